@@ -1,0 +1,96 @@
+"""The tree of errors.
+
+    IsothermError
+      UserError           what was asked for is wrong: says what, where and what would be right
+        NotFound          it names something that does not exist
+        Conflict          it lost a race, or clashes with what is there
+      CloudError          the other side of a resource said no
+        Temporary         it may say yes later
+        Permanent         it will not
+      Superseded          a newer operation has taken over: stop quietly
+      Bug                 this should be impossible
+
+`kind` is the name under which Heat's clients know a UserError; the API puts it into the `type` of an error body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a text, counted from 1."""
+
+    line: int
+    column: int
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, where, and what would be right."""
+
+    message: str
+    path: str = ""
+    mark: Mark | None = None
+    hint: str = ""
+    kind: str = "StackValidationFailed"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class IsothermError(Exception):
+    """The root of everything we raise on purpose."""
+
+
+class UserError(IsothermError):
+    """What was asked for is wrong. Carries one problem or several; the first one speaks for all."""
+
+    default_kind = "StackValidationFailed"
+
+    def __init__(self, message: str = "", *, kind: str = "", path: str = "", mark: Mark | None = None,
+                 hint: str = "", problems: tuple[Problem, ...] = ()) -> None:
+        self.problems = problems or (Problem(message, path, mark, hint, kind or self.default_kind),)
+        super().__init__(str(self.problems[0]))
+
+    @property
+    def kind(self) -> str:
+        return self.problems[0].kind
+
+
+class NotFound(UserError):
+    """It names something that does not exist."""
+
+    default_kind = "EntityNotFound"
+
+
+class Conflict(UserError):
+    """It lost a race, or clashes with what is there."""
+
+    default_kind = "Conflict"
+
+
+class CloudError(IsothermError):
+    """The other side of a resource said no."""
+
+
+class Temporary(CloudError):
+    """It may say yes later; `retry_after_s` is when to ask again."""
+
+    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class Permanent(CloudError):
+    """It will not say yes, however often it is asked."""
+
+
+class Superseded(IsothermError):
+    """A newer operation has taken over: stop quietly."""
+
+
+class Bug(IsothermError):
+    """This should be impossible."""
