@@ -1,0 +1,185 @@
+"""The contract of a resource type: what a plug-in author writes, and what the engine promises in return.
+
+A type is a class with schemas and a few methods. The engine makes one short-lived object of it per step, on whichever
+worker has the lease, and throws it away afterwards: nothing may be kept in the object between two methods. What has to
+last goes into the value that a `handle_*` method returns (any JSON data): it is stored, and handed to `check_*`, perhaps
+in another process, perhaps after a crash.
+
+    class Lamp(contract.Resource):
+        TYPE = "Example::Lamp"
+        properties_schema = {"colour": schema.Schema(schema.STRING, "What it shines.", update_allowed=True)}
+
+        async def handle_create(self):
+            lamp = await self.world.reality.create(self.TYPE, self.token, self.properties)
+            self.physical_id = lamp
+            return {"warm_at": self.world.clock.now() + 3}
+
+        async def check_create_complete(self, progress):
+            left = progress["warm_at"] - self.world.clock.now()
+            return True if left <= 0 else contract.Wait(left, reason="warming up")
+
+        async def find_by_token(self):
+            return await self.world.reality.find(self.token)
+
+What the engine promises
+- Before `handle_create` is called, an intent with `self.token` is durable. If the answer is lost (a crash, a broken
+  connection), the next worker asks `find_by_token`: what is found is adopted, otherwise `handle_create` runs again.
+- `handle_update` and `handle_delete` may be called more than once for one operation, for the same reason: an update
+  says what should be, not what to add; a delete of what is gone is a success.
+- At most one worker at a time holds a resource, and nobody calls these methods outside that lease.
+
+What the return of a `check_*` means
+- True: done. Wait(seconds): ask again then; `reason` is shown to the user, `progress` (if given) replaces what was
+  stored. False is Wait with the engine's own interval.
+- Raising errors.Temporary: like Wait. Raising anything else: the operation on this resource failed, with that text.
+
+A method may be `async` (it runs on the loop and must not block) or plain (it runs on a thread).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from isotherm.resources.schema import AttributeSchema, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Not done yet: ask again in `seconds`. `progress`, when given, replaces what is stored."""
+
+    seconds: float
+    reason: str = ""
+    progress: object = None
+
+
+class Clock(Protocol):
+    """Seconds since the epoch, as the engine sees them (virtual in the simulator)."""
+
+    def now(self) -> float: ...
+
+
+class Reality(Protocol):
+    """A world of objects for types that have no cloud behind them: apart from the engine's tables, on purpose.
+
+    It answers for what exists, whatever the engine believes. `create` refuses a token it has seen (Permanent); `delete`
+    and `update` answer False for what does not exist.
+    """
+
+    async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None: ...
+
+    async def get(self, physical_id: str) -> Mapping[str, Any] | None: ...
+
+    async def find(self, token: str) -> str | None: ...
+
+    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool: ...
+
+    async def delete(self, physical_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a resource may touch besides itself."""
+
+    clock: Clock
+    reality: Reality
+    random: random.Random
+
+
+@dataclass(slots=True)
+class Self:
+    """What the engine knows of one resource when it calls a method of its type."""
+
+    name: str
+    stack_name: str
+    stack_id: str
+    token: str
+    properties: Mapping[str, Any]
+    physical_id: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Resource:
+    """The root of all resource types. See the module's text for the contract."""
+
+    TYPE: ClassVar[str] = ""
+    DESCRIPTION: ClassVar[str] = ""
+    properties_schema: ClassVar[Mapping[str, Schema]] = {}
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {}
+    update_policy_schema: ClassVar[Mapping[str, Schema]] = {}
+    # Types that take any property and any attribute (OS::Heat::None) say so here.
+    accepts_anything: ClassVar[bool] = False
+    # Whether a deletion policy of `snapshot` can be honoured.
+    supports_snapshot_delete: ClassVar[bool] = False
+    # How often to ask `check_*` when it answers False.
+    poll_interval_s: ClassVar[float] = 1.0
+
+    def __init__(self, self_: Self, world: World) -> None:
+        self.name = self_.name
+        self.stack_name = self_.stack_name
+        self.stack_id = self_.stack_id
+        self.token = self_.token
+        self.properties = self_.properties
+        self.physical_id = self_.physical_id
+        self.data = self_.data
+        self.metadata = self_.metadata
+        self.world = world
+
+    @property
+    def physical_name(self) -> str:
+        """A name for the physical object: readable, and unique by the token's end."""
+        return f"{self.stack_name}-{self.name}-{self.token[-12:]}"
+
+    # The operations. A type overrides what it needs; what it leaves alone succeeds at once.
+
+    async def handle_create(self) -> object:
+        return None
+
+    async def check_create_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        """`self.properties` is what should be; `before` what was last applied; `changed` the new values that differ."""
+        return None
+
+    async def check_update_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def handle_delete(self) -> object:
+        return None
+
+    async def check_delete_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def handle_check(self) -> object:
+        return None
+
+    async def check_check_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def find_by_token(self) -> str | None:
+        """The physical id of the object that carries `self.token`, or None if there is none."""
+        return None
+
+    # Decisions: pure, no calls to anything.
+
+    def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any], changed: Mapping[str, Any]) -> str | None:
+        """The name of the property that forces a replacement although the schema would allow an update, or None."""
+        return None
+
+    def needs_replace_failed(self) -> bool:
+        """Whether a resource whose last operation failed is replaced by the next update (else it is updated in place)."""
+        return True
+
+    # What others may ask for.
+
+    def reference_id(self) -> object:
+        """What get_resource gives."""
+        return self.physical_id if self.physical_id is not None else self.name
+
+    async def attribute(self, name: str) -> object:
+        """The value of one attribute of the schema. `show` and unknown names are dealt with by the caller."""
+        return None
