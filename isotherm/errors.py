@@ -29,16 +29,20 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, where, and what would be right."""
+    """One thing that is wrong, where, and what would be right.
+
+    `label` is the word that Heat puts before the path of some errors ("Property error", "Parameter Groups error").
+    """
 
     message: str
     path: str = ""
     mark: Mark | None = None
     hint: str = ""
     kind: str = "StackValidationFailed"
+    label: str = ""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" if self.path else self.message
+        return ": ".join(part for part in (self.label, self.path, self.message) if part)
 
 
 class IsothermError(Exception):
