@@ -1,0 +1,76 @@
+# The commands of this project. Each works on a fresh clone: it makes what it needs first.
+# `make` alone lists them; the text after ## is what it prints.
+
+SHELL   := /bin/sh
+VENV    := .venv
+BIN     := $(VENV)/bin
+STAMP   := $(VENV)/.ready
+SOURCES := pyproject.toml constraints.txt tools/environment.py
+PYTHON  ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+             command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+             2>/dev/null && echo $$p && break; done)
+
+JOBS    ?= auto
+SEEDS   ?= 2000
+ARGS    ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test quick check fmt sim soak bench docs ledger build diff-heat pins clean
+
+help: ## this list
+	@echo "Isotherm. The commands (each does its own set-up):"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv and install everything into it
+
+$(STAMP): $(SOURCES)
+	@test -n "$(PYTHON)" || { echo "setup: no Python 3.11, 3.12 or 3.13 was found on the PATH" >&2; exit 1; }
+	@$(PYTHON) tools/environment.py
+	@touch $@
+
+run: setup ## see it at work: the sample templates, validated and planned
+	@$(BIN)/python examples/tour.py
+
+test: setup ## everything that CI runs: lint, types, layers, tests
+	@$(BIN)/python tools/gate.py test --jobs $(JOBS) $(ARGS)
+
+quick: setup ## the unit tests only, within half a minute
+	@$(BIN)/python tools/gate.py quick --jobs $(JOBS) $(ARGS)
+
+check: setup ## lint (ruff), types (mypy strict), layers (import-linter)
+	@$(BIN)/python tools/gate.py check
+
+fmt: setup ## sort imports and mend what ruff can mend
+	@$(BIN)/ruff check --fix .
+
+sim: setup ## run the simulator: make sim SEEDS=5000
+	@$(BIN)/isotherm sim --seeds $(SEEDS) $(ARGS)
+
+soak: setup ## run the simulator until it is stopped
+	@$(BIN)/isotherm sim --soak $(ARGS)
+
+bench: setup ## all benchmarks, as JSON lines
+	@$(BIN)/python -m bench $(ARGS)
+
+ledger: setup ## write docs/ledger.md from the markers of the tests
+	@$(BIN)/python tools/ledger.py
+
+docs: setup ledger $(VENV)/.ready-docs ## build the documentation as HTML into build/docs
+	@$(BIN)/sphinx-build -q -W -b html docs build/docs && echo "docs: build/docs/index.html"
+
+build: setup $(VENV)/.ready-release ## build the wheel and the source archive into dist/
+	@$(BIN)/python -m build --no-isolation --outdir dist .
+
+diff-heat: setup ## compare with the real Heat, in an environment of its own
+	@$(BIN)/python tools/diff_heat.py $(ARGS)
+
+pins: setup $(VENV)/.ready-release ## choose the newest versions that pyproject.toml allows, and write constraints.txt
+	@UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --group docs --group release \
+	  --no-header --no-annotate pyproject.toml --output-file constraints.txt
+
+clean: ## remove what was built; keep .venv
+	@rm -rf build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.ready-%: $(STAMP)
+	@$(PYTHON) tools/environment.py $*
+	@touch $@
