@@ -1,0 +1,137 @@
+"""TaskRunner: runs one operation on one resource, a step at a time.
+
+Both architectures hold a resource's operation in one of these (ledger S0.1, S0.2): it calls `handle_*` once, then
+`check_*` until that is done, and between two steps it holds nothing but a Task, which is data. A step never waits for
+the resource: it says how long to wait, and whoever drives it comes back then, perhaps in another process (S0.4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from isotherm import errors
+from isotherm.resources import contract
+
+# A reason is shown to people and stored in a row; what a cloud says may be of any size.
+REASON_LIMIT = 1000
+
+
+class Action(IntEnum):
+    """What is done to a resource, or to a stack of them. The numbers are stored: never reuse one."""
+
+    INIT = 0
+    CREATE = 1
+    UPDATE = 2
+    DELETE = 3
+    ROLLBACK = 4
+    CHECK = 5
+    SUSPEND = 6
+    RESUME = 7
+    SNAPSHOT = 8
+    RESTORE = 9
+    ADOPT = 10
+    ABANDON = 11
+
+
+@dataclass(slots=True)
+class Task:
+    """An operation that has been decided upon: all that another worker needs to take it up."""
+
+    action: Action
+    # What was applied before, and which of it changes: for updates.
+    before: Mapping[str, Any] = field(default_factory=dict)
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    handled: bool = False
+    progress: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The operation is through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Come back in `seconds`; the task holds the progress."""
+
+    seconds: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The operation failed, and this is what to tell the user."""
+
+    reason: str
+
+
+Outcome = Done | Waiting | Failed
+DONE = Done()
+
+
+class TaskRunner:
+    """Steps one task on one resource."""
+
+    __slots__ = ("resource", "resumed", "task")
+
+    def __init__(self, resource: contract.Resource, task: Task, *, resumed: bool = False) -> None:
+        self.resource = resource
+        self.task = task
+        # Somebody may have begun this before and not lived to tell.
+        self.resumed = resumed
+
+    async def step(self) -> Outcome:
+        """Go as far as possible without waiting. Never raises, except to be cancelled or superseded."""
+        try:
+            if not self.task.handled:
+                await self._handle()
+            return await self._check()
+        except errors.Temporary as error:
+            return Waiting(error.retry_after_s, _bounded(str(error)))
+        except errors.Superseded:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is the failure of its resource
+            return Failed(describe(self.resource.name, error))
+
+    async def _handle(self) -> None:
+        task, resource = self.task, self.resource
+        if task.action is Action.CREATE and self.resumed and resource.physical_id is None:
+            resource.physical_id = await _call(resource.find_by_token)
+            task.handled = resource.physical_id is not None
+        if not task.handled:
+            handler = getattr(resource, f"handle_{task.action.name.lower()}")
+            arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
+            task.progress = await _call(handler, *arguments)
+            task.handled = True
+
+    async def _check(self) -> Outcome:
+        checker = getattr(self.resource, f"check_{self.task.action.name.lower()}_complete")
+        answer = await _call(checker, self.task.progress)
+        if answer is True:
+            return DONE
+        if not isinstance(answer, contract.Wait):
+            return Waiting(self.resource.poll_interval_s)
+        if answer.progress is not None:
+            self.task.progress = answer.progress
+        return Waiting(answer.seconds, _bounded(answer.reason))
+
+
+async def _call(method: Callable[..., Any], *arguments: object) -> Any:
+    if inspect.iscoroutinefunction(method):
+        return await method(*arguments)
+    return await asyncio.to_thread(method, *arguments)
+
+
+def describe(name: str, error: BaseException) -> str:
+    """What failed, in the form that Heat's users know: `ValueError: resources.web: no such image`."""
+    return _bounded(f"{type(error).__name__}: resources.{name}: {error}")
+
+
+def _bounded(text: str) -> str:
+    clean = text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= REASON_LIMIT else clean[: REASON_LIMIT - 3] + "..."
