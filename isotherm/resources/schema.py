@@ -1,0 +1,66 @@
+"""What a resource type says of its properties and attributes.
+
+A schema is plain data beside the type's code: descriptions, defaults, what may change in place. `properties` compiles
+it once per type into something fast; the registry shows it to users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotherm.template import constraints
+from isotherm.template.constraints import Kind
+
+STRING, INTEGER, NUMBER, BOOLEAN = Kind.STRING, Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN
+MAP, LIST, ANY = Kind.MAP, Kind.LIST, Kind.ANY
+
+SUPPORTED, DEPRECATED, HIDDEN, UNSUPPORTED = "SUPPORTED", "DEPRECATED", "HIDDEN", "UNSUPPORTED"
+
+CACHE_LOCAL, CACHE_NONE = "cache_local", "cache_none"
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Since when something exists, and whether it is on its way out."""
+
+    status: str = SUPPORTED
+    version: str | None = None
+    message: str | None = None
+    previous: Support | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        previous = self.previous.as_dict() if self.previous else None
+        return {"status": self.status, "message": self.message, "version": self.version, "previous_status": previous}
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One property. `schema` is a map of names for a MAP, one Schema for the items of a LIST (or values of a MAP)."""
+
+    type: Kind
+    description: str = ""
+    default: Any = None
+    required: bool = False
+    constraints: tuple[constraints.Constraint, ...] = ()
+    update_allowed: bool = False
+    immutable: bool = False
+    schema: Mapping[str, Schema] | Schema | None = None
+    implemented: bool = True
+    support: Support = field(default_factory=Support)
+    # Lists that also take "a,b" and maps that also take JSON text: parameters of a template used as a resource type.
+    allow_conversion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSchema:
+    """One attribute: what others may read of a resource."""
+
+    description: str = ""
+    type: Kind | None = None
+    cache_mode: str = CACHE_LOCAL
+    support: Support = field(default_factory=Support)
+
+
+SHOW = AttributeSchema("Detailed information about resource.", MAP, CACHE_NONE)
