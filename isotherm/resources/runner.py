@@ -11,31 +11,14 @@ import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.states import Action
 
 # A reason is shown to people and stored in a row; what a cloud says may be of any size.
 REASON_LIMIT = 1000
-
-
-class Action(IntEnum):
-    """What is done to a resource, or to a stack of them. The numbers are stored: never reuse one."""
-
-    INIT = 0
-    CREATE = 1
-    UPDATE = 2
-    DELETE = 3
-    ROLLBACK = 4
-    CHECK = 5
-    SUSPEND = 6
-    RESUME = 7
-    SNAPSHOT = 8
-    RESTORE = 9
-    ADOPT = 10
-    ABANDON = 11
 
 
 @dataclass(slots=True)

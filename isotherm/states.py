@@ -1,0 +1,77 @@
+"""The states of things, as integers in the database and enums in the code (ledger S2.15).
+
+The numbers are stored: a number that has been used never gets another meaning.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Action(IntEnum):
+    """What is done to a resource, or to a stack of them."""
+
+    INIT = 0
+    CREATE = 1
+    UPDATE = 2
+    DELETE = 3
+    ROLLBACK = 4
+    CHECK = 5
+    SUSPEND = 6
+    RESUME = 7
+    SNAPSHOT = 8
+    RESTORE = 9
+    ADOPT = 10
+    ABANDON = 11
+
+
+class Status(IntEnum):
+    """How far it has come."""
+
+    IN_PROGRESS = 1
+    COMPLETE = 2
+    FAILED = 3
+
+
+class NodeState(IntEnum):
+    """Where a node of a traversal stands."""
+
+    PENDING = 0  # waits for other nodes
+    SCHEDULED = 1  # ready, and not yet taken by a worker
+    RUNNING = 2  # a worker has it, under a lease
+    WAITING = 3  # waits for the world, with a wake-up time; nobody holds it
+    DONE = 4
+    FAILED = 5
+    SKIPPED = 6  # something it needs failed, or the operation was stopped
+
+
+ENDED = frozenset({NodeState.DONE, NodeState.FAILED, NodeState.SKIPPED})
+
+
+class NodeKind(IntEnum):
+    """What a visit to the node does."""
+
+    UPDATE = 1  # bring the resource to its definition: create, update, replace or nothing
+    CLEANUP = 2  # delete one version of a resource
+    BARRIER = 3  # nothing: a meeting point in the graph
+    CHECK = 4
+
+
+class EdgeKind(IntEnum):
+    REQUIRES = 1  # of the template: lasts as long as the two resources do
+    ORDER = 2  # of one operation only; holds back, but a failure does not pass through it
+
+
+class OperationState(IntEnum):
+    PLANNING = 1  # accepted; its nodes are not written yet
+    UPDATING = 2
+    CLEANING = 3
+    COMPLETE = 4
+    FAILED = 5
+    SUPERSEDED = 6
+
+
+class DeletionPolicy(IntEnum):
+    DELETE = 1
+    RETAIN = 2
+    SNAPSHOT = 3

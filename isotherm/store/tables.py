@@ -1,0 +1,197 @@
+"""The tables. Migrations build them; this is what they look like today.
+
+Two things are kept apart that Heat keeps in one: a *node* is the place of a resource in the graph, stable for as long as
+the name is in the template; a *resource* is one version of it, with a life in the cloud. A replacement is a new resource
+row under the same node.
+
+A node's `due` says when a worker may take it: the past for what is SCHEDULED, the wake-up time for what is WAITING, the
+end of the lease for what is RUNNING, nothing for all else. One index on it is the work queue, the timer wheel and the
+crash detector in one; "in progress with nobody responsible" has no representation.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+Uuid = sa.String(36)
+Name = sa.String(255)
+Json = sa.Text().with_variant(sa.dialects.mysql.LONGTEXT(), "mysql", "mariadb")
+Time = sa.Double()
+
+stacks = sa.Table(
+    "stacks",
+    metadata,
+    sa.Column("id", Uuid, primary_key=True),
+    sa.Column("project", sa.String(64), nullable=False),
+    sa.Column("name", Name, nullable=False),
+    # The stack's id once it is deleted, empty before: so that a name is taken only by the living.
+    sa.Column("tomb", Uuid, nullable=False),
+    sa.Column("owner_id", Uuid),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("operation_id", Uuid, nullable=False),
+    # The last operation that reached COMPLETE: what a rollback goes back to.
+    sa.Column("complete_operation_id", Uuid),
+    sa.Column("action", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("tags", Json, nullable=False),
+    sa.Column("disable_rollback", sa.Boolean, nullable=False),
+    sa.Column("timeout_s", sa.Double),
+    sa.Column("convergence", sa.Boolean, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("updated_at", Time),
+    sa.Column("deleted_at", Time),
+    sa.UniqueConstraint("project", "name", "tomb"),
+)
+
+operations = sa.Table(
+    "operations",
+    metadata,
+    sa.Column("id", Uuid, primary_key=True),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("action", sa.SmallInteger, nullable=False),
+    sa.Column("state", sa.SmallInteger, nullable=False),
+    # What was asked for, whole: a blob that names the template, the files and the environment.
+    sa.Column("input", sa.String(64), nullable=False),
+    sa.Column("disable_rollback", sa.Boolean, nullable=False),
+    sa.Column("timeout_s", sa.Double),
+    sa.Column("tags", Json, nullable=False),
+    # Nodes of the present phase that have not ended.
+    sa.Column("remaining", sa.Integer, nullable=False),
+    # The first failure: once there is one, the operation can only fail.
+    sa.Column("failure", sa.Text),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("deadline", Time),
+    sa.Column("ended_at", Time),
+    # As with nodes: when somebody may take it up, to plan it or to end it.
+    sa.Column("due", Time),
+    sa.Column("fence", sa.Integer, nullable=False),
+    sa.UniqueConstraint("stack_id", "generation"),
+    sa.Index("ix_operations_due", "due"),
+    sa.Index("ix_operations_deadline", "deadline"),
+)
+
+blobs = sa.Table(
+    "blobs",
+    metadata,
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("content", Json, nullable=False),
+)
+
+nodes = sa.Table(
+    "nodes",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=False),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("name", Name, nullable=False),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
+    sa.Column("state", sa.SmallInteger, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    # How many nodes it still waits for, and how many reasons there are to look at it when they are through.
+    sa.Column("pending", sa.Integer, nullable=False),
+    sa.Column("dirty", sa.Integer, nullable=False),
+    sa.Column("definition", Json),
+    sa.Column("digest", sa.String(40)),
+    sa.Column("resource_id", Id),
+    sa.Column("worker", sa.String(64)),
+    sa.Column("fence", sa.Integer, nullable=False),
+    sa.Column("lease_until", Time),
+    sa.Column("due", Time),
+    sa.Column("reason", sa.Text),
+    sa.Index("ix_nodes_stack_id", "stack_id", "name"),
+    sa.Index("ix_nodes_due", "due", sqlite_where=sa.text("due IS NOT NULL"), postgresql_where=sa.text("due IS NOT NULL")),
+)
+
+edges = sa.Table(
+    "edges",
+    metadata,
+    sa.Column("src", Id, primary_key=True, autoincrement=False),
+    sa.Column("dst", Id, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.SmallInteger, primary_key=True),
+    sa.Index("ix_edges_dst", "dst"),
+    sqlite_with_rowid=False,
+)
+
+resources = sa.Table(
+    "resources",
+    metadata,
+    sa.Column("id", Id, primary_key=True, autoincrement=False),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("name", Name, nullable=False),
+    sa.Column("type", sa.String(255), nullable=False),
+    sa.Column("token", sa.String(64), nullable=False),
+    sa.Column("physical_id", sa.String(255)),
+    sa.Column("action", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    # What was last applied: resolved and converted, and the digest of the definition it came from.
+    sa.Column("properties", Json, nullable=False),
+    sa.Column("digest", sa.String(40)),
+    sa.Column("metadata", Json, nullable=False),
+    sa.Column("data", Json, nullable=False),
+    # What others may read of it: its reference and the attributes they ask for.
+    sa.Column("published", Json),
+    # The versions that its object may use: old and new together while an outcome is unknown.
+    sa.Column("requires", Json, nullable=False),
+    sa.Column("replaces", Id),
+    sa.Column("replaced_by", Id),
+    # True when no node stands for it any more: it waits to be deleted, or to be taken up again by a rollback.
+    sa.Column("superseded", sa.Boolean, nullable=False),
+    sa.Column("deletion_policy", sa.SmallInteger, nullable=False),
+    sa.Column("external", sa.Boolean, nullable=False),
+    # The operation it was last brought up to (Heat: current_template_id).
+    sa.Column("operation_id", Uuid, nullable=False),
+    # What is about to be done to the cloud: durable before it is done.
+    sa.Column("intent", Json),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("updated_at", Time),
+    sa.Index("ix_resources_stack_id", "stack_id", "name"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("operation_id", Uuid, nullable=False),
+    # Empty for an event of the stack itself.
+    sa.Column("name", Name, nullable=False),
+    sa.Column("type", sa.String(255), nullable=False),
+    sa.Column("physical_id", sa.String(255)),
+    sa.Column("action", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("ix_events_stack_id", "stack_id", "id"),
+)
+
+retained = sa.Table(
+    "retained",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("name", Name, nullable=False),
+    sa.Column("type", sa.String(255), nullable=False),
+    sa.Column("physical_id", sa.String(255)),
+    sa.Column("token", sa.String(64), nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("ix_retained_stack_id", "stack_id"),
+)
+
+sequences = sa.Table(
+    "sequences",
+    metadata,
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("next", Id, nullable=False),
+)
