@@ -1,0 +1,73 @@
+"""What all benchmarks share: measuring two things in one run, and saying what came of it.
+
+A figure is a ratio wherever it can be: absolute seconds say more of the machine than of us. The two sides of a ratio take
+turns in one process, so that a busy neighbour hurts both alike, and the figure is the median of the runs. Each figure is
+one line of JSON on stdout; a reader at a terminal gets the same in words on stderr.
+
+    report = harness.Report("template")
+    report.ratio("plan / yaml", ours, theirs, limit=3.0)
+    sys.exit(report.close())
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+RUNS = 5
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long one call takes. Rubbish of what came before is cleared away first; collection stays on during the call."""
+    gc.collect()
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+class Report:
+    """The figures of one benchmark. `close` gives the exit code: 1 if one of them is over its limit."""
+
+    def __init__(self, bench: str, runs: int = RUNS) -> None:
+        self.bench = bench
+        self.runs = runs
+        self._over: list[str] = []
+
+    def ratio(self, name: str, ours: Callable[[], object], theirs: Callable[[], object], *, limit: float,
+              scale: float = 1.0) -> float:
+        """The time of `ours` divided by the time of `theirs` (times `scale`), each run side by side."""
+        pairs = [(seconds(ours), seconds(theirs)) for _ in range(self.runs)]
+        self.figure(f"{name}: ours", statistics.median(pair[0] for pair in pairs), "s")
+        self.figure(f"{name}: theirs", statistics.median(pair[1] for pair in pairs), "s")
+        value = statistics.median(mine / (other * scale) for mine, other in pairs)
+        return self.figure(name, value, "x", limit=limit)
+
+    def figure(self, name: str, value: float, unit: str, *, limit: float | None = None) -> float:
+        """Write one figure down; with a limit, whether it keeps it."""
+        line: dict[str, object] = {"bench": self.bench, "figure": name, "value": round(value, 4), "unit": unit,
+                                   "runs": self.runs}
+        if limit is not None:
+            line |= {"limit": limit, "ok": value <= limit}
+            if value > limit:
+                self._over.append(name)
+        print(json.dumps(line), flush=True)
+        if sys.stderr.isatty():
+            verdict = "" if limit is None else f"   (at most {limit:g}: {'ok' if value <= limit else 'OVER'})"
+            print(f"  {self.bench}: {name} = {value:.3g} {unit}{verdict}", file=sys.stderr, flush=True)
+        return value
+
+    def close(self) -> int:
+        return 1 if self._over else 0
+
+
+def arguments(description: str) -> argparse.Namespace:
+    """The command line that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"how often to measure each figure ({RUNS})")
+    parser.add_argument("--small", action="store_true", help="a tenth of the size: to see that it works")
+    return parser.parse_args()

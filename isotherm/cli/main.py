@@ -1,0 +1,100 @@
+"""The command `isotherm`: finds the subcommand, loads only that one, turns what goes wrong into a message and a code.
+
+Each noun has a file of its own beside this one. To add a command, write the file and name it in COMMANDS; the one line
+there is what `isotherm --help` prints, so that asking for help does not load the engine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+import isotherm
+from isotherm import errors
+from isotherm.cli import problems, show
+
+#: name -> (module:attribute, what it does)
+COMMANDS = {
+    "validate": ("isotherm.cli.validate:validate", "Check a template, and show what it asks for."),
+    "plan": ("isotherm.cli.plan:plan", "Show what a template would make, in which order and why."),
+    "resource-type": ("isotherm.cli.resource_type:resource_type", "The resource types that templates can use."),
+    "function": ("isotherm.cli.function:function", "The functions of the template language."),
+    "template-version": ("isotherm.cli.template_version:template_version", "The versions of the template language."),
+}
+
+OK, WRONG, USAGE, NOT_FOUND, CONFLICT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+EXIT_CODES = f"""\b
+Exit codes:
+  {OK}    done
+  {WRONG}    what was asked for is wrong: a template, an environment, a parameter
+  {USAGE}    the command line is wrong
+  {NOT_FOUND}    something that was named does not exist
+  {CONFLICT}    it clashes with what is there, or lost a race
+  {BUG}   a defect of Isotherm itself
+  {INTERRUPTED}  interrupted"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_target, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.version_option(isotherm.__version__, prog_name="isotherm")
+def cli() -> None:
+    """Isotherm takes a template, makes reality match it, and keeps it matching.
+
+    Every command has its own --help, with an example, and --json.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the number is the exit code."""
+    terminal = show.Terminal()
+    try:
+        code = cli.main(arguments, prog_name="isotherm", obj=terminal, standalone_mode=False)
+        return code if isinstance(code, int) else OK
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except errors.UserError as error:
+        problems.tell(terminal, error)
+        return exit_code(error)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our answer (head, less) has had enough. Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception:  # noqa: BLE001  # the outermost edge: a defect must end in a message and a code of its own
+        traceback.print_exc()
+        click.echo("This is a defect of Isotherm, not of your template. Please report it with the lines above.", err=True)
+        return BUG
+
+
+def exit_code(error: errors.UserError) -> int:
+    if isinstance(error, errors.NotFound):
+        return NOT_FOUND
+    return CONFLICT if isinstance(error, errors.Conflict) else WRONG
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The terminal: everything that a command prints goes through here.
+
+One place decides whether there are colours (only on a terminal), how wide a table may be (as wide as it needs when
+piped, so that no value is ever cut off for a program that reads it) and whether the answer is JSON. Commands hand over
+data and a way to draw it, and never print themselves.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import TextIO
+
+import msgspec
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNBOUNDED = 100_000
+
+
+class Terminal:
+    """What a command may print to. Made once by `main`, handed to each command as the object of its context."""
+
+    def __init__(self) -> None:
+        self.as_json = False
+        #: The texts that were read, by the name under which problems speak of them.
+        self.sources: dict[str, str] = {}
+
+    @property
+    def out(self) -> Console:
+        return _console(sys.stdout)
+
+    @property
+    def err(self) -> Console:
+        return _console(sys.stderr)
+
+    def answer(self, data: object, draw: Callable[[], Iterable[RenderableType]]) -> None:
+        """Print the answer of a command: the data itself with --json, otherwise what `draw` makes of it."""
+        if self.as_json:
+            self.json(data)
+            return
+        console = self.out
+        for part in draw():
+            _print(console, part)
+
+    def json(self, data: object) -> None:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")
+
+    def plain(self, text: str) -> None:
+        """Print text that is meant for a program: no wrapping, no colours."""
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _console(stream: TextIO) -> Console:
+    width = None if stream.isatty() else _UNBOUNDED
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def _print(console: Console, part: RenderableType) -> None:
+    """Print one part; a table that is not for a terminal loses the spaces that rich pads its lines with."""
+    if console.is_terminal:
+        console.print(part)
+        return
+    with console.capture() as captured:
+        console.print(part)
+    for line in captured.get().splitlines():
+        console.file.write(line.rstrip() + "\n")
+
+
+def clean(text: str) -> str:
+    """The text with control characters made visible: what a template says must not steer the terminal."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def text(value: object, style: str = "") -> Text:
+    """A value as it stands in a table or sentence."""
+    return Text(clean(value if isinstance(value, str) else compact(value)), style)
+
+
+def compact(value: object) -> str:
+    return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),
+          keep: int = 1) -> Table:
+    """Columns under their names. The first `keep` columns never wrap: they are what a reader copies."""
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for index, name in enumerate(columns):
+        style = styles[index] if index < len(styles) else ""
+        drawn.add_column(name, style=style, no_wrap=index < keep, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(cell if isinstance(cell, Text) else text(cell) for cell in row))
+    return drawn
+
+
+def heading(words: str) -> Text:
+    return Text(words, "bold")
+
+
+def indent(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, 2), expand=False)
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,46 @@
+"""`isotherm template-version`: the versions of the template language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+from rich.console import RenderableType
+
+from isotherm.cli import options, show
+from isotherm.template import versions
+
+
+@click.group("template-version")
+def template_version() -> None:
+    """The versions of the template language."""
+
+
+@template_version.command("list", epilog=options.example("isotherm template-version list"))
+@options.json_option
+@click.pass_obj
+def list_versions(terminal: show.Terminal) -> None:
+    """List the versions, with their aliases."""
+    rows = known()
+    terminal.answer({"template_versions": rows}, lambda: _draw(rows))
+
+
+def known() -> list[dict[str, object]]:
+    """Each version once, as the API names it, with the names that mean the same."""
+    rows: dict[str, dict[str, object]] = {}
+    aliases: dict[str, list[str]] = {}
+    for dialect in versions.VERSIONS.values():
+        names = aliases.setdefault(dialect.name, [])
+        if dialect.alias:
+            names.append(f"{dialect.key}.{dialect.alias}")
+        rows.setdefault(dialect.name, {"version": dialect.name, "type": dialect.family.value, "aliases": names})
+    return list(rows.values())
+
+
+def _draw(rows: list[dict[str, object]]) -> Iterator[RenderableType]:
+    yield show.table(["version", "language", "also called"],
+                     [(row["version"], row["type"], _short(row["aliases"])) for row in rows], styles=["cyan"])
+
+
+def _short(aliases: object) -> str:
+    return ", ".join(alias.partition(".")[2] for alias in aliases) if isinstance(aliases, list) else ""
