@@ -1,0 +1,253 @@
+"""The environment: values for parameters, and what resource types mean in this stack.
+
+Read from text or data by `load`; several are joined by `merging.merge`. The registry part says which name stands for
+which type (or template), for which resource, and which hooks and restrictions apply; nested levels address the
+resources of child stacks, which get theirs through `Environment.child`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from isotherm.errors import NotFound, UserError
+from isotherm.template import document
+
+SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks", "encrypted_param_names",
+            "parameter_merge_strategies")
+HOOKS = ("pre-create", "pre-update", "pre-delete", "post-create", "post-update", "post-delete")
+RESTRICTED_ACTIONS = ("update", "replace")
+TEMPLATE_SUFFIXES = (".yaml", ".template")
+
+_MAX_ALIASES = 64
+
+
+class TargetKind(Enum):
+    CLASS = "class"
+    TEMPLATE = "template"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a type name stands for in the end: the name of a class, or the location of a template."""
+
+    kind: TargetKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One line of the registry, with the path to it, by which lines are ordered."""
+
+    path: tuple[str, ...]
+    target: str
+
+    @property
+    def name(self) -> str:
+        return self.path[-1]
+
+    @property
+    def is_template(self) -> bool:
+        return self.target.endswith(TEMPLATE_SUFFIXES)
+
+    def rename(self, type_name: str) -> str:
+        if self.name.endswith("*") and self.target.endswith("*"):
+            return self.target[:-1] + type_name[len(self.name) - 1:]
+        return self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The resource_registry of an environment, checked."""
+
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def lookup(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> Target:
+        """What the type stands for. `known` holds the types that exist as classes."""
+        target = self._lookup(type_name, resource_name, known, _MAX_ALIASES)
+        if target is None:
+            raise NotFound(f"The Resource Type ({type_name}) could not be found.", kind="EntityNotFound")
+        return target
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(key != "resources" or value for key, value in self.data.items())
+
+    def hooks_for(self, resource_name: str) -> frozenset[str]:
+        return self._words_for(resource_name, "hooks")
+
+    def restricted_actions_for(self, resource_name: str) -> frozenset[str]:
+        return self._words_for(resource_name, "restricted_actions")
+
+    def child(self, resource_name: str) -> Registry:
+        """What a child stack made by this resource sees: all global lines, and what lies below its own name."""
+        inner: dict[str, Any] = {}
+        for pattern, below in self._resources():
+            if fnmatch.fnmatchcase(resource_name, pattern):
+                inner.update(below)
+        return Registry({**self.data, "resources": inner})
+
+    def _lookup(self, type_name: str, resource_name: str | None, known: Mapping[str, Any], left: int) -> Target | None:
+        if type_name.endswith(TEMPLATE_SUFFIXES):
+            return Target(TargetKind.TEMPLATE, type_name)
+        if left == 0:
+            raise UserError(f"The Resource Type ({type_name}) could not be found: its aliases form a loop.",
+                            kind="EntityNotFound")
+        # The longer path first (a line for one resource), then by name: that is Heat's order, globs included.
+        for entry in sorted(self._matches(type_name, resource_name), key=lambda one: (-len(one.path), one.path)):
+            if entry.is_template:
+                return Target(TargetKind.TEMPLATE, entry.target)
+            found = self._lookup(entry.rename(type_name), resource_name, known, left - 1)
+            if found is not None:
+                return found
+        return Target(TargetKind.CLASS, type_name) if type_name in known else None
+
+    def _matches(self, type_name: str, resource_name: str | None) -> Iterator[_Entry]:
+        if resource_name is not None:
+            own = self.data.get("resources", {}).get(resource_name)
+            if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
+                yield _Entry(("resources", resource_name, type_name), own[type_name])
+        for name, target in self.data.items():
+            if not isinstance(target, str):
+                continue
+            entry = _Entry((name,), target)
+            if name == type_name or (name.endswith("*") and not entry.is_template and type_name.startswith(name[:-1])):
+                yield entry
+
+    def _words_for(self, resource_name: str, key: str) -> frozenset[str]:
+        words: set[str] = set()
+        for pattern, below in self._resources():
+            if key in below and fnmatch.fnmatchcase(resource_name, pattern):
+                found = below[key]
+                words.update([found] if isinstance(found, str) else found)
+        return frozenset(words)
+
+    def _resources(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for pattern, below in self.data.get("resources", {}).items():
+            if isinstance(below, Mapping):
+                yield pattern, below
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A checked environment. Made by `load`, never by hand in production code."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameter_defaults: Mapping[str, Any] = field(default_factory=dict)
+    registry: Registry = field(default_factory=Registry)
+    event_sinks: tuple[Mapping[str, Any], ...] = ()
+    encrypted_param_names: tuple[str, ...] = ()
+    parameter_merge_strategies: Mapping[str, str] = field(default_factory=dict)
+
+    def hooks_for(self, resource_name: str) -> frozenset[str]:
+        return self.registry.hooks_for(resource_name)
+
+    def restricted_actions_for(self, resource_name: str) -> frozenset[str]:
+        return self.registry.restricted_actions_for(resource_name)
+
+    def child(self, resource_name: str, parameters: Mapping[str, Any] | None = None) -> Environment:
+        """The environment of a child stack: its own parameters, everything else inherited as far as it applies."""
+        return Environment(parameters or {}, self.parameter_defaults, self.registry.child(resource_name),
+                           self.event_sinks)
+
+    def as_dict(self) -> dict[str, Any]:
+        registry = {"resources": {}, **self.registry.data}
+        return {"parameters": dict(self.parameters), "parameter_defaults": dict(self.parameter_defaults),
+                "resource_registry": registry, "event_sinks": list(self.event_sinks),
+                "encrypted_param_names": list(self.encrypted_param_names)}
+
+
+def load(given: str | bytes | Mapping[str, Any] | None, *, source: str = "", strict: bool = True) -> Environment:
+    """An environment from text or data. Not `strict`: a flat map without any section is taken for parameters."""
+    data = document.load(given, source=source).data if isinstance(given, str | bytes) and given.strip() else given or {}
+    if not isinstance(data, Mapping):
+        raise _invalid("The environment is not a valid YAML mapping data type.")
+    if not strict and data and not any(section in data for section in SECTIONS[:-1]):
+        data = {"parameters": data}
+    if strict:
+        _check_sections(data)
+    return Environment(
+        parameters=_map(data, "parameters"), parameter_defaults=_map(data, "parameter_defaults"),
+        registry=Registry(_checked_registry(_map(data, "resource_registry"))),
+        event_sinks=tuple(_list(data, "event_sinks")),
+        encrypted_param_names=tuple(_list(data, "encrypted_param_names")),
+        parameter_merge_strategies=_map(data, "parameter_merge_strategies"))
+
+
+def _check_sections(data: Mapping[str, Any]) -> None:
+    for section, value in data.items():
+        if section not in SECTIONS:
+            raise UserError(f'environment has wrong section "{section}"', kind="ValueError",
+                            hint=f"sections are: {', '.join(SECTIONS)}")
+        if value is None:
+            raise _invalid(f'environment has empty section "{section}"')
+
+
+def _map(data: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    value = data.get(section) or {}
+    if not isinstance(value, Mapping):
+        raise _invalid(f'environment section "{section}" must be a map, not a {type(value).__name__}')
+    return value
+
+
+def _list(data: Mapping[str, Any], section: str) -> list[Any]:
+    value = data.get(section) or []
+    if not isinstance(value, list):
+        raise _invalid(f'environment section "{section}" must be a list, not a {type(value).__name__}')
+    return value
+
+
+def _invalid(message: str) -> UserError:
+    return UserError(message, kind="ValueError")
+
+
+def _checked_registry(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the lines that a null takes back (in the order written), and with hooks and restrictions checked."""
+    kept: dict[str, Any] = {}
+    for name, target in data.items():
+        if target is None:
+            _take_back(kept, str(name))
+        elif name == "resources":
+            kept["resources"] = _checked_resources(target, ("resources",))
+        elif isinstance(target, str):
+            kept[str(name)] = target
+        else:
+            raise _invalid(f'resource_registry entry "{name}" must be a text, not a {type(target).__name__}')
+    return kept
+
+
+def _take_back(kept: dict[str, Any], name: str) -> None:
+    if name.endswith("*"):
+        for other in [one for one in kept if one != "resources" and one.startswith(name[:-1])]:
+            del kept[other]
+    kept.pop(name, None)
+
+
+def _checked_resources(data: object, path: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        raise _invalid(f'resource_registry entry "{".".join(path)}" must be a map, not a {type(data).__name__}')
+    checked: dict[str, Any] = {}
+    for name, value in data.items():
+        if name == "hooks" and len(path) > 1:
+            _check_words(value, HOOKS, "InvalidBreakPointHook", (
+                f'Invalid hook type "{value}" for resource breakpoint, acceptable hook types are: {HOOKS}'))
+            checked["hooks"] = value
+        elif name == "restricted_actions" and len(path) > 1:
+            _check_words(value, RESTRICTED_ACTIONS, "InvalidRestrictedAction", (
+                f'Invalid restricted_action type "{value}" for resource, '
+                f"acceptable restricted_action types are: {RESTRICTED_ACTIONS}"))
+            checked["restricted_actions"] = value
+        elif isinstance(value, str):
+            checked[str(name)] = value
+        elif value is not None:
+            checked[str(name)] = _checked_resources(value, (*path, str(name)))
+    return checked
+
+
+def _check_words(value: object, allowed: tuple[str, ...], kind: str, message: str) -> None:
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(word in allowed for word in words):
+        raise UserError(message, kind=kind, hint=f"one of {', '.join(allowed)}")
