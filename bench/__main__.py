@@ -1,4 +1,4 @@
-"""Runs all benchmarks, or those that are named, each in a process of its own: `python -m bench [NAME]... [--runs N]`."""
+"""Runs all benchmarks, or those that are named, each in its own process: `python -m bench [NAME]... [--runs N]`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What all benchmarks share: measuring two things in one run, and saying what came of it.
 
-A figure is a ratio wherever it can be: absolute seconds say more of the machine than of us. The two sides of a ratio take
-turns in one process, so that a busy neighbour hurts both alike, and the figure is the median of the runs. Each figure is
-one line of JSON on stdout; a reader at a terminal gets the same in words on stderr.
+A figure is a ratio wherever it can be: absolute seconds say more of the machine than of us. The two sides of a ratio
+take turns in one process, so that a busy neighbour hurts both alike, and the figure is the median of the runs. Each
+figure is one line of JSON on stdout; a reader at a terminal gets the same in words on stderr.
 
     report = harness.Report("template")
     report.ratio("plan / yaml", ours, theirs, limit=3.0)
@@ -23,7 +23,7 @@ RUNS = 5
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long one call takes. Rubbish of what came before is cleared away first; collection stays on during the call."""
+    """How long one call takes. Rubbish of what came before is cleared away first; during the call collection is on."""
     gc.collect()
     began = time.perf_counter()
     work()

@@ -1,9 +1,9 @@
 """Collects the files that a template and its environments name: what `get_file` includes, and nested templates.
 
 Only the command line does this, on the user's side and with the user's rights; the library and the service never open a
-path that a template names. The result is what the API calls `files`: content by name. The root template is sent as it was
-written, so a file that it names is filed under that very name. Names in other files are relative to *those* files; they
-are rewritten to be relative to the root template's folder, so that one map can hold them all.
+path that a template names. The result is what the API calls `files`: content by name. The root template is sent as it
+was written, so a file that it names is filed under that very name. Names in other files are relative to *those* files;
+they are rewritten to be relative to the root template's folder, so that one map can hold them all.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return OK
     except Exception:  # noqa: BLE001  # the outermost edge: a defect must end in a message and a code of its own
         traceback.print_exc()
-        click.echo("This is a defect of Isotherm, not of your template. Please report it with the lines above.", err=True)
+        click.echo("This is a defect of Isotherm, not of your template: please report the lines above.", err=True)
         return BUG
 
 
