@@ -66,6 +66,14 @@ def to_number(value: Any) -> Any:
         return float(value)
 
 
+_API_WORDS = {
+    ("range", "min"): "MinValue", ("range", "max"): "MaxValue", ("length", "min"): "MinLength",
+    ("length", "max"): "MaxLength", ("modulo", "step"): "Step", ("modulo", "offset"): "Offset",
+    ("allowed_values", ""): "AllowedValues", ("allowed_pattern", ""): "AllowedPattern",
+    ("custom_constraint", ""): "CustomConstraint",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Constraint:
     """What all constraints have; `description` replaces the text of a failure."""
@@ -90,6 +98,13 @@ class Constraint:
     def as_dict(self) -> dict[str, object]:
         shown: dict[str, object] = {self.key: self.facts()}
         return {**shown, "description": self.description} if self.description else shown
+
+    def as_validated(self) -> dict[str, object]:
+        """The constraint as the API's validate document shows it: CFN's words, flat."""
+        facts = self.facts()
+        if isinstance(facts, dict):
+            return {_API_WORDS[self.key, name]: fact for name, fact in facts.items()}
+        return {_API_WORDS[self.key, ""]: facts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +229,8 @@ class AllowedPattern(Constraint):
 
     def _wrong(self, value: Any, coerce: Coerce, custom: CustomConstraints | None) -> str | None:
         assert self._compiled is not None
+        if not isinstance(value, str):
+            raise ValueError(f"expected string or bytes-like object, got '{type(value).__name__}'")
         try:
             matches = self._compiled.fullmatch(value)
         except patterns.TooComplex as exc:

@@ -13,8 +13,7 @@ from enum import Enum
 from typing import Any
 
 from isotherm.errors import Problem, UserError
-from isotherm.template import constraints
-from isotherm.template.constraints import Kind
+from isotherm.template.constraints import Constraint, CustomConstraints, Kind, to_number
 
 MASK = "******"
 
@@ -55,7 +54,7 @@ class ParameterSchema:
     hidden: bool = False
     immutable: bool = False
     tags: tuple[Any, ...] = ()
-    constraints: tuple[constraints.Constraint, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def has_default(self) -> bool:
@@ -65,7 +64,7 @@ class ParameterSchema:
         """The typed value; raises ValueError with Heat's text."""
         return _CONVERT[self.type](value)
 
-    def validate_value(self, value: Any, custom: constraints.CustomConstraints | None = None) -> None:
+    def validate_value(self, value: Any, custom: CustomConstraints | None = None) -> None:
         """Raises ValueError with Heat's text if `value` cannot be this parameter."""
         typed = self.convert(value)
         # A boolean is tested as it was given, so that the text of a failure shows the user's own word.
@@ -82,7 +81,7 @@ class ParameterSchema:
         if self.has_default and (wrong := self._wrong_default()) is not None:
             yield self._invalid(wrong)
 
-    def value_problem(self, value: Any, custom: constraints.CustomConstraints | None) -> Problem | None:
+    def value_problem(self, value: Any, custom: CustomConstraints | None) -> Problem | None:
         try:
             self.validate_value(value, custom)
         except (ValueError, TypeError) as exc:
@@ -105,12 +104,18 @@ class ParameterSchema:
             return str(exc) if self.type is ParameterType.LIST else f"Invalid default {self.default} ({exc})"
         return None if wrong is None else f"Invalid default {self.default} ({wrong})"
 
-    def _first_wrong(self, value: Any, custom: constraints.CustomConstraints | None) -> str | None:
+    def _first_wrong(self, value: Any, custom: CustomConstraints | None) -> str | None:
         for constraint in self.constraints:
-            wrong = constraint.check(value, self.convert, custom)
+            wrong = constraint.check(value, self._coerce, custom)
             if wrong is not None:
                 return wrong
         return None
+
+    def _coerce(self, value: Any) -> Any:
+        try:
+            return self.convert(value)
+        except ValueError as exc:
+            raise ValueError(f'Value "{value}" is invalid for data type "{self.type_name}".') from exc
 
     def _invalid(self, message: str) -> Problem:
         return Problem(f"Parameter '{self.name}' is invalid: {message}", kind="InvalidSchemaError")
@@ -136,7 +141,7 @@ def _to_string(value: Any) -> str:
 
 def _to_number(value: Any) -> Any:
     try:
-        return constraints.to_number(value)
+        return to_number(value)
     except TypeError as exc:
         raise ValueError(str(exc)) from exc
 

@@ -10,7 +10,7 @@ time proportional to length times states. What is neither is refused. See docs/d
 from __future__ import annotations
 
 import re
-import re._parser as sre  # the parse tree that `re` itself compiles; there is no public door to it
+import re._parser as sre  # type: ignore[import-not-found]  # the tree that `re` compiles; there is no public door
 import warnings
 from functools import lru_cache
 from typing import Any
@@ -85,7 +85,7 @@ def _ways_of(op: str, argument: Any, length: int) -> float:
     if op == "SUBPATTERN":
         return _ways(argument[3], length)
     if op in _REPEATS:
-        return _ways_of_repeat(*argument, length)
+        return _ways_of_repeat(argument[0], argument[1], argument[2], length)
     if op in ("ASSERT", "ASSERT_NOT"):
         return _ways(argument[1], length)
     if op == "ATOMIC_GROUP":
