@@ -1,0 +1,101 @@
+"""From the arguments of a command to a template that has been read, bound and checked.
+
+All commands that take a template go through here: they ask `read` for what the files say, and `check` for what it
+means. Problems leave this module with their place in the text.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from isotherm import errors
+from isotherm.cli import files, locate, show
+from isotherm.resources import registry, validation
+from isotherm.template import document, environment, model, parameters
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the user handed over: the template, the environment and all files, in memory."""
+
+    document: document.Document
+    template: model.Template
+    environment: environment.Environment
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A template whose meaning is known: its values and its definitions, validated."""
+
+    inputs: Inputs
+    values: parameters.Values
+    bound: model.Bound
+
+
+def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] = (),
+         given: Mapping[str, str] | None = None) -> Inputs:
+    """Read the template, the environments and all files that they name."""
+    text, base = _template_text(template)
+    source = "<stdin>" if template == STDIN else template
+    terminal.sources[source] = text
+    found = document.load(text, source=source)
+    collection = files.Collection(base)
+    with placed(found):
+        parsed = model.parse(found)
+        collection.add_template(found)
+    loaded = [_environment(terminal, name, collection) for name in environments]
+    if given:
+        loaded.append(environment.load({"parameters": dict(given)}))
+    merged = environment.merge(loaded, parsed.parameters)
+    return Inputs(found, parsed, merged, collection.files)
+
+
+def check(inputs: Inputs, *, stack_name: str, complete: bool = True) -> Checked:
+    """Bind and validate. With `complete`, every parameter must have a value; without, only what is given is judged."""
+    template = inputs.template
+    pseudo = parameters.Pseudo(stack_name=stack_name, dialect=template.dialect)
+    with placed(inputs.document):
+        values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=complete)
+        bound = model.bind(template, values, files=inputs.files)
+        validation.validate(bound, inputs.environment, registry.Registry())
+    return Checked(inputs, values, bound)
+
+
+@contextmanager
+def placed(source: document.Document) -> Iterator[None]:
+    """Problems that are raised inside are given their place in the document."""
+    try:
+        yield
+    except errors.UserError as error:
+        raise locate.problems(error, source) from error
+
+
+def _template_text(template: str) -> tuple[str, Path]:
+    if template == STDIN:
+        return _decoded(sys.stdin.buffer.read(), "<stdin>"), Path.cwd()
+    return _decoded(Path(template).read_bytes(), template), Path(template).parent
+
+
+def _environment(terminal: show.Terminal, name: str, collection: files.Collection) -> environment.Environment:
+    text = _decoded(Path(name).read_bytes(), name)
+    terminal.sources[name] = text
+    found = document.load(text, source=name)
+    with placed(found):
+        collection.add_environment(found, Path(name).parent)
+        return environment.load(found.data)
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise errors.UserError("not UTF-8 text", mark=errors.Mark(line, column, name)) from None

@@ -1,0 +1,114 @@
+"""`isotherm validate`: is this template right, and what does it ask for?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli import inputs, options, show
+from isotherm.template.parameter_schema import MASK, ParameterSchema
+
+
+@click.command(epilog=options.example("isotherm validate examples/site.yaml -e examples/production.env.yaml",
+                                      "isotherm validate site.yaml --parameter servers=one,two --json"))
+@options.template_argument
+@options.environment_options
+@options.json_option
+@click.pass_obj
+def validate(terminal: show.Terminal, template: str, environments: tuple[str, ...], parameters: dict[str, str]) -> None:
+    """Check a template, and show what it asks for.
+
+    TEMPLATE is a file, or - for stdin. Files that it names (get_file, nested templates) are read relative to it.
+    Parameters need not have values here; those that are given are checked.
+    """
+    read = inputs.read(terminal, template, environments, parameters)
+    checked = inputs.check(read, stack_name="validate", complete=False)
+    summary = summarise(checked)
+    terminal.answer(summary, lambda: _draw(summary, template))
+
+
+def summarise(checked: inputs.Checked) -> dict[str, Any]:
+    """What the template asks for, as data."""
+    template = checked.inputs.template
+    return {
+        "valid": True,
+        "version": template.dialect.name,
+        "description": template.description,
+        "parameters": [_parameter(schema, checked.values) for schema in template.parameters.values()],
+        "parameter_groups": list(_groups(template.parameter_groups, list(template.parameters))),
+        "resources": len(checked.bound.definitions),
+        "outputs": [{"name": name, "description": output.description}
+                    for name, output in checked.bound.outputs.items()],
+    }
+
+
+def _parameter(schema: ParameterSchema, values: Mapping[str, Any]) -> dict[str, Any]:
+    hidden = schema.hidden
+    data: dict[str, Any] = {
+        "name": schema.name, "type": schema.type.value, "label": schema.label or schema.name,
+        "description": schema.description, "required": not schema.has_default and schema.name not in values,
+        "hidden": hidden, "immutable": schema.immutable,
+        "constraints": [constraint.as_dict() for constraint in schema.constraints],
+    }
+    if schema.has_default:
+        data["default"] = MASK if hidden else schema.default
+    if schema.name in values:
+        data["value"] = MASK if hidden else values[schema.name]
+    return data
+
+
+def _groups(groups: Iterable[Any], names: list[str]) -> Iterator[dict[str, Any]]:
+    """The groups, and one more for the parameters that are in none."""
+    grouped: set[str] = set()
+    for group in groups:
+        members = [str(name) for name in group.get("parameters", ())]
+        grouped.update(members)
+        yield {"label": group.get("label", ""), "description": group.get("description", ""), "parameters": members}
+    if rest := [name for name in names if name not in grouped]:
+        yield {"label": "", "description": "", "parameters": rest}
+
+
+def _draw(summary: dict[str, Any], file: str) -> Iterator[RenderableType]:
+    made = f"{show.count(summary['resources'], 'resource')}, {show.count(len(summary['outputs']), 'output')}"
+    yield Text.assemble((show.clean(file), "bold"), ": ", ("valid", "bold green"), f"  {summary['version']}, {made}")
+    if summary["description"]:
+        yield show.indent(show.text(" ".join(str(summary["description"]).split()), "dim"))
+    by_name = {parameter["name"]: parameter for parameter in summary["parameters"]}
+    for group in summary["parameter_groups"]:
+        yield Text("")
+        yield show.heading(group["label"] or "Parameters")
+        if group["description"]:
+            yield show.indent(show.text(group["description"], "dim"))
+        yield show.indent(_parameter_table([by_name[name] for name in group["parameters"] if name in by_name]))
+    if summary["outputs"]:
+        yield Text("")
+        yield show.heading("Outputs")
+        rows = [(output["name"], output["description"]) for output in summary["outputs"]]
+        yield show.indent(show.table(["name", "description"], rows, styles=["cyan", "dim"]))
+
+
+def _parameter_table(parameters: list[dict[str, Any]]) -> RenderableType:
+    return show.table(["name", "type", "value", "description"],
+                      [(p["name"], p["type"], _value(p), _about(p)) for p in parameters], styles=["cyan"], keep=2)
+
+
+def _value(parameter: dict[str, Any]) -> Text:
+    if parameter["required"]:
+        return Text("required", "yellow")
+    shown = show.text(parameter.get("value"))
+    if "default" in parameter and parameter.get("value") == parameter["default"]:
+        shown.append(" (default)", "dim")
+    return shown
+
+
+def _about(parameter: dict[str, Any]) -> Text:
+    about = show.text(" ".join(str(parameter["description"] or "").split()))
+    limits = [f"{key}: {show.compact(value)}" for constraint in parameter["constraints"]
+              for key, value in constraint.items() if key != "description"]
+    if limits:
+        about.append(("  " if about else "") + show.clean("; ".join(limits)), "dim")
+    return about

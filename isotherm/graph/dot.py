@@ -1,0 +1,26 @@
+"""Draws a graph in the language of Graphviz. Any DependencyTaskGraph can be looked at this way: it only needs names.
+
+An arrow goes from what is required to who requires it: the way in which things are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isotherm.graph.graph import DependencyTaskGraph
+
+
+def dot(graph: DependencyTaskGraph[str], *, name: str = "plan", label: Callable[[str], str] = str,
+        why: Callable[[str, str], str] | None = None) -> str:
+    """`label` gives the text of a node, `why` the text of the arrow from what is required to who requires it."""
+    lines = [f"digraph {_quoted(name)} {{", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
+    lines += [f"  {_quoted(node)} [label={_quoted(label(node))}];" for node in graph]
+    for need, node in graph.edges():
+        reason = f" [label={_quoted(why(need, node))}]" if why else ""
+        lines.append(f"  {_quoted(need)} -> {_quoted(node)}{reason};")
+    return "\n".join([*lines, "}", ""])
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
