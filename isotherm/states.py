@@ -59,7 +59,8 @@ class NodeKind(IntEnum):
 
 class EdgeKind(IntEnum):
     REQUIRES = 1  # of the template: lasts as long as the two resources do
-    ORDER = 2  # of one operation only; holds back, but a failure does not pass through it
+    ORDER = 2  # of one operation only
+    SOFT = 3  # of one operation only, and a failure does not pass through it
 
 
 class OperationState(IntEnum):

@@ -12,6 +12,7 @@ crash detector in one; "in progress with nobody responsible" has no representati
 from __future__ import annotations
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 
 metadata = sa.MetaData(
     naming_convention={
@@ -24,8 +25,8 @@ metadata = sa.MetaData(
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Uuid = sa.String(36)
 Name = sa.String(255)
-Json = sa.Text().with_variant(sa.dialects.mysql.LONGTEXT(), "mysql", "mariadb")
-Time = sa.Double()
+Json = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+Time: sa.Double[float] = sa.Double()
 
 stacks = sa.Table(
     "stacks",
@@ -89,6 +90,15 @@ blobs = sa.Table(
     sa.Column("content", Json, nullable=False),
 )
 
+# Which operation uses which blobs: a blob lives as long as somebody uses it.
+uses = sa.Table(
+    "uses",
+    metadata,
+    sa.Column("operation_id", Uuid, primary_key=True),
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Index("ix_uses_hash", "hash"),
+)
+
 nodes = sa.Table(
     "nodes",
     metadata,
@@ -110,6 +120,8 @@ nodes = sa.Table(
     sa.Column("due", Time),
     sa.Column("reason", sa.Text),
     sa.Index("ix_nodes_stack_id", "stack_id", "name"),
+    # Few nodes are of another kind than UPDATE, and those are looked for.
+    sa.Index("ix_nodes_kind", "stack_id", "kind", sqlite_where=sa.text("kind <> 1"), postgresql_where=sa.text("kind <> 1")),
     sa.Index("ix_nodes_due", "due", sqlite_where=sa.text("due IS NOT NULL"), postgresql_where=sa.text("due IS NOT NULL")),
 )
 
@@ -157,6 +169,8 @@ resources = sa.Table(
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
     sa.Index("ix_resources_stack_id", "stack_id", "name"),
+    sa.Index("ix_resources_superseded", "stack_id", "superseded", sqlite_where=sa.text("superseded = 1"),
+             postgresql_where=sa.text("superseded")),
 )
 
 events = sa.Table(

@@ -1,0 +1,132 @@
+"""Unit of work: a request becomes the newest operation of its stack, or loses the race and changes nothing.
+
+The conditional write on the stack's generation comes first: whoever loses it has written nothing (lesson B11).
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, NodeState, OperationState, Status
+from isotherm.store import rows
+from isotherm.store import tables as t
+from isotherm.store.records import Acceptance, Event, NewStack
+
+UNFINISHED = (OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING)
+
+
+def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
+    """A new stack, with its first operation."""
+    try:
+        connection.execute(
+            sa.insert(t.stacks).values(
+                id=stack.id, project=stack.project, name=stack.name, tomb="", owner_id=stack.owner_id, generation=1,
+                operation_id=request.operation_id, action=request.action, status=Status.IN_PROGRESS,
+                reason=request.reason, description=request.description or "", tags=request.tags,
+                disable_rollback=request.disable_rollback, timeout_s=request.timeout_s, convergence=stack.convergence,
+                created_at=now,
+            )  # fmt: skip
+        )
+    except sa.exc.IntegrityError as error:
+        raise errors.Conflict(
+            f"The Stack ({stack.name}) already exists.", kind="StackExists",
+            hint="Update it, delete it, or choose another name.",
+        ) from error  # fmt: skip
+    _open(connection, request, 1, now)
+
+
+def supersede(connection: sa.Connection, request: Acceptance, now: float) -> int:
+    """The newest operation of a stack that exists. Answers its generation; raises Conflict if another was faster."""
+    stack = t.stacks.c
+    values = {
+        stack.generation: request.generation + 1, stack.operation_id: request.operation_id,
+        stack.action: request.action, stack.status: Status.IN_PROGRESS, stack.reason: request.reason,
+        stack.updated_at: now, stack.disable_rollback: request.disable_rollback, stack.timeout_s: request.timeout_s,
+        stack.tags: request.tags,
+    }  # fmt: skip
+    if request.description is not None:
+        values[stack.description] = request.description
+    hit = connection.execute(
+        sa.update(t.stacks)
+        .where(stack.id == request.stack_id, stack.generation == request.generation, stack.tomb == "")
+        .values(values)
+    )
+    if not hit.rowcount:
+        raise errors.Conflict(
+            "Another operation on this stack was accepted at the same moment, or the stack is gone.",
+            kind="ActionInProgress", hint="Look at the stack, and ask again if you still want it.",
+        )  # fmt: skip
+    _halt(connection, request.stack_id, request.generation, now)
+    _open(connection, request, request.generation + 1, now)
+    return request.generation + 1
+
+
+def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float) -> None:
+    """The older operation starts nothing more. What is under way keeps its lease, and records itself when it ends."""
+    operation = t.operations.c
+    running = connection.execute(
+        sa.update(t.operations)
+        .where(operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
+        .values(state=OperationState.SUPERSEDED, due=None, deadline=None, ended_at=now)
+    ).rowcount
+    # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
+    if running:
+        halt_nodes(connection, stack_id)
+
+
+def halt_nodes(connection: sa.Connection, stack_id: str) -> None:
+    """Nobody may take a node of this stack until a plan says so again."""
+    node = t.nodes.c
+    connection.execute(
+        sa.update(t.nodes)
+        .where(node.stack_id == stack_id, node.due.is_not(None))
+        .values(state=NodeState.PENDING, due=None)
+    )
+
+
+def _open(connection: sa.Connection, request: Acceptance, generation: int, now: float) -> None:
+    if request.blobs:
+        have = connection.execute(sa.select(t.blobs.c.hash).where(rows.among(t.blobs.c.hash)), rows.ids(request.blobs))
+        known = {row[0] for row in have}
+        new = [{"hash": key, "content": content} for key, content in request.blobs.items() if key not in known]
+        if new:
+            connection.execute(sa.insert(t.blobs), new)
+        used = [{"operation_id": request.operation_id, "hash": key} for key in request.blobs]
+        connection.execute(sa.insert(t.uses), used)
+    connection.execute(
+        sa.insert(t.operations).values(
+            id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
+            state=OperationState.PLANNING, input=request.input, disable_rollback=request.disable_rollback,
+            timeout_s=request.timeout_s, tags=request.tags, remaining=0, created_at=now, due=now, fence=0,
+            deadline=None if request.timeout_s is None else now + request.timeout_s,
+        )  # fmt: skip
+    )
+    started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
+                    Status.IN_PROGRESS, request.reason)  # fmt: skip
+    rows.insert_events(connection, [started], now)
+
+
+def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: float, reason: str) -> None:
+    """Open the rollback of the stack's newest operation: to the last one that was completed, or to nothing.
+
+    It runs in the transaction that saw the failure, so that the target cannot be lost in between (lesson D6).
+    """
+    stack = connection.execute(
+        sa.select(t.stacks.c.generation, t.stacks.c.complete_operation_id, t.stacks.c.disable_rollback,
+                  t.stacks.c.timeout_s).where(t.stacks.c.id == stack_id)
+    ).one()  # fmt: skip
+    target = rows.operation(connection, stack.complete_operation_id) if stack.complete_operation_id else None
+    supersede(
+        connection,
+        Acceptance(
+            stack_id, stack.generation, operation_id, Action.ROLLBACK, target.input if target else "",
+            disable_rollback=stack.disable_rollback, timeout_s=stack.timeout_s,
+            tags=target.tags if target else "[]", reason=reason,
+        ),
+        now,
+    )  # fmt: skip
+    if target:
+        use = t.uses.c
+        used = sa.select(sa.literal(operation_id), use.hash).where(use.operation_id == target.id)
+        connection.execute(sa.insert(t.uses).from_select(["operation_id", "hash"], used))

@@ -1,0 +1,177 @@
+"""Unit of work: a worker takes what is due, with all it needs to act on it, and later makes its intents durable.
+
+`due` nodes are ready ones, ones whose wake-up time has come, and ones whose worker let its lease run out: the same query
+finds all three, so there is no recovery that could be forgotten. Each claim raises the fence: what an earlier holder
+still writes changes no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from isotherm.states import NodeKind, NodeState
+from isotherm.store import rows, settle
+from isotherm.store import tables as t
+from isotherm.store.accept import UNFINISHED
+from isotherm.store.records import Beginning, Claim, Input, Operation
+
+_NODE = t.nodes.c
+_KINDS = {int(member): member for member in NodeKind}
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who asks, until when they will have it, and how much they can carry."""
+
+    worker: str
+    until: float
+    room: int
+
+
+_DUE = sa.select(_NODE.id).where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("room"))
+_TAKE = (
+    sa.update(t.nodes)
+    .where(rows.among(_NODE.id))
+    .values(state=NodeState.RUNNING, worker=sa.bindparam("n_worker"), fence=_NODE.fence + 1,
+            lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until"))
+)  # fmt: skip
+_LOAD = sa.select(
+    _NODE.id, _NODE.stack_id, _NODE.name, _NODE.kind, _NODE.generation, _NODE.fence, _NODE.definition, _NODE.digest,
+    _NODE.resource_id,
+).where(rows.among(_NODE.id))  # fmt: skip
+
+
+def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
+    """Take up to `lease.room` nodes that are due."""
+    if lease.room <= 0:
+        return []
+    taken = list(connection.execute(_DUE, {"now": now, "room": lease.room}).scalars())
+    if not taken:
+        return []
+    connection.execute(_TAKE, {**rows.ids(taken), "n_worker": lease.worker, "n_until": lease.until})
+    return _load(connection, taken, lease.until)
+
+
+def _load(connection: sa.Connection, node_ids: Collection[int], until: float) -> list[Claim]:
+    found = connection.execute(_LOAD, rows.ids(node_ids)).all()
+    versions = rows.versions(connection, [row.resource_id for row in found if row.resource_id is not None])
+    inputs = _inputs(connection, [row.id for row in found if row.kind == NodeKind.UPDATE])
+    operations = rows.current_operations(connection, {row.stack_id for row in found})
+    return [
+        Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until, definition, digest,
+              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id])
+        for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
+    ]  # fmt: skip
+
+
+_INPUTS = (
+    sa.select(t.edges.c.dst, _NODE.name, t.resources.c.id, t.resources.c.published)
+    .join(t.nodes, _NODE.id == t.edges.c.src)
+    .outerjoin(t.resources, t.resources.c.id == _NODE.resource_id)
+    .where(rows.among(t.edges.c.dst), t.edges.c.kind == 1)
+)
+
+
+def _inputs(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, list[Input]]:
+    found: dict[int, list[Input]] = {}
+    if node_ids:
+        for dst, name, resource_id, published in connection.execute(_INPUTS, rows.ids(node_ids)):
+            found.setdefault(dst, []).append(Input(name, resource_id, published))
+    return found
+
+
+_STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(rows.among(_NODE.id))
+
+
+def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> set[int]:
+    """Make intents durable. Answers the nodes that may act; the others have been overtaken and hold nothing any more.
+
+    INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
+    """
+    found = {row.id: row for row in connection.execute(_STILL, rows.ids(b.claim.node_id for b in beginnings))}
+    fenced = [b for b in beginnings if (row := found.get(b.claim.node_id)) and row.fence == b.claim.fence]
+    ours = [b for b in fenced if _is_ours(found[b.claim.node_id], b.claim)]
+    accepted = {b.claim.node_id for b in ours}
+    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.node_id not in accepted], now)
+    _write(connection, ours, now)
+    rows.insert_events(connection, (b.event for b in ours), now)
+    return accepted
+
+
+def _is_ours(row: Any, claim: Claim) -> bool:
+    return bool(row.state == NodeState.RUNNING and row.generation == claim.generation)
+
+
+_ATTACH = sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id"))
+_REPLACE = (
+    sa.update(t.resources)
+    .where(t.resources.c.id == sa.bindparam("v_old"))
+    .values(superseded=True, replaced_by=sa.bindparam("v_new"))
+)
+
+
+def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
+    new = [b for b in ours if b.new]
+    for beginning, id_ in zip(new, rows.take_ids(connection, len(new)) if new else (), strict=True):
+        beginning.version.id = id_
+    rows.insert_versions(connection, [b.version for b in new], now)
+    if new:
+        connection.execute(_ATTACH, [{"n_id": b.claim.node_id, "n_resource_id": b.version.id} for b in new])
+    replaced = [{"v_old": b.version.replaces, "v_new": b.version.id} for b in new if b.version.replaces is not None]
+    if replaced:
+        connection.execute(_REPLACE, replaced)
+    rows.update_versions(connection, [b.version for b in ours if not b.new], now)
+
+
+_RENEW = (
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"), _NODE.fence == sa.bindparam("n_fence"), _NODE.state == NodeState.RUNNING,
+           _NODE.generation == sa.bindparam("n_generation"))
+    .values(lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until"))
+)  # fmt: skip
+
+
+def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[int]:
+    """Keep the leases of steps that take long. Answers the nodes that are still ours; the others should be given up."""
+    found = {row.id: row for row in connection.execute(_STILL, rows.ids(c.node_id for c in claims))}
+    ours = [c for c in claims if (row := found.get(c.node_id)) and row.fence == c.fence and _is_ours(row, c)]
+    if ours:
+        connection.execute(
+            _RENEW,
+            [{"n_id": c.node_id, "n_fence": c.fence, "n_generation": c.generation, "n_until": until} for c in ours],
+        )
+    return {c.node_id for c in ours}
+
+
+def operations_to_plan(connection: sa.Connection, until: float, now: float, room: int) -> list[Operation]:
+    """Take operations that have been accepted and not been planned, also those whose planner died."""
+    op = t.operations.c
+    taken = list(connection.execute(sa.select(op.id).where(op.due <= now).order_by(op.due).limit(room)).scalars())
+    if not taken:
+        return []
+    connection.execute(
+        sa.update(t.operations).where(rows.among(op.id)).values(due=until, fence=op.fence + 1), rows.ids(taken)
+    )
+    found = (rows.operation(connection, id_) for id_ in taken)
+    return [operation for operation in found if operation is not None]
+
+
+def expired(connection: sa.Connection, now: float) -> list[str]:
+    """Operations whose deadline has passed."""
+    op = t.operations.c
+    return list(
+        connection.execute(sa.select(op.id).where(op.deadline <= now, op.state.in_(UNFINISHED)).limit(100)).scalars()
+    )
+
+
+def next_due(connection: sa.Connection) -> float | None:
+    """When the next thing falls due, as far as is known now."""
+    times = [
+        connection.execute(sa.select(sa.func.min(column)).where(column.is_not(None))).scalar()
+        for column in (_NODE.due, t.operations.c.due, t.operations.c.deadline)
+    ]
+    return min((time for time in times if time is not None), default=None)

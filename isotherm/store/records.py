@@ -1,0 +1,187 @@
+"""What goes over the store's counter: plain values, in the words of the engine. JSON stays text until somebody needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A request that has been checked and may become an operation. `generation` is the one it was based on."""
+
+    stack_id: str
+    generation: int
+    operation_id: str
+    action: Action
+    input: str
+    disable_rollback: bool
+    timeout_s: float | None
+    tags: str = "[]"
+    blobs: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewStack:
+    """What a stack is born with, besides its first operation."""
+
+    id: str
+    project: str
+    name: str
+    convergence: bool
+    owner_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation as its row has it, with what is needed of its stack."""
+
+    id: str
+    stack_id: str
+    stack_name: str
+    generation: int
+    action: Action
+    state: int
+    input: str
+    disable_rollback: bool
+    timeout_s: float | None
+    tags: str
+    remaining: int
+    failure: str | None
+    fence: int
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One resource of the template that is to be: the definition, frozen, and the digest that tells it from others."""
+
+    name: str
+    digest: str
+    definition: str
+    requires: tuple[str, ...]
+    deletion_policy: DeletionPolicy
+
+
+@dataclass(slots=True)
+class Version:
+    """One version of a resource: a row, or one that is about to be."""
+
+    id: int
+    stack_id: str
+    name: str
+    type: str
+    token: str
+    physical_id: str | None
+    action: Action
+    status: Status
+    reason: str
+    properties: str
+    digest: str | None
+    metadata: str
+    data: str
+    published: str | None
+    requires: str
+    replaces: int | None
+    superseded: bool
+    deletion_policy: DeletionPolicy
+    external: bool
+    operation_id: str
+    intent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a requirement of a node has published, and which version of it did."""
+
+    name: str
+    resource_id: int | None
+    published: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A node that a worker has taken, with all that it needs to act (ledger S2.8, S2.16)."""
+
+    node_id: int
+    stack_id: str
+    name: str
+    kind: NodeKind
+    generation: int
+    fence: int
+    lease_until: float
+    definition: str | None
+    digest: str | None
+    version: Version | None
+    inputs: tuple[Input, ...]
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A transition, for the user's eyes."""
+
+    stack_id: str
+    operation_id: str
+    name: str
+    type: str
+    physical_id: str | None
+    action: Action
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What is about to be done to the cloud: made durable, on condition that the node is still ours to act on."""
+
+    claim: Claim
+    version: Version
+    # A new row (create, replace) or a change of the one that the node has.
+    new: bool
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a step on a node ended. `state` is DONE, FAILED, WAITING, or SCHEDULED to be looked at again at once."""
+
+    claim: Claim
+    state: NodeState
+    # The version as it is now; None leaves the row alone.
+    version: Version | None = None
+    # The version is gone: its row goes too.
+    removed: bool = False
+    # It was left in the cloud on purpose.
+    retained: bool = False
+    # What others read of it has changed.
+    changed: bool = False
+    wake_in_s: float = 0.0
+    reason: str = ""
+    event: Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWrite:
+    """A node as a plan wants it."""
+
+    id: int
+    name: str
+    kind: NodeKind
+    state: NodeState
+    pending: int
+    dirty: int
+    definition: str | None = None
+    digest: str | None = None
+    resource_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    src: int
+    dst: int
+    kind: EdgeKind

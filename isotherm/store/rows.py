@@ -1,0 +1,160 @@
+"""The statements that several units share: reading and writing whole rows, in bulk."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm.states import Action, DeletionPolicy, Status
+from isotherm.store import tables as t
+from isotherm.store.records import Edge, Event, Operation, Version
+
+# One bound parameter for any number of ids: the text of the statement stays the same, and so does its plan.
+_IDS = sa.text("SELECT value FROM json_each(:ids)").bindparams(sa.bindparam("ids"))
+
+
+def among(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """`column` is one of the ids given as the parameter `ids` (see `ids`)."""
+    return column.in_(_IDS)
+
+
+def ids(values: Iterable[int | str]) -> dict[str, str]:
+    return {"ids": msgspec.json.encode(list(values)).decode()}
+
+
+_VERSION = t.resources.c
+_VERSION_COLUMNS = [
+    _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.token, _VERSION.physical_id, _VERSION.action,
+    _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest, _VERSION.metadata, _VERSION.data,
+    _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded, _VERSION.deletion_policy,
+    _VERSION.external, _VERSION.operation_id, _VERSION.intent,
+]  # fmt: skip
+_SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
+
+
+def version_of(row: Any) -> Version:
+    (id_, stack_id, name, type_, token, physical_id, action, status, *rest) = row
+    (reason, properties, digest, metadata, data, published, requires, replaces, superseded, policy, *last) = rest
+    return Version(
+        id_, stack_id, name, type_, token, physical_id, _ACTIONS[action], _STATUSES[status], reason, properties, digest,
+        metadata, data, published, requires, replaces, superseded, _POLICIES[policy], *last,
+    )  # fmt: skip
+
+
+# An enum's own call costs more than all the rest of reading a row.
+_ACTIONS = {int(member): member for member in Action}
+_STATUSES = {int(member): member for member in Status}
+_POLICIES = {int(member): member for member in DeletionPolicy}
+
+
+def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Version]:
+    if not wanted:
+        return {}
+    return {row[0]: version_of(row) for row in connection.execute(_SELECT_VERSIONS, ids(wanted))}
+
+
+_MUTABLE = [
+    "physical_id", "action", "status", "reason", "properties", "digest", "metadata", "data", "published", "requires",
+    "deletion_policy", "operation_id", "intent",
+]  # fmt: skip
+
+
+@functools.cache
+def _update_versions() -> sa.Update:
+    table = t.resources
+    values: dict[str, Any] = {name: sa.bindparam(f"v_{name}") for name in _MUTABLE}
+    return sa.update(table).where(table.c.id == sa.bindparam("v_id")).values(**values, updated_at=sa.bindparam("v_now"))
+
+
+def update_versions(connection: sa.Connection, changed: Sequence[Version], now: float) -> None:
+    """Write what may change of a version. The caller holds the lease, as it has just checked."""
+    if changed:
+        rows = [
+            {"v_id": v.id, "v_now": now, "v_physical_id": v.physical_id, "v_action": v.action, "v_status": v.status,
+             "v_reason": v.reason, "v_properties": v.properties, "v_digest": v.digest, "v_metadata": v.metadata,
+             "v_data": v.data, "v_published": v.published, "v_requires": v.requires,
+             "v_deletion_policy": v.deletion_policy, "v_operation_id": v.operation_id, "v_intent": v.intent}
+            for v in changed
+        ]  # fmt: skip
+        connection.execute(_update_versions(), rows)
+
+
+def insert_versions(connection: sa.Connection, new: Sequence[Version], now: float) -> None:
+    if new:
+        rows = [
+            {"id": v.id, "stack_id": v.stack_id, "name": v.name, "type": v.type, "token": v.token,
+             "physical_id": v.physical_id, "action": v.action, "status": v.status, "reason": v.reason,
+             "properties": v.properties, "digest": v.digest, "metadata": v.metadata, "data": v.data,
+             "published": v.published, "requires": v.requires, "replaces": v.replaces, "superseded": v.superseded,
+             "deletion_policy": v.deletion_policy, "external": v.external, "operation_id": v.operation_id,
+             "intent": v.intent, "created_at": now}
+            for v in new
+        ]  # fmt: skip
+        connection.execute(sa.insert(t.resources), rows)
+
+
+def insert_events(connection: sa.Connection, happened: Iterable[Event], now: float) -> None:
+    rows = [
+        {"stack_id": e.stack_id, "operation_id": e.operation_id, "name": e.name, "type": e.type, "reason": e.reason,
+         "physical_id": e.physical_id, "action": e.action, "status": e.status, "created_at": now}
+        for e in happened
+    ]  # fmt: skip
+    if rows:
+        connection.execute(sa.insert(t.events), rows)
+
+
+def insert_edges(connection: sa.Connection, new: Iterable[Edge]) -> None:
+    rows = [{"src": e.src, "dst": e.dst, "kind": e.kind} for e in new]
+    if rows:
+        connection.execute(sa.insert(t.edges), rows)
+
+
+_OPERATION = [
+    t.operations.c.id, t.operations.c.stack_id, t.stacks.c.name, t.operations.c.generation, t.operations.c.action,
+    t.operations.c.state, t.operations.c.input, t.operations.c.disable_rollback, t.operations.c.timeout_s,
+    t.operations.c.tags, t.operations.c.remaining, t.operations.c.failure, t.operations.c.fence, t.stacks.c.project,
+]  # fmt: skip
+_CURRENT = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.operation_id == t.operations.c.id).where(among(t.stacks.c.id))
+_BY_ID = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.id == t.operations.c.stack_id).where(among(t.operations.c.id))
+
+
+def _operation_of(row: Any) -> Operation:
+    (id_, stack_id, stack_name, generation, action, *rest) = row
+    return Operation(id_, stack_id, stack_name, generation, _ACTIONS[action], *rest)
+
+
+def current_operations(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, Operation]:
+    """The newest operation of each stack, by the stack's id."""
+    return {row[1]: _operation_of(row) for row in connection.execute(_CURRENT, ids(stack_ids))}
+
+
+def operation(connection: sa.Connection, operation_id: str) -> Operation | None:
+    row = connection.execute(_BY_ID, ids([operation_id])).one_or_none()
+    return None if row is None else _operation_of(row)
+
+
+def scheduled_from(now: str) -> sa.ColumnElement[Any]:
+    """When a node that has just become ready may be taken: now, or when the lease that somebody still has runs out.
+
+    `now` names the parameter. The expression is evaluated on the row as it is when it is written: a lease that is given
+    back meanwhile cannot be overlooked.
+    """
+    lease = t.nodes.c.lease_until
+    return sa.case((lease > sa.bindparam(now), lease), else_=sa.bindparam(now))
+
+
+def take_ids(connection: sa.Connection, count: int) -> range:
+    """Numbers that nobody else gets, for nodes and resources."""
+    sequence = t.sequences.c
+    connection.execute(sa.update(t.sequences).where(sequence.name == "ids").values(next=sequence.next + count))
+    end = connection.execute(sa.select(sequence.next).where(sequence.name == "ids")).scalar_one()
+    return range(end - count, end)
+
+
+def delete_by_id(connection: sa.Connection, column: sa.Column[Any], values: Collection[int]) -> None:
+    if values:
+        connection.execute(sa.delete(column.table).where(among(column)), ids(values))

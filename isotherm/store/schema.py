@@ -1,0 +1,34 @@
+"""Brings a database to the schema of this version of the code, by alembic's migrations.
+
+Alembic is slow to import, and a command that finds its database up to date must not pay for it: the revision is read
+first, and alembic is called only when it differs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import sqlalchemy as sa
+
+# The newest file under migrations/versions; a test holds the two together.
+HEAD = "0001"
+
+
+def revision(engine: sa.Engine) -> str | None:
+    with engine.connect() as connection:
+        if not sa.inspect(connection).has_table("alembic_version"):
+            return None
+        return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def migrate(engine: sa.Engine) -> None:
+    """Upgrade to HEAD. Several processes may start at once: the loser of the race finds the work done."""
+    if revision(engine) == HEAD:
+        return
+    command = importlib.import_module("alembic.command")
+    config = importlib.import_module("alembic.config").Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

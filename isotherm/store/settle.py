@@ -1,0 +1,221 @@
+"""Unit of work: steps have ended, in whatever way. The one place that every exit passes (lessons A1 to A4).
+
+A report counts if it carries the fence of the node's present lease: then its row is written and the lease is free. Only
+if the node is also still part of the report's traversal does its end mean anything to others: counters go down, what
+reaches zero is scheduled, and the last one ends the phase. If a newer operation has taken the node over, freeing the
+lease is all that it waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.store import accept, finish, nodes, rows
+from isotherm.store import tables as t
+from isotherm.store.records import Operation, Report
+
+_NODE = t.nodes.c
+_SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.kind, _NODE.dirty).where(
+    rows.among(_NODE.id)
+)
+
+
+@dataclass(slots=True)
+class Ended:
+    """A node that has come to its end in this transaction."""
+
+    id: int
+    failed: bool
+    changed: bool = False
+
+
+def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now: float) -> None:
+    """Record how steps ended, and everything that follows from it. `new_id` is for a rollback, should one begin."""
+    found = {row.id: row for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
+    valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
+    _write_versions(connection, valid, now)
+    rows.insert_events(connection, (r.event for r in valid if r.event is not None), now)
+    live: list[Report] = []
+    stale: list[Report] = []
+    for report in valid:
+        row = found[report.claim.node_id]
+        mine = row.state == NodeState.RUNNING and row.generation == report.claim.generation
+        (live if mine else stale).append(report)
+    release(connection, [r.claim.node_id for r in stale], now)
+    _write_nodes(connection, live, {id_: row.dirty for id_, row in found.items()}, now)
+    _propagate(connection, [r for r in live if r.state in (NodeState.DONE, NodeState.FAILED)], new_id, now)
+
+
+def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
+    """The lease is free; if a newer traversal has scheduled the node meanwhile, it may be taken at once."""
+    if node_ids:
+        due = sa.case((_NODE.state == int(NodeState.SCHEDULED), now), else_=_NODE.due)
+        statement = sa.update(t.nodes).where(rows.among(_NODE.id)).values(worker=None, lease_until=None, due=due)
+        connection.execute(statement, rows.ids(node_ids))
+
+
+def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
+    rows.update_versions(connection, [r.version for r in valid if r.version is not None and not r.removed], now)
+    removed = [r.version.id for r in valid if r.removed and r.version is not None]
+    if removed:
+        rows.delete_by_id(connection, t.resources.c.id, removed)
+        detach = sa.update(t.nodes).where(rows.among(_NODE.resource_id)).values(resource_id=None)
+        connection.execute(detach, rows.ids(removed))
+    kept = [
+        {"stack_id": v.stack_id, "name": v.name, "type": v.type, "physical_id": v.physical_id, "token": v.token,
+         "created_at": now}
+        for r in valid if r.retained and (v := r.version) is not None
+    ]  # fmt: skip
+    if kept:
+        connection.execute(sa.insert(t.retained), kept)
+
+
+_WRITE = (
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"))
+    .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), due=sa.bindparam("n_due"),
+            reason=sa.bindparam("n_reason"), worker=None, lease_until=None)
+)  # fmt: skip
+
+
+def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[int, int], now: float) -> None:
+    writes = []
+    for report in live:
+        kind, state = report.claim.kind, report.state
+        if kind is NodeKind.CHECK and state is NodeState.DONE:
+            # A check proves that the object is there, not that it is what the newest template wants.
+            kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
+        due = {NodeState.WAITING: now + report.wake_in_s, NodeState.SCHEDULED: now + report.wake_in_s}.get(state)
+        writes.append({"n_id": report.claim.node_id, "n_kind": kind, "n_state": state, "n_due": due,
+                       "n_reason": report.reason or None})  # fmt: skip
+    if writes:
+        connection.execute(_WRITE, writes)
+
+
+def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, now: float) -> None:
+    by_stack: dict[str, list[Report]] = {}
+    for report in live:
+        by_stack.setdefault(report.claim.stack_id, []).append(report)
+    if not by_stack:
+        return
+    operations = rows.current_operations(connection, by_stack)
+    for stack_id, ended in by_stack.items():
+        _end_nodes(connection, operations[stack_id], ended, new_id, now)
+
+
+def _end_nodes(
+    connection: sa.Connection, operation: Operation, ended: Sequence[Report], new_id: str, now: float
+) -> None:
+    first = [Ended(r.claim.node_id, r.state is NodeState.FAILED, r.changed) for r in ended]
+    count = len(first) + _wave(connection, operation.generation, first, now)
+    _remove_cleaned(connection, ended)
+    failure = next((_failure(operation, r) for r in ended if r.state is NodeState.FAILED), None)
+    remaining = _count_down(connection, operation, count, failure)
+    if failure and _rolls_back(operation):
+        finish.fail(connection, operation, failure, now)
+        accept.roll_back(connection, operation.stack_id, new_id, now, failure)
+    elif remaining == 0:
+        finish.next_phase(connection, operation.id, now)
+
+
+def _failure(operation: Operation, report: Report) -> str:
+    action = report.event.action if report.event is not None else operation.action
+    return f"Resource {action.name} failed: {report.reason}"
+
+
+def _rolls_back(operation: Operation) -> bool:
+    # A clean-up that fails leaves a stack that already is what the template says: going back would only do harm.
+    return (
+        not operation.disable_rollback
+        and operation.failure is None
+        and operation.state == OperationState.UPDATING
+        and operation.action in (Action.CREATE, Action.UPDATE)
+    )
+
+
+def _count_down(connection: sa.Connection, operation: Operation, count: int, failure: str | None) -> int:
+    op = t.operations.c
+    connection.execute(
+        sa.update(t.operations)
+        .where(op.id == operation.id)
+        .values(remaining=op.remaining - count, failure=sa.func.coalesce(op.failure, failure))
+    )
+    return operation.remaining - count
+
+
+def _remove_cleaned(connection: sa.Connection, ended: Iterable[Report]) -> None:
+    """A node that has deleted its version has no further part to play."""
+    gone = [r.claim.node_id for r in ended if r.claim.kind is NodeKind.CLEANUP and r.state is NodeState.DONE]
+    if gone:
+        nodes.forget_edges(connection, gone)
+        rows.delete_by_id(connection, t.nodes.c.id, gone)
+
+
+@dataclass(slots=True)
+class _Waiter:
+    """A node that waits for some that have just ended."""
+
+    kind: int
+    pending: int
+    dirty: int
+    skipped: bool = False
+
+    @property
+    def passes(self) -> bool:
+        """Ready, but there is nothing to look at: it ends at once, without a worker."""
+        return not self.pending and (self.kind == NodeKind.BARRIER or not self.dirty)
+
+
+_FOLLOW = (
+    sa.select(t.edges.c.src, t.edges.c.dst, t.edges.c.kind, _NODE.kind, _NODE.pending, _NODE.dirty)
+    .join(t.nodes, _NODE.id == t.edges.c.dst)
+    .where(rows.among(t.edges.c.src), _NODE.state == NodeState.PENDING,
+           _NODE.generation == sa.bindparam("generation"))
+)  # fmt: skip
+
+
+def _wave(connection: sa.Connection, generation: int, ended: Sequence[Ended], now: float) -> int:
+    """Tell those who wait; answers how many of them ended at once, because nothing is left for them to do."""
+    count = 0
+    wave = {node.id: node for node in ended}
+    while wave:
+        waiters: dict[int, _Waiter] = {}
+        parameters = {**rows.ids(wave), "generation": generation}
+        for src, dst, edge, kind, pending, dirty in connection.execute(_FOLLOW, parameters):
+            waiter = waiters.setdefault(dst, _Waiter(kind, pending, dirty))
+            waiter.pending -= 1
+            waiter.dirty += wave[src].changed
+            waiter.skipped |= wave[src].failed and edge != EdgeKind.SOFT
+        _write_waiters(connection, waiters, now)
+        wave = {id_: Ended(id_, w.skipped) for id_, w in waiters.items() if w.skipped or w.passes}
+        count += len(wave)
+    return count
+
+
+_WAIT = (
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"))
+    .values(state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"), dirty=sa.bindparam("n_dirty"),
+            due=sa.case((sa.bindparam("n_state") == int(NodeState.SCHEDULED), rows.scheduled_from("n_now")), else_=None))
+)  # fmt: skip
+
+
+def _write_waiters(connection: sa.Connection, waiters: dict[int, _Waiter], now: float) -> None:
+    writes = [
+        {"n_id": id_, "n_state": _state(w), "n_pending": w.pending, "n_dirty": w.dirty, "n_now": now}
+        for id_, w in waiters.items()
+    ]
+    if writes:
+        connection.execute(_WAIT, writes)
+
+
+def _state(waiter: _Waiter) -> NodeState:
+    if waiter.skipped:
+        return NodeState.SKIPPED
+    if waiter.pending:
+        return NodeState.PENDING
+    return NodeState.DONE if waiter.passes else NodeState.SCHEDULED

@@ -1,0 +1,100 @@
+"""Unit of work: an operation is stopped before its end, by the clock or by the user."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, NodeState, OperationState, Status
+from isotherm.store import accept, finish, rows
+from isotherm.store import tables as t
+from isotherm.store.records import Operation
+
+_NODE = t.nodes.c
+_NOT_BEGUN = (NodeState.PENDING, NodeState.SCHEDULED)
+_UNDER_WAY = (NodeState.RUNNING, NodeState.WAITING)
+
+
+def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: float) -> None:
+    """The deadline has passed. What is under way counts as failed; its outcome is unknown, and treated as such."""
+    operation = rows.operation(connection, operation_id)
+    if operation is None or operation.state not in accept.UNFINISHED:
+        return
+    failure = f"Timed out: {_what_is_left(connection, operation)}"
+    rolls_back = (
+        not operation.disable_rollback and operation.action in (Action.CREATE, Action.UPDATE)
+        and operation.state != OperationState.CLEANING
+    )  # fmt: skip
+    _give_up(connection, operation)
+    if rolls_back:
+        finish.fail(connection, operation, failure, now)
+        accept.roll_back(connection, operation.stack_id, new_id, now, failure)
+    else:
+        _set_failure(connection, operation, failure)
+        _close(connection, operation_id, now)
+
+
+def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) -> str:
+    """The user wants no more of it: nothing new is started, what is under way may finish. Answers the operation's id."""
+    operation = rows.current_operations(connection, [stack_id]).get(stack_id)
+    if operation is None or operation.state not in accept.UNFINISHED:
+        raise errors.UserError("There is nothing to cancel: no operation is running on this stack.", kind="NotSupported")
+    _set_failure(connection, operation, reason)
+    skipped = connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None)).rowcount
+    planned = operation.state != OperationState.PLANNING
+    remaining = operation.remaining - skipped if planned else 0
+    connection.execute(
+        sa.update(t.operations).where(t.operations.c.id == operation.id).values(remaining=remaining, due=None)
+    )
+    if not remaining:
+        _close(connection, operation.id, now)
+    return operation.id
+
+
+def _of(operation: Operation, states: tuple[NodeState, ...]) -> sa.Update:
+    return sa.update(t.nodes).where(
+        _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(states)
+    )
+
+
+def _give_up(connection: sa.Connection, operation: Operation) -> None:
+    under_way = (
+        sa.select(_NODE.resource_id)
+        .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
+               _NODE.state.in_(_UNDER_WAY), _NODE.resource_id.is_not(None))
+    )  # fmt: skip
+    resource = t.resources.c
+    connection.execute(
+        sa.update(t.resources)
+        .where(resource.id.in_(under_way), resource.intent.is_not(None))
+        .values(status=Status.FAILED, reason="Timed out", intent=None)
+    )
+    # The lease stays with whoever has it: the next operation waits until it is given back or has run out.
+    connection.execute(_of(operation, _UNDER_WAY).values(state=NodeState.FAILED, due=None))
+    connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
+
+
+def _what_is_left(connection: sa.Connection, operation: Operation) -> str:
+    left = connection.execute(
+        sa.select(_NODE.name, _NODE.reason)
+        .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
+               _NODE.state.in_(_UNDER_WAY))
+        .order_by(_NODE.id).limit(4)
+    ).all()  # fmt: skip
+    if not left:
+        return f"{operation.remaining} resources had not begun"
+    names = [f"{name} ({reason})" if reason else name for name, reason in left[:3]]
+    return "still under way: " + ", ".join(names) + (" and others" if len(left) > 3 else "")
+
+
+def _set_failure(connection: sa.Connection, operation: Operation, failure: str) -> None:
+    op = t.operations.c
+    connection.execute(
+        sa.update(t.operations).where(op.id == operation.id).values(failure=sa.func.coalesce(op.failure, failure))
+    )
+
+
+def _close(connection: sa.Connection, operation_id: str, now: float) -> None:
+    operation = rows.operation(connection, operation_id)
+    if operation is not None:
+        finish.close(connection, operation, now)
