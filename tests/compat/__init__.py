@@ -1,0 +1,1 @@
+"""Isotherm beside the real Heat: the same questions, the same answers."""

@@ -1,0 +1,69 @@
+"""What counts as the same answer.
+
+Definitions, dependencies, needed attributes, parameters, conditions and outputs must be equal. An error must be of the
+same kind, and say the same words, with two reliefs:
+
+- where Heat let a Python error escape (a TypeError with an interpreter's message), we must refuse too, as a UserError of
+  any kind: nobody can rely on those words;
+- where the words are those of a parser or of a set's accidental order, only the kind is compared (`LOOSE`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compat import corpus, differences
+
+ESCAPED = frozenset({"ValueError", "TypeError", "AttributeError", "KeyError", "IndexError", "RecursionError", "error",
+                     "AssertionError", "UnicodeEncodeError", "OverflowError"})
+
+# Messages whose rest is not ours to repeat: the text up to here must be equal.
+LOOSE = (
+    re.compile(r"Circular Dependency Found: "),
+)
+
+
+def unexplained(run: corpus.Run, heat: corpus.Answer, ours: corpus.Answer) -> list[str]:
+    """The differences of a run that no listed reason explains."""
+    return [] if differences.reason(run) else list(differing(heat, ours))
+
+
+def differing(heat: corpus.Answer, ours: corpus.Answer) -> Iterator[str]:
+    if "error" in heat or "error" in ours:
+        if not same_error(heat.get("error"), ours.get("error")):
+            yield f"Heat: {heat} / Isotherm: {ours}"
+        return
+    yield from _parts("", heat, ours)
+
+
+def same_error(heat: corpus.Json, ours: corpus.Json) -> bool:
+    if heat is None or ours is None:
+        return heat is ours
+    if heat["kind"] in ESCAPED:
+        return True
+    return heat["kind"] == ours["kind"] and _words(heat["message"]) == _words(ours["message"])
+
+
+def _words(message: str) -> str:
+    for pattern in LOOSE:
+        if found := pattern.search(message):
+            return message[:found.end()]
+    return message
+
+
+def _parts(path: str, heat: corpus.Json, ours: corpus.Json) -> Iterator[str]:
+    """Walk both answers together, so that a difference is told by its place."""
+    if not (isinstance(heat, dict) and isinstance(ours, dict)):
+        if heat != ours or type(heat) is not type(ours):
+            yield f"{path}: Heat {heat!r} / Isotherm {ours!r}"
+        return
+    if "!error" in heat or "!error" in ours:
+        if not same_error(heat.get("!error"), ours.get("!error")):
+            yield f"{path}: Heat {heat!r} / Isotherm {ours!r}"
+        return
+    for key in [*heat, *(key for key in ours if key not in heat)]:
+        if key not in ours or key not in heat:
+            yield f"{path}.{key}: only {'Heat' if key in heat else 'Isotherm'} has it: {heat.get(key, ours.get(key))!r}"
+        else:
+            yield from _parts(f"{path}.{key}", heat[key], ours[key])

@@ -1,0 +1,80 @@
+"""Asks the real Heat and Isotherm the same questions, and reports where they differ.
+
+`make diff-heat` calls it. Heat lives in `.venv-heat`, made here when missing (or in the environment that HEAT_VENV
+names); nothing of ours imports it. The questions are those of tests/compat. With --record, Heat's answers are written
+beside them, for the tests that run without Heat. The exit code is 1 if anything differs that is not listed, with its
+reason, in tests/compat/differences.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from compat import compare, corpus, heat_side, isotherm_side  # noqa: E402 - the path above is what makes it importable
+
+REQUIREMENTS = ROOT / "tools" / "heat_peer" / "requirements.txt"
+
+
+def heat_python() -> Path:
+    """The interpreter of an environment that holds Heat."""
+    if given := os.environ.get("HEAT_VENV"):
+        return Path(given) / "bin" / "python"
+    folder = ROOT / ".venv-heat"
+    python, ready = folder / "bin" / "python", folder / ".ready"
+    if not ready.exists() or ready.read_text() != REQUIREMENTS.read_text():
+        print(f"diff-heat: making {folder.name} (once; Heat has many dependencies)", flush=True)
+        venv.create(folder, clear=True, with_pip=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)], check=True)
+        ready.write_text(REQUIREMENTS.read_text())
+    return python
+
+
+def heat_answers(python: Path, family: str) -> dict[str, dict[str, corpus.Answer]]:
+    runs = [run for runs in corpus.runs(family).values() for run in runs]
+    found: dict[str, dict[str, corpus.Answer]] = {}
+    for run, answer in zip(runs, heat_side.answers(python, runs), strict=True):
+        found.setdefault(run.case, {})[run.variant] = answer
+    return found
+
+
+def report(family: str, answers: dict[str, dict[str, corpus.Answer]]) -> tuple[int, int]:
+    """Print what differs; return how many runs were compared and how many differ without a listed reason."""
+    asked = differing = 0
+    for case, runs in corpus.runs(family).items():
+        for run in runs:
+            asked += 1
+            found = compare.unexplained(run, answers[case][run.variant], isotherm_side.answer(run))
+            differing += bool(found)
+            for line in found:
+                print(f"{run.id}: {line}")
+    return asked, differing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--record", action="store_true", help="write Heat's answers beside the questions")
+    parser.add_argument("family", nargs="*", help="only these families of cases")
+    options = parser.parse_args()
+    python = heat_python()
+    total = differing = cases = 0
+    for family in options.family or corpus.families():
+        answers = heat_answers(python, family)
+        if options.record:
+            corpus.record(family, answers)
+        asked, wrong = report(family, answers)
+        cases, total, differing = cases + len(answers), total + asked, differing + wrong
+        print(f"diff-heat: {family}: {len(answers)} cases, {asked} runs, {wrong} differ", flush=True)
+    print(f"diff-heat: {cases} cases, {total} runs on both sides, {differing} differ without a listed reason")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
