@@ -1,7 +1,7 @@
 """Makes `.venv` and installs the project into it, from nothing but a Python and the package registries.
 
 Called by `make setup`, and by nothing else. It runs on the bare interpreter, so it uses the standard library only. uv
-does the installing where pip can fetch it (some ten times as fast); where it cannot, or where uv fails because only pip
+does the installing where pip can fetch it (three times as fast); where it cannot, or where uv fails because only pip
 knows the way to the registry, pip does. Both install the same versions: those of `constraints.txt`.
 """
 
