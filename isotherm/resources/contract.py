@@ -39,11 +39,12 @@ A method may be `async` (it runs on the loop and must not block) or plain (it ru
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from isotherm.resources.schema import AttributeSchema, Schema
+from isotherm.resources.schema import AttributeSchema, Schema, Support
+from isotherm.resources.translation import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,10 @@ class Resource:
     properties_schema: ClassVar[Mapping[str, Schema]] = {}
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {}
     update_policy_schema: ClassVar[Mapping[str, Schema]] = {}
+    # Since when the type exists, and whether it is on its way out.
+    support: ClassVar[Support] = Support()
+    # Old spellings of properties, brought into the new form before anything looks at them.
+    translation_rules: ClassVar[tuple[Rule, ...]] = ()
     # Types that take any property and any attribute (OS::Heat::None) say so here.
     accepts_anything: ClassVar[bool] = False
     # Whether a deletion policy of `snapshot` can be honoured.
@@ -165,6 +170,16 @@ class Resource:
         return None
 
     # Decisions: pure, no calls to anything.
+
+    @classmethod
+    def schema_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Schema]:
+        """The schema for these (raw) properties. Always one of a few constant maps: they are compiled once each."""
+        return cls.properties_schema
+
+    @classmethod
+    def validate_properties(cls, properties: Mapping[str, Any]) -> Iterator[str]:
+        """What is wrong with the (typed) properties together, beyond what the schema can say."""
+        return iter(())
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any], changed: Mapping[str, Any]) -> str | None:
         """The name of the property that forces a replacement although the schema would allow an update, or None."""

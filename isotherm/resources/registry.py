@@ -1,0 +1,79 @@
+"""The registry: which resource types there are, and which of them a name in a template means.
+
+Types register once, at start; an Environment may rename them per stack. `list`, `show` and `template` answer what users
+ask of types, in the words of Heat's API.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from isotherm.errors import NotFound
+from isotherm.resources import contract, properties, translation, type_documents
+from isotherm.resources.schema import HIDDEN
+from isotherm.template.environment import Environment, Target, TargetKind
+
+
+class Registry:
+    """All resource types, by name."""
+
+    def __init__(self, types: Iterable[type[contract.Resource]] = ()) -> None:
+        self.types: dict[str, type[contract.Resource]] = {}
+        for one in types:
+            self.register(one)
+
+    def register(self, one: type[contract.Resource]) -> None:
+        if not one.TYPE:
+            raise ValueError(f"{one.__name__} has no TYPE")
+        self.types[one.TYPE] = one
+
+    def target(self, type_name: str, environment: Environment, resource_name: str | None = None) -> Target:
+        """What a type name stands for: a class here, or a template. Raises NotFound, in Heat's words."""
+        if type_name in self.types and environment.registry.is_empty:
+            return Target(TargetKind.CLASS, type_name)
+        return environment.registry.lookup(type_name, resource_name, known=self.types)
+
+    def resolve(self, type_name: str, environment: Environment,
+                resource_name: str | None = None) -> type[contract.Resource]:
+        """The class behind a type name."""
+        target = self.target(type_name, environment, resource_name)
+        if target.kind is TargetKind.TEMPLATE:
+            raise NotFound(f"The Resource Type ({type_name}) is a template, and these are not supported yet.",
+                           kind="EntityNotFound")
+        return self.types[target.name]
+
+    def get(self, type_name: str) -> type[contract.Resource]:
+        try:
+            return self.types[type_name]
+        except KeyError:
+            raise NotFound(f"The Resource Type ({type_name}) could not be found.", kind="EntityNotFound") from None
+
+    def list(self, *, name: str = "", status: str = "") -> list[str]:
+        """The names of all types, sorted. `name`: wildcards, or a part of a name. Hidden ones need their `status`."""
+        found = (one for one in self.types.values() if (one.support.status == status if status else
+                                                        one.support.status != HIDDEN))
+        return sorted(one.TYPE for one in found if _named(one.TYPE, name))
+
+    def show(self, type_name: str) -> dict[str, Any]:
+        """The API's document about a type: properties, attributes, support."""
+        return type_documents.show(self.get(type_name))
+
+    def template(self, type_name: str, form: str = "cfn") -> dict[str, Any]:
+        """A template with one resource of the type, every property a parameter, every attribute an output."""
+        return type_documents.template(self.get(type_name), form)
+
+
+def _named(type_name: str, wanted: str) -> bool:
+    return not wanted or wanted in type_name or fnmatch.fnmatchcase(type_name, wanted)
+
+
+def typed_properties(one: type[contract.Resource], data: Mapping[str, Any], *, path: str = "",
+                     rules: properties.Rules = properties.CONVERT_ONLY, resolve: bool = False) -> dict[str, Any]:
+    """Resolved properties as the type sees them: translated, converted, defaults filled in."""
+    if one.accepts_anything:
+        return dict(data)
+    if one.translation_rules:
+        data = translation.translate(one.translation_rules, data, resolve=resolve)
+    return properties.convert(one.schema_for(data), data, path=path, rules=rules)
