@@ -36,6 +36,7 @@ HOT = (*HOT_DATES, *ALIASES)
 AWS, HEAT_CFN = "aws-2010-09-09", "cfn-2012-12-12"
 CFN = (AWS, HEAT_CFN)
 VERSION_SETS = {"hot": HOT, "dates": HOT_DATES, "cfn": CFN, "latest": ("2021-04-16",),
+                "sampled": ("2013-05-23", "2015-10-15", "2016-10-14", "2017-09-01", "2021-04-16"),
                 "conditional": tuple(v for v in HOT if ALIASES.get(v, v) >= "2016-10-14")}
 
 Json = Any
