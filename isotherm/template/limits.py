@@ -1,0 +1,72 @@
+"""How much a template may ask for, before and after it is evaluated.
+
+A small text can stand for a huge value (aliases, `repeat`, doubling `str_replace`), so sizes are counted on what things
+expand to, while they expand. `Limits` are the bounds, `Budget` is what is left of them during one evaluation. Counting
+instead of looking at a clock keeps this package pure, and gives the same answer on a slow machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isotherm import errors
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds for one template. Characters count 1 each, so do numbers and containers."""
+
+    max_bytes: int = 64 * 1024 * 1024
+    max_depth: int = 100
+    max_nodes: int = 20_000_000
+    max_alias_nodes: int = 500_000
+    max_entries: int = 5_000  # of parameters, conditions and outputs, each
+    max_name_chars: int = 255
+    max_value: int = 4_000_000  # one evaluated function
+    max_evaluated: int = 128_000_000  # all evaluated functions of a template
+    yaql_iterations: int = 200
+    yaql_memory_bytes: int = 10_000
+    yaql_steps: int = 20_000
+
+
+DEFAULT = Limits()
+
+
+def exceeded(what: str, limit: int) -> errors.UserError:
+    return errors.UserError(f"Request limit exceeded: {what} (limit: {limit})", kind="RequestLimitExceeded")
+
+
+class Budget:
+    """What one evaluation may still produce."""
+
+    __slots__ = ("left", "limits")
+
+    def __init__(self, limits: Limits = DEFAULT) -> None:
+        self.limits = limits
+        self.left = limits.max_evaluated
+
+    def charge(self, size: int) -> None:
+        """Account for a value about to be made: call it before making a big one."""
+        if size > self.limits.max_value:
+            raise exceeded("evaluated value is too large", self.limits.max_value)
+        self.left -= size
+        if self.left < 0:
+            raise exceeded("evaluated template is too large", self.limits.max_evaluated)
+
+    def measure(self, value: object) -> int:
+        """The size of a value, counted as a tree; stops as soon as it is known to be too much."""
+        size = 0
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                size += len(item)
+            elif isinstance(item, dict):
+                stack.extend(item.values())
+                stack.extend(item)
+            elif isinstance(item, list):
+                stack.extend(item)
+            size += 1
+            if size > self.limits.max_value:
+                raise exceeded("evaluated value is too large", self.limits.max_value)
+        return size
