@@ -14,7 +14,7 @@ from pathlib import Path
 
 from isotherm import errors
 from isotherm.cli import files, locate, show
-from isotherm.resources import registry, validation
+from isotherm.resources import known, validation
 from isotherm.template import document, environment, model, parameters
 
 STDIN = "-"
@@ -64,7 +64,7 @@ def check(inputs: Inputs, *, stack_name: str, complete: bool = True) -> Checked:
     with placed(inputs.document):
         values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=complete)
         bound = model.bind(template, values, files=inputs.files)
-        validation.validate(bound, inputs.environment, registry.Registry())
+        validation.validate(bound, inputs.environment, known.registry())
     return Checked(inputs, values, bound)
 
 

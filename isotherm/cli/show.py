@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TextIO
 
 import msgspec
@@ -83,6 +83,16 @@ def text(value: object, style: str = "") -> Text:
 
 def compact(value: object) -> str:
     return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def about(description: object, constraints: Iterable[Mapping[str, object]]) -> Text:
+    """What a parameter or property is, and after it what its value may be."""
+    words = text(" ".join(str(description or "").split()))
+    limits = "; ".join(f"{key}: {compact(value)}" for constraint in constraints
+                       for key, value in constraint.items() if key != "description")
+    if limits:
+        words.append(("  " if words else "") + clean(limits), "dim")
+    return words
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),

@@ -92,8 +92,8 @@ def _draw(summary: dict[str, Any], file: str) -> Iterator[RenderableType]:
 
 
 def _parameter_table(parameters: list[dict[str, Any]]) -> RenderableType:
-    return show.table(["name", "type", "value", "description"],
-                      [(p["name"], p["type"], _value(p), _about(p)) for p in parameters], styles=["cyan"], keep=2)
+    rows = [(p["name"], p["type"], _value(p), show.about(p["description"], p["constraints"])) for p in parameters]
+    return show.table(["name", "type", "value", "description"], rows, styles=["cyan"], keep=2)
 
 
 def _value(parameter: dict[str, Any]) -> Text:
@@ -103,12 +103,3 @@ def _value(parameter: dict[str, Any]) -> Text:
     if "default" in parameter and parameter.get("value") == parameter["default"]:
         shown.append(" (default)", "dim")
     return shown
-
-
-def _about(parameter: dict[str, Any]) -> Text:
-    about = show.text(" ".join(str(parameter["description"] or "").split()))
-    limits = [f"{key}: {show.compact(value)}" for constraint in parameter["constraints"]
-              for key, value in constraint.items() if key != "description"]
-    if limits:
-        about.append(("  " if about else "") + show.clean("; ".join(limits)), "dim")
-    return about

@@ -1,0 +1,74 @@
+"""The template language against the bare parser: what does all our checking cost on top of reading the text?
+
+The template has 10,000 resources, each with three properties, one get_attr and one get_param. Ours is everything from
+text to plan: reading, binding, validating, the levels of the graph, and the form in which definitions are stored.
+Theirs is yaml.CSafeLoader on the same text. Growth is ours at ten times the size.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+
+import yaml
+
+from bench import harness
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.resources import known, validation
+from isotherm.template import document, environment, model, parameters
+
+HEAD = """heat_template_version: 2018-08-31
+parameters:
+  label:
+    type: string
+    default: a label for all of them
+resources:
+  r0:
+    type: OS::Heat::TestResource
+"""
+RESOURCE = """  r{number}:
+    type: OS::Heat::TestResource
+    properties:
+      value: {{get_attr: [r{parent}, output]}}
+      client_name: {{get_param: label}}
+      wait_secs: 0
+"""
+LIMIT = 3.0
+GROWTH_LIMIT = 11.0
+ROOMY = document.Limits(max_bytes=1 << 30, max_nodes=1 << 30)
+
+
+def text_of(size: int) -> str:
+    """A tree: each resource needs an attribute of one before it."""
+    return HEAD + "".join(RESOURCE.format(number=number, parent=(number - 1) // 2) for number in range(1, size))
+
+
+def plan(text: str, size: int) -> None:
+    """All that happens between a text and its plan."""
+    template = model.parse(document.load(text, limits=ROOMY))
+    given = environment.load({})
+    values = parameters.bind(template.parameters, given, parameters.Pseudo(stack_name="bench"))
+    bound = model.bind(template, values)
+    validation.validate(bound, given, known.registry())
+    frozen = {name: definition.freeze() for name, definition in bound.definitions.items()}
+    levels = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()}).levels()
+    assert len(frozen) == size == sum(len(level) for level in levels), "the plan does not hold all resources"
+
+
+def main() -> int:
+    options = harness.arguments("The template language against the bare YAML parser.")
+    size = 1_000 if options.small else 10_000
+    report = harness.Report("template", options.runs)
+    text, larger = text_of(size), text_of(size * 10)
+    report.figure("size of the text", len(text) / 1e6, "MB")
+    report.ratio(f"parse, validate and plan {size:,} / yaml.CSafeLoader", lambda: plan(text, size),
+                 lambda: yaml.load(text, yaml.CSafeLoader), limit=LIMIT)
+    small = statistics.median(harness.seconds(lambda: plan(text, size)) for _ in range(options.runs))
+    large = statistics.median(harness.seconds(lambda: plan(larger, size * 10)) for _ in range(options.runs))
+    report.figure(f"parse, validate and plan {size * 10:,}", large, "s")
+    report.figure(f"growth from {size:,} to {size * 10:,}", large / small, "x", limit=GROWTH_LIMIT)
+    return report.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""`isotherm resource-type`: what a template can ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+import yaml
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli import options, show
+from isotherm.resources import known
+
+
+@click.group("resource-type")
+def resource_type() -> None:
+    """The resource types that templates can use."""
+
+
+@resource_type.command("list", epilog=options.example("isotherm resource-type list",
+                                                      "isotherm resource-type list Random"))
+@click.argument("name", default="")
+@options.json_option
+@click.pass_obj
+def list_types(terminal: show.Terminal, name: str) -> None:
+    """List the types; with NAME, those whose name has it in it (or fits it, with wildcards)."""
+    types = known.registry()
+    rows = [{"resource_type": one, "description": types.show(one)["description"]} for one in types.list(name=name)]
+    terminal.answer({"resource_types": rows}, lambda: [show.table(
+        ["type", "what it is"], [(row["resource_type"], _first_line(row["description"])) for row in rows],
+        styles=["cyan"])])
+
+
+@resource_type.command("show", epilog=options.example("isotherm resource-type show OS::Heat::RandomString"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def show_type(terminal: show.Terminal, name: str) -> None:
+    """Show the properties and attributes of the type NAME."""
+    shown = known.registry().show(name)
+    terminal.answer(shown, lambda: _draw(shown))
+
+
+@resource_type.command("template", epilog=options.example("isotherm resource-type template OS::Heat::RandomString",
+                                                          "isotherm resource-type template OS::Heat::Value --form cfn"))
+@click.argument("name")
+@click.option("--form", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True, help="The language.")
+@options.json_option
+@click.pass_obj
+def template(terminal: show.Terminal, name: str, form: str) -> None:
+    """Print a template with one resource of the type NAME: something to start from."""
+    made = known.registry().template(name, form)
+    if terminal.as_json:
+        terminal.json(made)
+    else:
+        terminal.plain(yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
+
+
+def _draw(shown: Mapping[str, Any]) -> Iterator[RenderableType]:
+    yield show.heading(shown["resource_type"])
+    yield show.indent(show.text(shown["description"]))
+    yield Text("")
+    yield show.heading("Properties")
+    if shown["properties"]:
+        yield show.indent(show.table(["name", "type", "default", "a change", "what it is"],
+                                     _properties(shown["properties"]), styles=["cyan"], keep=2))
+    else:
+        yield show.indent(show.text("none", "dim"))
+    yield Text("")
+    yield show.heading("Attributes")
+    rows = [(name, attribute.get("type", "any"), attribute.get("description", ""))
+            for name, attribute in shown["attributes"].items()]
+    yield show.indent(show.table(["name", "type", "what it is"], rows, styles=["cyan"], keep=2))
+
+
+def _properties(properties: Mapping[str, Any], under: str = "") -> Iterator[tuple[object, ...]]:
+    """A row for each property; those inside a map or list follow it, with their whole path."""
+    for name, schema in properties.items():
+        path = f"{under}[]" if name == "*" else f"{under}.{name}" if under else name
+        inner = schema.get("schema") or {}
+        if not (name == "*" and inner):  # the items of a list say nothing that their own properties do not
+            about = show.about(schema.get("description"), schema.get("constraints", ()))
+            yield path, schema["type"], _default(schema), "" if under else _on_change(schema), about
+        yield from _properties(inner, path)
+
+
+def _default(schema: Mapping[str, Any]) -> Text:
+    return Text("required", "yellow") if schema.get("required") else show.text(schema.get("default"))
+
+
+def _on_change(schema: Mapping[str, Any]) -> str:
+    if schema["immutable"]:
+        return "is refused"
+    return "in place" if schema["update_allowed"] else "replaces"
+
+
+def _first_line(description: str) -> str:
+    return description.splitlines()[0] if description else ""

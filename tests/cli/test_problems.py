@@ -1,0 +1,86 @@
+"""Problems are told the way a compiler tells them, and cannot steer the terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from isotherm import errors
+from isotherm.cli import locate, problems
+from isotherm.template import document
+
+TEMPLATE = """\
+heat_template_version: 2018-08-31
+parameters:
+  size: {type: number}
+resources:
+  web:
+    type: OS::Heat::Value
+    properties:
+      value: [one, {get_attr: [db, x]}]
+  web.two:
+    type: My::Type
+    colour: red
+"""
+
+
+def told(problem: errors.Problem, **sources: str) -> list[str]:
+    return [str(part) for part in problems.draw([problem], sources)]
+
+
+def test_the_line_and_a_caret_under_the_word() -> None:
+    problem = errors.Problem("is wrong", "a.b", errors.Mark(2, 3, "t"), "make it right")
+    assert told(problem, t="a:\n  bee: 1\n") == [
+        "t:2:3: error: a.b: is wrong",
+        "    2 |   bee: 1",
+        "      |   ^^^",
+        "      = hint: make it right",
+    ]
+
+
+def test_a_tab_before_the_word_does_not_move_the_caret() -> None:
+    problem = errors.Problem("is wrong", mark=errors.Mark(1, 2, "t"))
+    assert told(problem, t="\tbee")[1:] == ["    1 | \tbee", "      | \t^^^"]
+
+
+@pytest.mark.parametrize("line", [3, 99])
+def test_a_place_past_the_end_is_told_without_a_line(line: int) -> None:
+    assert len(told(errors.Problem("is wrong", mark=errors.Mark(line, 1, "t")), t="a\n")) <= 3
+
+
+def test_what_a_template_says_cannot_steer_the_terminal() -> None:
+    said = told(errors.Problem("bad \x1b[2Jname\u202e", mark=errors.Mark(1, 1, "t")), t="\x1b]0;evil\x07")
+    assert "\x1b" not in "".join(said)
+    assert "\\x1b[2J" in said[0]
+    assert "\u202e" not in said[0]
+
+
+@pytest.mark.parametrize(("path", "line", "column"), [
+    ("resources.web.properties.value[1].get_attr", 8, 21),
+    ("resources.web.properties.nothing", 7, 5),
+    ("resources.web.two.type", 10, 5),
+    ("resources.gone", 4, 1),
+    ("parameters.size", 3, 3),
+])
+def test_a_path_leads_to_its_longest_part_that_exists(path: str, line: int, column: int) -> None:
+    mark = locate.place(errors.Problem("is wrong", path), document.load(TEMPLATE, source="t"))
+    assert mark == errors.Mark(line, column, "t")
+
+
+@pytest.mark.parametrize(("message", "line"), [
+    ("Parameter 'size' is invalid: nope", 3),
+    ("The Parameter (size) was not provided.", 3),
+    ("Invalid key 'x' for parameter (size)", 3),
+    ("The Resource Type (My::Type) could not be found.", 10),
+    ('"colour" is not a valid keyword inside a resource definition', 11),
+    ("Circular Dependency Found: web -> db -> web", 5),
+    ('The specified reference "db" (in web) is incorrect.', 5),
+    ("The template section is invalid: parameters", 2),
+])
+def test_a_message_without_a_path_is_placed_by_what_it_names(message: str, line: int) -> None:
+    mark = locate.place(errors.Problem(message), document.load(TEMPLATE, source="t"))
+    assert mark is not None
+    assert mark.line == line
+
+
+def test_a_message_that_names_nothing_has_no_place() -> None:
+    assert locate.place(errors.Problem("something else"), document.load(TEMPLATE)) is None
