@@ -64,8 +64,7 @@ def _add(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
                         f'"{".".join(rule.path)}".')
     if before:
         clash = ", ".join((".".join(rule.source), ".".join(rule.path)))
-        raise UserError(f"Cannot define the following properties at the same time: {clash}.",
-                        kind="ResourcePropertyConflict")
+        raise UserError(f"Cannot define the following properties at the same time: {clash}.")
     return {**data, rule.path[0]: [added]}
 
 
@@ -76,8 +75,7 @@ def _replace(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
     if data.get(source) is None:
         return data
     if data.get(name) is not None:
-        raise UserError(f"Cannot define the following properties at the same time: {name}, {source}.",
-                        kind="ResourcePropertyConflict")
+        raise UserError(f"Cannot define the following properties at the same time: {name}, {source}.")
     moved = {key: value for key, value in data.items() if key != source}
     return {**moved, name: rule.make(data[source]) if rule.make else data[source]}
 

@@ -1,0 +1,13 @@
+"""The types of Heat itself: those that need no cloud."""
+
+from __future__ import annotations
+
+from isotherm.resources.contract import Resource
+from isotherm.resources.heat.delay import Delay
+from isotherm.resources.heat.dummy import Dummy
+from isotherm.resources.heat.none import NoneResource
+from isotherm.resources.heat.random_string import RandomString
+from isotherm.resources.heat.test_resource import TestResource
+from isotherm.resources.heat.value import Value
+
+TYPES: tuple[type[Resource], ...] = (Delay, Dummy, NoneResource, RandomString, TestResource, Value)

@@ -1,0 +1,104 @@
+"""OS::Heat::Dummy: a resource that takes its time and does nothing, for trying out orchestration itself.
+
+Its objects exist in the world's `reality`, apart from the engine's tables, so that what the engine believes can be
+compared with what is there.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from isotherm import errors
+from isotherm.resources import contract
+from isotherm.resources.heat import waiting
+from isotherm.resources.schema import INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
+from isotherm.template import constraints
+
+NAME_LEN, UPDATE_IN_PLACE, FAIL, MAX_WAIT = "name_len", "update_in_place_prop", "fail_prop", "max_wait_secs"
+
+_SHORTEST_WAIT_S = 1.0
+
+
+class Dummy(contract.Resource):
+    """Waits at each operation, and is done. Made for tests and demonstrations."""
+
+    TYPE = "OS::Heat::Dummy"
+    DESCRIPTION = "Does nothing, and takes a random time to do it: for trying out stacks without a cloud."
+    support = Support(version="0.1.0")
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        NAME_LEN: Schema(
+            INTEGER, "Length of the random string that is the physical id. A change replaces the resource.", default=10,
+            constraints=(constraints.Range(minimum=1, maximum=255),), update_allowed=True),
+        UPDATE_IN_PLACE: Schema(
+            STRING, "Any text. A change of it updates the resource in place, whatever else changes.",
+            update_allowed=True),
+        FAIL: Schema(
+            STRING, 'With "yes" the create or update fails. A change of it alone replaces the resource.',
+            update_allowed=True),
+        MAX_WAIT: Schema(
+            NUMBER, "The longest time, in seconds, that an operation takes. The shortest is one second, or this if it "
+            "is less.", default=5, constraints=(constraints.Range(minimum=0),), update_allowed=True),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        "name": AttributeSchema("The random string, which is also the physical id.", STRING),
+    }
+
+    async def handle_create(self) -> object:
+        letters = self.world.random.choices(string.ascii_lowercase + string.digits, k=self.properties[NAME_LEN])
+        physical_id = "".join(letters)
+        await self.world.reality.create(self.TYPE, self.token, self._stored(), physical_id)
+        self.physical_id = physical_id
+        return self._wait()
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        return self._check(progress, "being created")
+
+    async def find_by_token(self) -> str | None:
+        return await self.world.reality.find(self.token)
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if self.physical_id is not None and not await self.world.reality.update(self.physical_id, self._stored()):
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        # Only the time it takes was changed: that is known at once.
+        return None if changed.keys() == {MAX_WAIT} else self._wait()
+
+    async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
+        return self._check(progress, "being updated")
+
+    async def handle_delete(self) -> object:
+        return self._wait() if self.physical_id is not None else None
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        done = waiting.over(self.world.clock, progress, "being deleted")
+        if done is True and self.physical_id is not None:
+            await self.world.reality.delete(self.physical_id)
+        return done
+
+    async def handle_check(self) -> object:
+        if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return None
+
+    def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
+                      changed: Mapping[str, Any]) -> str | None:
+        if UPDATE_IN_PLACE in changed:
+            return None
+        return next((name for name in (NAME_LEN, FAIL) if name in changed), None)
+
+    async def attribute(self, name: str) -> object:
+        return self.physical_id
+
+    def _stored(self) -> dict[str, Any]:
+        return {name: self.properties[name] for name in (NAME_LEN, UPDATE_IN_PLACE)}
+
+    def _wait(self) -> dict[str, Any]:
+        longest = self.properties[MAX_WAIT]
+        return waiting.until(self.world.clock, self.world.random.uniform(min(_SHORTEST_WAIT_S, longest), longest))
+
+    def _check(self, progress: Any, reason: str) -> bool | contract.Wait:
+        done = waiting.over(self.world.clock, progress, reason)
+        if done is True and self.properties[FAIL] == "yes":
+            raise ValueError(f"Dummy resource failed {self.name}")
+        return done
