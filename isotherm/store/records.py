@@ -75,6 +75,7 @@ class Version:
     stack_id: str
     name: str
     type: str
+    implementation: str
     token: str
     physical_id: str | None
     action: Action

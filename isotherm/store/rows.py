@@ -28,7 +28,7 @@ def ids(values: Iterable[int | str]) -> dict[str, str]:
 
 _VERSION = t.resources.c
 _VERSION_COLUMNS = [
-    _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.token, _VERSION.physical_id, _VERSION.action,
+    _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token, _VERSION.physical_id, _VERSION.action,
     _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest, _VERSION.metadata, _VERSION.data,
     _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded, _VERSION.deletion_policy,
     _VERSION.external, _VERSION.operation_id, _VERSION.intent,
@@ -37,10 +37,10 @@ _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 
 
 def version_of(row: Any) -> Version:
-    (id_, stack_id, name, type_, token, physical_id, action, status, *rest) = row
+    (id_, stack_id, name, type_, implementation, token, physical_id, action, status, *rest) = row
     (reason, properties, digest, metadata, data, published, requires, replaces, superseded, policy, *last) = rest
     return Version(
-        id_, stack_id, name, type_, token, physical_id, _ACTIONS[action], _STATUSES[status], reason, properties, digest,
+        id_, stack_id, name, type_, implementation, token, physical_id, _ACTIONS[action], _STATUSES[status], reason, properties, digest,
         metadata, data, published, requires, replaces, superseded, _POLICIES[policy], *last,
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Ve
 
 _MUTABLE = [
     "physical_id", "action", "status", "reason", "properties", "digest", "metadata", "data", "published", "requires",
-    "deletion_policy", "operation_id", "intent",
+    "operation_id", "intent",
 ]  # fmt: skip
 
 
@@ -71,13 +71,16 @@ def _update_versions() -> sa.Update:
 
 
 def update_versions(connection: sa.Connection, changed: Sequence[Version], now: float) -> None:
-    """Write what may change of a version. The caller holds the lease, as it has just checked."""
+    """Write what a step may change of a version. The caller holds the lease, as it has just checked.
+
+    The deletion policy is not among it: it belongs to the newest plan, which may be newer than the step.
+    """
     if changed:
         rows = [
             {"v_id": v.id, "v_now": now, "v_physical_id": v.physical_id, "v_action": v.action, "v_status": v.status,
              "v_reason": v.reason, "v_properties": v.properties, "v_digest": v.digest, "v_metadata": v.metadata,
              "v_data": v.data, "v_published": v.published, "v_requires": v.requires,
-             "v_deletion_policy": v.deletion_policy, "v_operation_id": v.operation_id, "v_intent": v.intent}
+             "v_operation_id": v.operation_id, "v_intent": v.intent}
             for v in changed
         ]  # fmt: skip
         connection.execute(_update_versions(), rows)
@@ -86,7 +89,8 @@ def update_versions(connection: sa.Connection, changed: Sequence[Version], now: 
 def insert_versions(connection: sa.Connection, new: Sequence[Version], now: float) -> None:
     if new:
         rows = [
-            {"id": v.id, "stack_id": v.stack_id, "name": v.name, "type": v.type, "token": v.token,
+            {"id": v.id, "stack_id": v.stack_id, "name": v.name, "type": v.type,
+             "implementation": v.implementation, "token": v.token,
              "physical_id": v.physical_id, "action": v.action, "status": v.status, "reason": v.reason,
              "properties": v.properties, "digest": v.digest, "metadata": v.metadata, "data": v.data,
              "published": v.published, "requires": v.requires, "replaces": v.replaces, "superseded": v.superseded,

@@ -40,9 +40,11 @@ def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) ->
     if operation is None or operation.state not in accept.UNFINISHED:
         raise errors.UserError("There is nothing to cancel: no operation is running on this stack.", kind="NotSupported")
     _set_failure(connection, operation, reason)
-    skipped = connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None)).rowcount
-    planned = operation.state != OperationState.PLANNING
-    remaining = operation.remaining - skipped if planned else 0
+    connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
+    under_way = sa.select(sa.func.count()).where(
+        _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(_UNDER_WAY)
+    )
+    remaining = connection.execute(under_way).scalar_one()
     connection.execute(
         sa.update(t.operations).where(t.operations.c.id == operation.id).values(remaining=remaining, due=None)
     )

@@ -142,6 +142,8 @@ resources = sa.Table(
     sa.Column("stack_id", Uuid, nullable=False),
     sa.Column("name", Name, nullable=False),
     sa.Column("type", sa.String(255), nullable=False),
+    # The type that does the work, where the environment maps the template's type to another.
+    sa.Column("implementation", sa.String(255), nullable=False),
     sa.Column("token", sa.String(64), nullable=False),
     sa.Column("physical_id", sa.String(255)),
     sa.Column("action", sa.SmallInteger, nullable=False),

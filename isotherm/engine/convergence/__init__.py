@@ -1,0 +1,1 @@
+"""The convergence architecture: many workers, no stack lock, every step on its own."""

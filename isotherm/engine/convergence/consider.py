@@ -1,0 +1,273 @@
+"""From a claim to what is to be done about it. Pure: the answer is a value, and calling the cloud is somebody else's.
+
+The answers: begin something (its intent goes to the store first), continue something that was begun, look something up
+before anything can be said, or report at once because there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import decide, documents
+from isotherm.engine.references import PublishedReferences
+from isotherm.resources import contract, registry, runner
+from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store.records import Beginning, Claim, Event, Report, Version
+from isotherm.template import definitions
+
+Parameter = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What had to be looked up before a decision: the object that carries our token, and hidden parameters."""
+
+    physical_id: str | None = None
+    parameter: Parameter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    beginning: Beginning
+    intent: documents.Intent
+    target: documents.Target | None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    version: Version
+    intent: documents.Intent
+    target: documents.Target | None
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Ask the world first: for the object with this version's token, or for the operation's hidden parameters."""
+
+    version: Version | None = None
+    secrets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Republish:
+    """Nothing to do but to read attributes that nobody asked for before."""
+
+    version: Version
+    target: documents.Target
+
+
+Answer = Begin | Continue | LookUp | Republish | Report
+Types = Callable[[str], type[contract.Resource]]
+
+
+class Considering:
+    """Considers claims. `types` finds the class of a type, `new_token` makes tokens that nobody else has."""
+
+    def __init__(self, types: Types, new_token: Callable[[], str]) -> None:
+        self._types = types
+        self._new_token = new_token
+
+    def __call__(self, claim: Claim, facts: Facts | None = None) -> Answer:
+        if claim.kind is NodeKind.CLEANUP:
+            return self._clean_up(claim, facts)
+        if claim.kind is NodeKind.CHECK:
+            return self._check(claim)
+        return self._update(claim, facts)
+
+    # Bring the resource to its definition.
+
+    def _update(self, claim: Claim, facts: Facts | None) -> Answer:
+        if claim.definition is None:
+            raise errors.Bug(f"node {claim.node_id} has no definition")
+        target = documents.decode(claim.definition, documents.Target)
+        version = claim.version
+        intent = _intent(version)
+        if version is not None and intent is not None:
+            if intent.handled and intent.action in (Action.CREATE, Action.UPDATE, Action.CHECK):
+                return Continue(version, intent, target)
+            if intent.action is Action.CREATE:
+                if facts is None:
+                    return LookUp(version)
+                if facts.physical_id is not None:
+                    intent.handled = True
+                    return Continue(dataclasses.replace(version, physical_id=facts.physical_id), intent, target)
+        return self._decide(claim, target, intent, facts)
+
+    def _decide(
+        self, claim: Claim, target: documents.Target, intent: documents.Intent | None, facts: Facts | None
+    ) -> Answer:
+        definition = definitions.thaw(target.definition)
+        if definition.secrets and (facts is None or facts.parameter is None):
+            return LookUp(secrets=True)
+        parameter = facts.parameter if facts and facts.parameter else _no_parameter
+        implementation = self._types(target.implementation)
+        try:
+            resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
+            after = registry.typed_properties(implementation, resolved.properties, resolve=True)
+            decision = decide.decide(
+                implementation, definition.type, _applied(claim.version, intent), after, resolved.metadata
+            )
+            _refuse(claim, target, resolved, decision)
+        except errors.IsothermError as error:
+            return _refused(claim, definition.type, error)
+        wish = documents.Intent(
+            Action.UPDATE if decision.verdict is decide.Verdict.UPDATE else Action.CREATE, claim.operation.id,
+            digest=claim.digest, after=after, metadata=resolved.metadata, changed=dict(decision.changed),
+            requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
+        )  # fmt: skip
+        if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
+            return _nothing(claim, claim.version, wish, target)
+        if decision.verdict is decide.Verdict.UPDATE and claim.version is not None:
+            return self._begin_update(claim, claim.version, wish, target)
+        return self._begin_create(claim, definition, resolved, wish, target)
+
+    def _begin_create(
+        self, claim: Claim, definition: Any, resolved: Any, wish: documents.Intent, target: documents.Target
+    ) -> Begin:
+        old = claim.version
+        # A row whose creation provably never began is used again, with its token.
+        unborn = old is not None and old.action is Action.CREATE and old.intent is not None
+        external = resolved.external_id
+        if external is not None:
+            wish.action = Action.CHECK
+        version = Version(
+            old.id if unborn and old else 0, claim.stack_id, claim.name, definition.type, target.implementation,
+            old.token if unborn and old else self._new_token(), external, wish.action, Status.IN_PROGRESS, "",
+            documents.encode(wish.after), None, documents.encode(wish.metadata), "{}", None,
+            documents.encode(wish.requires), None if unborn or old is None else old.id, False,
+            DeletionPolicy.RETAIN if external is not None else policy_of(definition), external is not None,
+            claim.operation.id, documents.encode(wish),
+        )  # fmt: skip
+        return Begin(Beginning(claim, version, not unborn, event(claim, version)), wish, target)
+
+    def _begin_update(
+        self, claim: Claim, version: Version, wish: documents.Intent, target: documents.Target
+    ) -> Begin:
+        wish.before = documents.decode(version.properties, dict[str, Any])
+        # Until the outcome is known it may use what it used before and what it will use (INV-9).
+        may_use = sorted({*documents.decode(version.requires, list[int]), *wish.requires})
+        begun = dataclasses.replace(
+            version, action=Action.UPDATE, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
+            operation_id=claim.operation.id, intent=documents.encode(wish),
+        )  # fmt: skip
+        return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
+
+    # Delete one version.
+
+    def _clean_up(self, claim: Claim, facts: Facts | None) -> Answer:
+        version = claim.version
+        if version is None:
+            return Report(claim, NodeState.DONE)
+        if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
+            return _removed(claim, version, "retained", retained=True)
+        intent = _intent(version)
+        if intent is not None and intent.action is Action.DELETE and intent.handled:
+            return Continue(version, intent, None)
+        if version.physical_id is None and version.digest is None:
+            if facts is None:
+                return LookUp(version)
+            if facts.physical_id is None:
+                return _removed(claim, version, "nothing had been made")
+            version = dataclasses.replace(version, physical_id=facts.physical_id)
+        wish = documents.Intent(Action.DELETE, claim.operation.id)
+        begun = dataclasses.replace(
+            version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,
+            intent=documents.encode(wish),
+        )  # fmt: skip
+        return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
+
+    # Look whether it is there.
+
+    def _check(self, claim: Claim) -> Answer:
+        version = claim.version
+        if version is None:
+            return Report(claim, NodeState.DONE)
+        intent = _intent(version)
+        if intent is not None and intent.handled:
+            return Continue(version, intent, None)
+        if intent is not None and intent.action is not Action.CHECK:
+            reason = f"{intent.action.name} was interrupted"
+            failed = dataclasses.replace(version, status=Status.FAILED, reason=reason, intent=None)
+            return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
+        wish = documents.Intent(
+            Action.CHECK, claim.operation.id, digest=version.digest,
+            after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
+            requires=documents.decode(version.requires, list[int]),
+        )  # fmt: skip
+        begun = dataclasses.replace(
+            version, action=Action.CHECK, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish)
+        )
+        return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
+
+
+def policy_of(definition: Any) -> DeletionPolicy:
+    return DeletionPolicy[str(definition.deletion_policy).upper()]
+
+
+def _no_parameter(name: str) -> object:
+    raise errors.Bug(f"hidden parameter {name} was not looked up")
+
+
+def _intent(version: Version | None) -> documents.Intent | None:
+    return None if version is None or version.intent is None else documents.decode(version.intent, documents.Intent)
+
+
+def _applied(version: Version | None, intent: documents.Intent | None) -> decide.Applied | None:
+    if version is None or (intent is not None and intent.action is Action.CREATE):
+        return None
+    uncertain = intent.changed if intent is not None and intent.action is Action.UPDATE else ()
+    status = Status.COMPLETE if version.status is Status.IN_PROGRESS else version.status
+    return decide.Applied(
+        version.type, version.action, status, documents.decode(version.properties, dict[str, Any]),
+        documents.decode_any(version.metadata), uncertain,
+    )  # fmt: skip
+
+
+def _refuse(claim: Claim, target: documents.Target, resolved: Any, decision: decide.Decision) -> None:
+    verdict = decision.verdict
+    version = claim.version
+    if version is not None and version.external != (resolved.external_id is not None):
+        raise errors.UserError(f"Update to property external_id of {claim.name} ({version.type}) is not supported.",
+                               kind="NotSupported")  # fmt: skip
+    if version is not None and version.external and version.physical_id != resolved.external_id:
+        raise errors.UserError(f"Update to property external_id of {claim.name} ({version.type}) is not supported.",
+                               kind="NotSupported")  # fmt: skip
+    if verdict.value in target.restricted:
+        raise errors.UserError(f"{verdict.value} is restricted for resource.", kind="ResourceActionRestricted")
+
+
+def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
+    """The resource stays as it is; the operation fails on it."""
+    version = claim.version
+    action = Action.CREATE if version is None else Action.UPDATE
+    restricted = isinstance(error, errors.UserError) and error.kind == "ResourceActionRestricted"
+    reason = str(error) if restricted else runner.describe(claim.name, error)
+    said = Event(claim.stack_id, claim.operation.id, claim.name, type_, version.physical_id if version else None, action,
+                 Status.FAILED, reason)  # fmt: skip
+    return Report(claim, NodeState.FAILED, reason=reason, event=said)
+
+
+def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
+    settled = dataclasses.replace(
+        version, digest=claim.digest, requires=documents.encode(wish.requires), operation_id=claim.operation.id,
+        intent=None,
+    )  # fmt: skip
+    published = None if version.published is None else documents.decode(version.published, documents.Published)
+    if published is None or not published.attributes.keys() >= set(target.exports):
+        return Republish(settled, target)
+    same = (settled.digest, settled.requires) == (version.digest, version.requires)
+    return Report(claim, NodeState.DONE, None if same else settled)
+
+
+def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = False) -> Report:
+    gone = dataclasses.replace(version, action=Action.DELETE, status=Status.COMPLETE, reason=reason)
+    return Report(claim, NodeState.DONE, gone, removed=True, retained=retained, event=event(claim, gone))
+
+
+def event(claim: Claim, version: Version) -> Event:
+    return Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, version.action,
+                 version.status, version.reason)  # fmt: skip

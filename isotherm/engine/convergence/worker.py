@@ -1,0 +1,245 @@
+"""The worker: takes what is due, decides, makes intents durable, acts, and reports; many at a time, in few commits.
+
+One turn of its loop is one transaction: the reports of steps that have ended, the intents of what was decided in the turn
+before, and the claim of what is due next. Steps run as tasks between turns, and none of them keeps the loop (ledger
+S2.11). The worker keeps nothing that the database does not have: kill it anywhere, and another goes on (S0.4).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.engine import documents
+from isotherm.engine.convergence import act, consider
+from isotherm.engine.planning import Planning
+from isotherm.resources import contract
+from isotherm.states import NodeState
+from isotherm.store import claim as claiming
+from isotherm.store import settle, stop
+from isotherm.store.database import Store
+from isotherm.store.records import Claim, Operation, Report, Version
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How a worker works. `lease_s` is how long a dead worker's work lies idle."""
+
+    lease_s: float = 30.0
+    # How many steps may be under way at once, and how many nodes one turn takes.
+    concurrency: int = 1000
+    batch: int = 250
+    # How long an idle worker sleeps at most before it looks by itself: a message is only a hint.
+    idle_s: float = 1.0
+
+
+@dataclass(slots=True)
+class _Running:
+    claim: Claim
+    guard: act.LeaseGuard
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What one transaction brought."""
+
+    begun: set[int] = field(default_factory=set)
+    claims: list[Claim] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    next_due: float | None = None
+
+
+class Worker:
+    """One worker of the convergence engine."""
+
+    def __init__(
+        self, name: str, store: Store, world: contract.World, types: consider.Types, planning: Planning,
+        new_id: Callable[[], str], tuning: Tuning = Tuning(),  # noqa: B008 - frozen
+    ) -> None:  # fmt: skip
+        self.name = name
+        self._store = store
+        self._clock = world.clock
+        self._planning = planning
+        self._new_id = new_id
+        self._tuning = tuning
+        self._consider = consider.Considering(types, new_id)
+        self._act = act.Acting(types, world)
+        self._running: dict[int, _Running] = {}
+        self._reports: list[Report] = []
+        self._begins: list[consider.Begin] = []
+        self._plans: set[asyncio.Task[None]] = set()
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._renew_at = 0.0
+        # Nothing falls due before this, as far as the last look at the database told.
+        self._next_due: float | None = 0.0
+
+    def wake(self) -> None:
+        """There may be something to do: look now rather than later."""
+        self._next_due = 0.0
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Take nothing more. `run` returns when what is under way has been recorded; leases of the rest run out."""
+        self._stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        while not (self._stopping and not self._running and not self._reports and not self._plans):
+            self._wake.clear()
+            await self._turn()
+            # Steps that need not wait end within this one pass of the loop.
+            await asyncio.sleep(0)
+            if not self._reports and not self._begins:
+                await self._rest()
+
+    async def _turn(self) -> None:
+        reports, self._reports = self._reports, []
+        begins, self._begins = self._begins, []
+        turn = await self._store.write(lambda connection: self._work(connection, reports, begins))
+        for report in reports:
+            self._running.pop(report.claim.node_id, None)
+        self._start(begins, turn.begun)
+        self._next_due = turn.next_due
+        for operation in turn.operations:
+            task = asyncio.create_task(self._plan(operation))
+            self._plans.add(task)
+            task.add_done_callback(self._plans.discard)
+        for claim in turn.claims:
+            guard = act.LeaseGuard(self._clock, claim.lease_until)
+            self._running[claim.node_id] = _Running(claim, guard)
+            self._take(claim, None)
+        await self._renew()
+
+    def _work(self, connection: sa.Connection, reports: list[Report], begins: list[consider.Begin]) -> _Turn:
+        now = self._clock.now()
+        turn = _Turn()
+        if reports:
+            settle.reports(connection, reports, self._new_id(), now)
+        if begins:
+            turn.begun = claiming.begin(connection, [b.beginning for b in begins], now)
+        if self._stopping:
+            return turn
+        for operation_id in claiming.expired(connection, now):
+            stop.time_out(connection, operation_id, self._new_id(), now)
+        until = now + self._tuning.lease_s
+        room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
+        turn.claims = claiming.due(connection, claiming.Lease(self.name, until, room), now)
+        turn.operations = claiming.operations_to_plan(connection, until, now, room=4)
+        full = len(turn.claims) == room or turn.operations
+        turn.next_due = now if full else claiming.next_due(connection)
+        return turn
+
+    def _start(self, begins: list[consider.Begin], begun: set[int]) -> None:
+        for begin in begins:
+            claim = begin.beginning.claim
+            if claim.node_id in begun:
+                self._spawn(claim, self._step(claim, begin.beginning.version, begin.intent, begin.target))
+            else:
+                self._running.pop(claim.node_id, None)
+
+    def _take(self, claim: Claim, facts: consider.Facts | None) -> None:
+        try:
+            answer = self._consider(claim, facts)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the node must not be left without an answer
+            log.exception("considering a node failed", extra={"node": claim.node_id, "resource": claim.name})
+            answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
+        if isinstance(answer, Report):
+            self._report(answer)
+        elif isinstance(answer, consider.Begin):
+            self._begins.append(answer)
+            self._wake.set()
+        elif isinstance(answer, consider.Continue):
+            self._spawn(claim, self._step(claim, answer.version, answer.intent, answer.target))
+        elif isinstance(answer, consider.LookUp):
+            self._spawn(claim, self._look_up(claim, answer))
+        else:
+            self._spawn(claim, self._republish(claim, answer.version, answer.target))
+
+    def _report(self, report: Report) -> None:
+        self._reports.append(report)
+        self._wake.set()
+
+    def _spawn(self, claim: Claim, work: object) -> None:
+        running = self._running[claim.node_id]
+        running.task = asyncio.create_task(self._guarded(claim, work))
+
+    async def _guarded(self, claim: Claim, work: object) -> None:
+        """Every way out of a step ends in a report, or in a lease that runs out."""
+        try:
+            await work  # type: ignore[misc]
+        except errors.Superseded:
+            self._running.pop(claim.node_id, None)
+            self._wake.set()
+        except asyncio.CancelledError:
+            # Overtaken by a newer operation: give the lease back; the intent stays for whoever comes next.
+            self._report(Report(claim, NodeState.SCHEDULED))
+        except Exception as error:
+            log.exception("a step failed in the engine", extra={"node": claim.node_id, "resource": claim.name})
+            self._report(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
+
+    async def _step(
+        self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None
+    ) -> None:
+        self._report(await self._act.step(claim, version, intent, target, self._running[claim.node_id].guard))
+
+    async def _republish(self, claim: Claim, version: Version, target: documents.Target) -> None:
+        self._report(await self._act.republish(claim, version, target, self._running[claim.node_id].guard))
+
+    async def _look_up(self, claim: Claim, question: consider.LookUp) -> None:
+        found, parameter = None, None
+        if question.version is not None:
+            found = await self._act.find(claim, question.version, self._running[claim.node_id].guard)
+        else:
+            parameter = await self._planning.hidden_parameters(claim.operation)
+        self._take(claim, consider.Facts(found, parameter))
+
+    async def _plan(self, operation: Operation) -> None:
+        try:
+            await self._planning.plan(operation)
+        except errors.Superseded:
+            pass
+        except Exception:  # the operation's lease runs out, and somebody tries again
+            log.exception("planning an operation failed", extra={"operation": operation.id})
+        self.wake()
+
+    async def _renew(self) -> None:
+        """Keep the leases of steps that take long; give up those that have been overtaken."""
+        now = self._clock.now()
+        if now < self._renew_at:
+            return
+        self._renew_at = now + self._tuning.lease_s / 3
+        late = [r for r in self._running.values() if r.guard.until - now < self._tuning.lease_s * 2 / 3]
+        if not late:
+            return
+        until = now + self._tuning.lease_s
+        ours = await self._store.write(lambda connection: claiming.renew(connection, [r.claim for r in late], until))
+        for running in late:
+            if running.claim.node_id in ours:
+                running.guard.until = until
+            elif running.task is not None:
+                running.task.cancel()
+
+    async def _rest(self) -> None:
+        """Sleep until something happens, something falls due, or it is time to look."""
+        now = self._clock.now()
+        until = now + self._tuning.idle_s
+        if self._next_due is not None:
+            until = min(until, self._next_due)
+        if self._running:
+            until = min(until, max(self._renew_at, now))
+        if until <= now or self._wake.is_set():
+            return
+        try:
+            async with asyncio.timeout(until - now):
+                await self._wake.wait()
+        except TimeoutError:
+            self._next_due = None

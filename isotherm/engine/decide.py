@@ -1,0 +1,85 @@
+"""What to do with a resource: nothing, create, update, replace or refuse. Pure, and used by plan and apply alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from isotherm import errors
+from isotherm.resources import contract, properties
+from isotherm.states import Action, Status
+
+
+class Verdict(Enum):
+    NOTHING = "no change"
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What is known of the version that exists."""
+
+    type: str
+    action: Action
+    status: Status
+    properties: Mapping[str, Any]
+    metadata: Any
+    # Properties of which it is not known whether they were applied: an update was begun and nobody saw its end.
+    uncertain: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    verdict: Verdict
+    # The property, or whatever else, that is the reason for a replacement.
+    cause: str = ""
+    changed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def decide(
+    implementation: type[contract.Resource], type_: str, applied: Applied | None, after: Mapping[str, Any], metadata: Any
+) -> Decision:
+    """Compare what was applied with what should be. Raises UserError where the type forbids the change."""
+    if applied is None:
+        return Decision(Verdict.CREATE)
+    if applied.type != type_:
+        return Decision(Verdict.REPLACE, "type")
+    if applied.action is Action.DELETE:
+        return Decision(Verdict.REPLACE, "its deletion had begun")
+    names = properties.diff(applied.properties, after) | set(applied.uncertain)
+    changed = {name: after.get(name) for name in sorted(names)}
+    resource = _stand_in(implementation, after)
+    if applied.status is Status.FAILED and (applied.action is Action.CHECK or resource.needs_replace_failed()):
+        return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
+    cause = _forced_by(implementation, resource, applied.properties, after, changed)
+    if cause:
+        return Decision(Verdict.REPLACE, cause, changed)
+    same = not changed and metadata == applied.metadata and applied.status is Status.COMPLETE
+    return Decision(Verdict.NOTHING) if same else Decision(Verdict.UPDATE, changed=changed)
+
+
+def _forced_by(
+    implementation: type[contract.Resource],
+    resource: contract.Resource,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    changed: Mapping[str, Any],
+) -> str:
+    schema = implementation.properties_schema
+    for name in changed:
+        known = schema.get(name)
+        if known is not None and known.immutable:
+            raise errors.UserError(f"Update to properties {name} of {resource.name} ({implementation.TYPE}) is not supported",
+                                   kind="NotSupported")  # fmt: skip
+        if known is not None and not known.update_allowed:
+            return name
+    return (resource.needs_replace(before, after, changed) or "") if changed else ""
+
+
+def _stand_in(implementation: type[contract.Resource], after: Mapping[str, Any]) -> contract.Resource:
+    # The decision methods of a type are pure: they get an object without a world behind it.
+    return implementation(contract.Self("", "", "", "", after), None)  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""The JSON documents that the engine keeps in the store's text columns, and nothing else reads."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from isotherm.states import Action
+
+T = TypeVar("T")
+
+
+class Target(msgspec.Struct, array_like=True):
+    """What a node is to become: the frozen definition, and what the environment has to say about it."""
+
+    definition: Any
+    # The type that does the work.
+    implementation: str
+    # The attributes that somebody reads: other resources, or the outputs.
+    exports: list[str] = []
+    # Actions that the environment forbids: update, replace.
+    restricted: list[str] = []
+
+
+class Published(msgspec.Struct, array_like=True):
+    """What others may read of a resource."""
+
+    reference: Any
+    attributes: dict[str, Any] = {}
+
+
+class Intent(msgspec.Struct):
+    """What is about to be done to the cloud. Durable before it is done; whoever finds it later knows all there is to know."""
+
+    action: Action
+    operation_id: str
+    # What will have been applied when it is done.
+    digest: str | None = None
+    after: dict[str, Any] = {}
+    metadata: Any = None
+    requires: list[int] = []
+    before: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
+    handled: bool = False
+    progress: Any = None
+
+
+class Input(msgspec.Struct):
+    """All that was asked for in one operation. The template and the files are kept apart, by their hash."""
+
+    template: str
+    files: dict[str, str] = {}
+    environment: dict[str, Any] = {}
+
+
+def encode(document: object) -> str:
+    return msgspec.json.encode(document).decode()
+
+
+def decode(text: str, kind: type[T]) -> T:
+    return msgspec.json.decode(text.encode(), type=kind)
+
+
+def decode_any(text: str) -> Any:
+    return msgspec.json.decode(text.encode())

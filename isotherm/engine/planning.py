@@ -1,0 +1,64 @@
+"""Plans operations that were accepted without a plan (rollbacks, or a planner that died), and keeps inputs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.engine import desired, documents
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.states import Action
+from isotherm.store import plan, reads
+from isotherm.store.database import Store
+from isotherm.store.records import Operation, Wanted
+
+# Inputs with hidden parameters that are kept in memory: those of operations under way.
+_KEPT = 64
+
+
+class Planning:
+    """Turns operations into plans."""
+
+    def __init__(self, store: Store, types: Registry, clock: contract.Clock) -> None:
+        self._store = store
+        self._types = types
+        self._clock = clock
+        self._secrets: dict[str, Callable[[str], object]] = {}
+
+    async def plan(self, operation: Operation) -> None:
+        if operation.action is Action.CHECK:
+            await self._store.write(lambda connection: plan.check(connection, operation.id, self._clock.now()))
+            return
+        wanted: list[Wanted] = []
+        if operation.input and operation.action is not Action.DELETE:
+            wanted = (await self.desired(operation)).wanted
+        await self._store.write(lambda connection: plan.write(connection, operation.id, wanted, self._clock.now()))
+
+    async def desired(self, operation: Operation) -> desired.Desired:
+        """What the operation wants. Its input was valid when it was accepted, and is not judged again."""
+        asked = await self._store.read(lambda connection: asked_for(connection, operation.input))
+        identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
+        return desired.desire(asked, identity, self._types, validate=False)
+
+    async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
+        """A way to read the operation's hidden parameters; they are in no definition."""
+        if operation.id not in self._secrets:
+            values = (await self.desired(operation)).values
+            while len(self._secrets) >= _KEPT:
+                self._secrets.pop(next(iter(self._secrets)))
+            self._secrets[operation.id] = values.__getitem__
+        return self._secrets[operation.id]
+
+
+def asked_for(connection: sa.Connection, hash_: str) -> desired.Asked:
+    """The whole input of an operation."""
+    text = reads.blobs(connection, [hash_]).get(hash_)
+    if text is None:
+        raise errors.Bug(f"input {hash_} is missing")
+    found = documents.decode(text, documents.Input)
+    contents = reads.blobs(connection, [found.template, *found.files.values()])
+    files = {name: contents[key] for name, key in found.files.items()}
+    return desired.Asked(contents[found.template], files, found.environment)

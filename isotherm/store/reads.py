@@ -1,0 +1,114 @@
+"""What can be asked of the store. Reads come from rows, at any moment of any operation, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store import rows
+from isotherm.store import tables as t
+
+Row = sa.RowMapping
+
+
+def blobs(connection: sa.Connection, hashes: Collection[str]) -> dict[str, str]:
+    blob = t.blobs.c
+    found = connection.execute(sa.select(blob.hash, blob.content).where(rows.among(blob.hash)), rows.ids(hashes))
+    return {row[0]: row[1] for row in found}
+
+
+def stack(connection: sa.Connection, project: str, name_or_id: str) -> Row | None:
+    """A living stack by name or id, or a deleted one by id."""
+    s = t.stacks.c
+    query = sa.select(t.stacks).where(
+        s.project == project, sa.or_(s.id == name_or_id, sa.and_(s.name == name_or_id, s.tomb == ""))
+    )
+    found = connection.execute(query.order_by(s.tomb)).mappings().all()
+    # Should a stack bear another's id as its name, the id wins.
+    return next((row for row in found if row["id"] == name_or_id), found[0] if found else None)
+
+
+def stacks(connection: sa.Connection, project: str) -> Sequence[Row]:
+    s = t.stacks.c
+    query = sa.select(t.stacks).where(s.project == project, s.tomb == "").order_by(s.created_at, s.id)
+    return connection.execute(query).mappings().all()
+
+
+def operation(connection: sa.Connection, operation_id: str) -> Row | None:
+    query = sa.select(t.operations).where(t.operations.c.id == operation_id)
+    return connection.execute(query).mappings().one_or_none()
+
+
+def resources(connection: sa.Connection, stack_id: str) -> list[dict[str, Any]]:
+    """Every node of the stack with its version, if it has one, in the order in which the names first appeared."""
+    n, r = t.nodes.c, t.resources.c
+    query = (
+        sa.select(n.id.label("node_id"), n.name, n.kind, n.state, n.reason.label("waits_for"), n.due, n.definition,
+                  r.id, r.type, r.physical_id, r.action, r.status, r.reason, r.superseded, r.properties, r.metadata,
+                  r.published, r.requires, r.created_at, r.updated_at)
+        .outerjoin(t.resources, r.id == n.resource_id)
+        .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
+        .order_by(n.id)
+    )  # fmt: skip
+    found = [dict(row) for row in connection.execute(query).mappings()]
+    for row in found:
+        row["action"] = Action(row["action"]) if row["action"] is not None else Action.INIT
+        row["status"] = Status(row["status"]) if row["status"] is not None else Status.COMPLETE
+        row["state"], row["kind"] = NodeState(row["state"]), NodeKind(row["kind"])
+    return found
+
+
+def counts(connection: sa.Connection, stack_id: str, generation: int) -> dict[NodeState, int]:
+    """How many nodes of the operation are in which state."""
+    n = t.nodes.c
+    query = (
+        sa.select(n.state, sa.func.count())
+        .where(n.stack_id == stack_id, n.generation == generation, n.kind != NodeKind.BARRIER)
+        .group_by(n.state)
+    )
+    return {NodeState(state): count for state, count in connection.execute(query)}
+
+
+def edges(connection: sa.Connection, stack_id: str) -> list[tuple[str, str]]:
+    """(what is required, who requires it), by name."""
+    n, e = t.nodes.c, t.edges.c
+    src = t.nodes.alias()
+    query = (
+        sa.select(src.c.name, n.name)
+        .join(t.edges, e.dst == n.id)
+        .join(src, src.c.id == e.src)
+        .where(n.stack_id == stack_id, e.kind == 1)
+        .order_by(n.id)
+    )
+    return [(row[0], row[1]) for row in connection.execute(query)]
+
+
+def published(connection: sa.Connection, stack_id: str, names: Collection[str]) -> list[tuple[str, int | None, str | None]]:
+    """What the named resources have published: name, version, text."""
+    n, r = t.nodes.c, t.resources.c
+    query = (
+        sa.select(n.name, r.id, r.published)
+        .outerjoin(t.resources, r.id == n.resource_id)
+        .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER, rows.among(n.name))
+    )
+    return [(row[0], row[1], row[2]) for row in connection.execute(query, rows.ids(names))]
+
+
+def events(connection: sa.Connection, stack_id: str, after: int = 0, limit: int = 1000) -> Sequence[Row]:
+    e = t.events.c
+    query = sa.select(t.events).where(e.stack_id == stack_id, e.id > after).order_by(e.id).limit(limit)
+    return connection.execute(query).mappings().all()
+
+
+def last_events(connection: sa.Connection, stack_id: str, count: int) -> Sequence[Row]:
+    e = t.events.c
+    query = sa.select(t.events).where(e.stack_id == stack_id).order_by(e.id.desc()).limit(count)
+    return connection.execute(query).mappings().all()[::-1]
+
+
+def retained(connection: sa.Connection, stack_id: str) -> Sequence[Row]:
+    query = sa.select(t.retained).where(t.retained.c.stack_id == stack_id).order_by(t.retained.c.id)
+    return connection.execute(query).mappings().all()
