@@ -31,10 +31,10 @@ def _ip_addr(value: object) -> str | None:
 def _net_cidr(value: object) -> str | None:
     try:
         if "/" not in str(value):
-            raise ValueError(f"invalid IPNetwork {value}")
+            raise ValueError
         ipaddress.ip_network(str(value), strict=False)
-    except ValueError as exc:
-        return f"Invalid net cidr {exc} "
+    except ValueError:
+        return f"Invalid net cidr invalid IPNetwork {value} "
     return None
 
 

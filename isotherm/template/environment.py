@@ -231,6 +231,8 @@ def _checked_resources(data: object, path: tuple[str, ...]) -> dict[str, Any]:
         raise _invalid(f'resource_registry entry "{".".join(path)}" must be a map, not a {type(data).__name__}')
     checked: dict[str, Any] = {}
     for name, value in data.items():
+        if value is None:
+            continue
         if name == "hooks" and len(path) > 1:
             _check_words(value, HOOKS, "InvalidBreakPointHook", (
                 f'Invalid hook type "{value}" for resource breakpoint, acceptable hook types are: {HOOKS}'))
@@ -242,7 +244,7 @@ def _checked_resources(data: object, path: tuple[str, ...]) -> dict[str, Any]:
             checked["restricted_actions"] = value
         elif isinstance(value, str):
             checked[str(name)] = value
-        elif value is not None:
+        else:
             checked[str(name)] = _checked_resources(value, (*path, str(name)))
     return checked
 

@@ -143,7 +143,7 @@ def condition_names(stack):
 
 def parameter(parameters, name):
     found = parameters.params[name]
-    return {"value": attempt(found.value), "text": attempt(lambda: str(found)), "hidden": found.hidden()}
+    return {"value": attempt(found.value), "text": attempt(lambda: str(found)), "hidden": bool(found.hidden())}
 
 
 def definition(stack, found):
