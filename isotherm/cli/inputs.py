@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isotherm import errors
 from isotherm.cli import files, locate, show
 from isotherm.resources import known, validation
-from isotherm.template import document, environment, model, parameters
+from isotherm.template import document, environment, merging, model, parameters
 
 STDIN = "-"
 
@@ -51,9 +51,10 @@ def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] =
         parsed = model.parse(found)
         collection.add_template(found)
     loaded = [_environment(terminal, name, collection) for name in environments]
+    merged = merging.merge(loaded, parsed.parameters, environments)
     if given:
-        loaded.append(environment.load({"parameters": dict(given)}))
-    merged = environment.merge(loaded, parsed.parameters)
+        # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
+        merged = replace(merged, parameters={**merged.parameters, **given})
     return Inputs(found, parsed, merged, collection.files)
 
 

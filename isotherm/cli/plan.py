@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import RenderableType
@@ -31,52 +32,64 @@ def plan(terminal: show.Terminal, template: str, environments: tuple[str, ...], 
     """
     name = "stdin" if template == inputs.STDIN else Path(template).stem
     checked = inputs.check(inputs.read(terminal, template, environments, parameters), stack_name=name)
-    graph = DependencyTaskGraph({name: definition.requires for name, definition in checked.bound.definitions.items()})
-    summary = summarise(checked, graph)
-    if as_dot:
-        terminal.plain(_drawing(name, summary, graph))
-    else:
-        terminal.answer(summary, lambda: _draw(template, summary))
-
-
-def summarise(checked: inputs.Checked, graph: DependencyTaskGraph[str]) -> dict[str, Any]:
-    """The plan as data: the levels, and each resource in the order of the levels with its reasons to wait."""
     definitions = checked.bound.definitions
-    levels = graph.levels()
-    resources = [{"name": name, "type": definitions[name].type, "level": number,
-                  "requires": [{"resource": need, "because": because}
-                               for need, because in reasons.of(definitions[name], graph.requires(name)).items()]}
-                 for number, level in enumerate(levels, 1) for name in level]
+    graph = DependencyTaskGraph({name: definition.requires for name, definition in definitions.items()})
+    steps = in_order(checked, graph)
+    if as_dot:
+        terminal.plain(_drawing(name, steps, graph))
+    else:
+        terminal.answer(_as_data(steps, checked), lambda: _draw(template, steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One resource of the plan. All of one level can be made at the same time."""
+
+    level: int
+    name: str
+    type: str
+    waits_for: dict[str, list[reasons.Reason]]
+
+
+def in_order(checked: inputs.Checked, graph: DependencyTaskGraph[str]) -> list[Step]:
+    definitions = checked.bound.definitions
+    return [Step(number, name, definitions[name].type, reasons.of(definitions[name], graph.requires(name)))
+            for number, level in enumerate(graph.levels(), 1) for name in level]
+
+
+def _as_data(steps: list[Step], checked: inputs.Checked) -> dict[str, object]:
+    resources = [{"name": step.name, "type": step.type, "level": step.level,
+                  "requires": [{"resource": need, "because": [reason.as_data() for reason in because]}
+                               for need, because in step.waits_for.items()]} for step in steps]
+    levels = [[step.name for step in level] for _, level in itertools.groupby(steps, lambda step: step.level)]
     return {"levels": levels, "resources": resources, "outputs": list(checked.bound.outputs)}
 
 
-def _draw(file: str, summary: dict[str, Any]) -> Iterator[RenderableType]:
-    made = show.count(len(summary["resources"]), "resource")
-    steps = show.count(len(summary["levels"]), "step")
-    yield Text.assemble((show.clean(file), "bold"), f": {made} in {steps}")
-    yield Text("")
-    if summary["resources"]:
-        yield show.table(["step", "resource", "type", "waits for", "because of"], _rows(summary["resources"]),
+def _draw(file: str, steps: list[Step]) -> Iterator[RenderableType]:
+    levels = steps[-1].level if steps else 0
+    made = f"{show.count(len(steps), 'resource')} in {show.count(levels, 'step')}"
+    yield Text.assemble((show.clean(file), "bold"), f": {made}")
+    if steps:
+        yield Text("")
+        yield show.table(["step", "resource", "type", "waits for", "because of"], _rows(steps),
                          styles=["bold", "cyan", "dim", "cyan"], keep=4)
 
 
-def _rows(resources: list[dict[str, Any]]) -> Iterator[tuple[object, ...]]:
+def _rows(steps: list[Step]) -> Iterator[tuple[object, ...]]:
     """A line for each reason; what a line shares with the one above it is left out."""
     level = 0
-    for resource in resources:
-        head: tuple[object, ...] = (str(resource["level"]) if resource["level"] != level else "", resource["name"],
-                                    resource["type"])
-        level = resource["level"]
-        for need in resource["requires"] or [{"resource": "", "because": [""]}]:
-            name = need["resource"]
-            for because in need["because"]:
-                yield (*head, name, because)
-                head, name = ("", "", ""), ""
+    for step in steps:
+        head: tuple[str, ...] = (str(step.level) if step.level != level else "", step.name, step.type)
+        level = step.level
+        if not step.waits_for:
+            yield (*head, "", "")
+        for need, because in step.waits_for.items():
+            for number, reason in enumerate(because):
+                yield (*head, "" if number else need, str(reason))
+                head = ("", "", "")
 
 
-def _drawing(name: str, summary: dict[str, Any], graph: DependencyTaskGraph[str]) -> str:
-    types = {resource["name"]: resource["type"] for resource in summary["resources"]}
-    why = {(need["resource"], resource["name"]): "\n".join(need["because"])
-           for resource in summary["resources"] for need in resource["requires"]}
-    return dot.dot(graph, name=name, label=lambda node: f"{node}\n{types[node]}",
-                   why=lambda need, node: why[need, node])
+def _drawing(name: str, steps: list[Step], graph: DependencyTaskGraph[str]) -> str:
+    known = {step.name: step for step in steps}
+    return dot.dot(graph, name=name, label=lambda node: f"{node}\n{known[node].type}",
+                   why=lambda need, node: "\n".join(str(reason) for reason in known[node].waits_for[need]))

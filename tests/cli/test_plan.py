@@ -26,9 +26,9 @@ def test_each_dependency_has_its_reasons(run: Run) -> None:
     resources = {r["name"]: r for r in run("plan", SITE, "-e", PRODUCTION, "--json").data["resources"]}
     because = {need["resource"]: need["because"] for need in resources["app"]["requires"]}
     assert because == {
-        "database": ["properties.value.database: its id"],
-        "network": ["properties.value.settings: its attribute output"],
-        "cache": ["depends_on"],
+        "database": [{"by": "reference", "at": "properties.value.database"}],
+        "network": [{"by": "attribute", "at": "properties.value.settings.params.$network", "attribute": ["output"]}],
+        "cache": [{"by": "depends_on"}],
     }
 
 
@@ -41,7 +41,7 @@ def test_the_text_shows_steps_and_reasons(run: Run) -> None:
 def test_a_drawing_for_graphviz(run: Run) -> None:
     out = run("plan", SITE, "--dot").out
     assert out.startswith('digraph "site" {')
-    assert '"password" -> "database" [label="properties.value: its attribute value"];' in out
+    assert '"password" -> "database" [label="properties.value.password: its attribute value"];' in out
 
 
 def test_a_missing_parameter_is_told_with_what_to_type(run: Run, tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""Why one resource waits for another: which of its properties refers to it, and what of it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm.template.definitions import Definition
+from isotherm.template.functions import node
+
+DEPENDS_ON, REFERENCE, ATTRIBUTE, TYPE = "depends_on", "reference", "attribute", "type"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`at` is a path inside the resource that waits; `attribute` what it wants to know, a name and steps into it."""
+
+    by: str
+    at: str = ""
+    attribute: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        if self.by == DEPENDS_ON:
+            return "depends_on"
+        if self.by == TYPE:
+            return "its type implies it"
+        if self.by == REFERENCE:
+            return f"{self.at}: its id"
+        wanted = node.path_text(list(self.attribute))
+        return f"{self.at}: its attribute {wanted}" if wanted else f"{self.at}: all its attributes"
+
+    def as_data(self) -> dict[str, object]:
+        data: dict[str, object] = {"by": self.by}
+        if self.at:
+            data["at"] = self.at
+        if self.by == ATTRIBUTE:
+            data["attribute"] = list(self.attribute)
+        return data
+
+
+def of(definition: Definition, requires: Iterable[str]) -> dict[str, list[Reason]]:
+    """The reasons for each requirement of a definition, in the order in which the template gives them."""
+    found: dict[str, list[Reason]] = {}
+    for section in ("properties", "metadata"):
+        for path, function in node.functions(getattr(definition, section)):
+            at = node.path_text([section, *path])
+            for name, attribute in function.uses():
+                reason = Reason(REFERENCE, at) if attribute is None else Reason(ATTRIBUTE, at, attribute)
+                found.setdefault(str(name), []).append(reason)
+    for name in definition.depends_on:
+        found.setdefault(name, []).append(Reason(DEPENDS_ON))
+    return {need: found.get(need) or [Reason(TYPE)] for need in sorted(requires, key=_position(found))}
+
+
+def _position(found: dict[str, list[Reason]]) -> Any:
+    places = {name: place for place, name in enumerate(found)}
+    return lambda need: (places.get(need, len(places)), need)
