@@ -1,0 +1,271 @@
+"""The Orchestrator: everything that can be asked of stacks. The one door for the API, the command line and the page.
+
+Each operation is accepted at any time, in any state: it becomes the newest of its stack, and whoever loses a race for
+that place is told so. What follows is the workers' business; `wake` is called to spare them the wait.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.engine import desired, documents, names, planning, preview, views
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.states import Action, Status
+from isotherm.store import accept, plan, reads, stop
+from isotherm.store.database import Store
+from isotherm.store.records import Acceptance, NewStack, Operation
+
+PROJECT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks for in a create or an update."""
+
+    template: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    disable_rollback: bool = True
+    timeout_s: float | None = 3600.0
+    tags: Sequence[str] = ()
+
+    @property
+    def asked(self) -> desired.Asked:
+        return desired.Asked(self.template, self.files, self.environment)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The answer to a request that was accepted: what to wait for is this operation, not a status word."""
+
+    stack_id: str
+    operation_id: str
+    generation: int
+
+
+class Orchestrator:
+    """Operations on the stacks of one project."""
+
+    def __init__(
+        self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
+        wake: Callable[[], None] = lambda: None, project: str = PROJECT,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._types = types
+        self._clock = clock
+        self._new_id = new_id
+        self._wake = wake
+        self._project = project
+        self._planning = planning.Planning(store, types, clock)
+
+    # Operations.
+
+    async def create(self, name: str, request: Request, *, convergence: bool = True) -> Accepted:
+        names.check_stack_name(name)
+        stack_id = self._new_id()
+        goal = self._desire(request, name, stack_id)
+        acceptance = self._acceptance(stack_id, 0, Action.CREATE, request, goal.description)
+        stack = NewStack(stack_id, self._project, name, convergence)
+
+        def unit(connection: sa.Connection) -> None:
+            now = self._clock.now()
+            accept.create(connection, stack, acceptance, now)
+            plan.write(connection, acceptance.operation_id, goal.wanted, now)
+
+        await self._store.write(unit)
+        self._wake()
+        return Accepted(stack_id, acceptance.operation_id, 1)
+
+    async def update(self, name_or_id: str, request: Request) -> Accepted:
+        stack = await self._find(name_or_id)
+        goal = self._desire(request, stack["name"], stack["id"])
+        await self._refuse_immutable(stack, goal)
+        acceptance = self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal.description)
+
+        def unit(connection: sa.Connection) -> int:
+            now = self._clock.now()
+            generation = accept.supersede(connection, acceptance, now)
+            plan.write(connection, acceptance.operation_id, goal.wanted, now)
+            return generation
+
+        return await self._accepted(acceptance, unit)
+
+    async def delete(self, name_or_id: str) -> Accepted:
+        stack = await self._find(name_or_id)
+        acceptance = self._again(stack, Action.DELETE)
+
+        def unit(connection: sa.Connection) -> int:
+            now = self._clock.now()
+            generation = accept.supersede(connection, acceptance, now)
+            plan.write(connection, acceptance.operation_id, [], now)
+            return generation
+
+        return await self._accepted(acceptance, unit)
+
+    async def rollback(self, name_or_id: str) -> Accepted:
+        """Back to the last operation that was completed, or to nothing if there is none."""
+        stack = await self._find(name_or_id)
+        operation_id = self._new_id()
+
+        def unit(connection: sa.Connection) -> int:
+            _expect(connection, stack)
+            accept.roll_back(connection, stack["id"], operation_id, self._clock.now(), "Rollback was asked for")
+            return int(stack["generation"]) + 1
+
+        generation = await self._store.write(unit)
+        self._wake()
+        return Accepted(stack["id"], operation_id, generation)
+
+    async def cancel(self, name_or_id: str, *, rollback: bool = True) -> Accepted:
+        """Stop what is running: go back to the last good state, or stay where it is."""
+        stack = await self._find(name_or_id)
+        if stack["status"] != Status.IN_PROGRESS:
+            raise errors.UserError(f"Nothing is running on stack {stack['name']}.", kind="NotSupported",
+                                   hint="Only an operation that is in progress can be cancelled.")  # fmt: skip
+        if rollback:
+            return await self.rollback(name_or_id)
+        reason = f"{Action(stack['action']).name} was cancelled"
+
+        def unit(connection: sa.Connection) -> str:
+            _expect(connection, stack)
+            return stop.cancel(connection, stack["id"], reason, self._clock.now())
+
+        operation_id = await self._store.write(unit)
+        self._wake()
+        return Accepted(stack["id"], operation_id, stack["generation"])
+
+    async def check(self, name_or_id: str) -> Accepted:
+        """Ask every resource whether its object is still there."""
+        stack = await self._find(name_or_id)
+        acceptance = self._again(stack, Action.CHECK)
+
+        def unit(connection: sa.Connection) -> int:
+            now = self._clock.now()
+            generation = accept.supersede(connection, acceptance, now)
+            plan.check(connection, acceptance.operation_id, now)
+            return generation
+
+        return await self._accepted(acceptance, unit)
+
+    async def preview(self, name: str, request: Request) -> preview.Preview:
+        """What an update to this request (or a create, if there is no such stack) would do; nothing is changed."""
+        found = await self._store.read(lambda connection: reads.stack(connection, self._project, name))
+        living = found if found is not None and not found["tomb"] else None
+        goal = self._desire(request, name, living["id"] if living else "None")
+        present = await self._store.read(lambda c: reads.resources(c, living["id"])) if living else []
+        return preview.of(goal, present, self._types)
+
+    # Reads.
+
+    async def list(self) -> list[dict[str, Any]]:
+        rows = await self._store.read(lambda connection: reads.stacks(connection, self._project))
+        return [views.stack(row) for row in rows]
+
+    async def show(self, name_or_id: str) -> dict[str, Any]:
+        row = await self._find(name_or_id, deleted=True)
+
+        def unit(connection: sa.Connection) -> dict[str, Any]:
+            operation = reads.operation(connection, row["operation_id"])
+            counts = reads.counts(connection, row["id"], row["generation"])
+            kept = reads.retained(connection, row["id"])
+            return {**views.stack(row), **views.progress(operation, counts), "retained": views.retained(kept)}
+
+        return await self._store.read(unit)
+
+    async def resources(self, name_or_id: str) -> list[dict[str, Any]]:
+        row = await self._find(name_or_id, deleted=True)
+        found = await self._store.read(lambda connection: reads.resources(connection, row["id"]))
+        return [views.resource(one) for one in found]
+
+    async def edges(self, name_or_id: str) -> list[tuple[str, str]]:
+        row = await self._find(name_or_id, deleted=True)
+        return await self._store.read(lambda connection: reads.edges(connection, row["id"]))
+
+    async def events(self, name_or_id: str, *, after: int = 0, last: int | None = None) -> list[dict[str, Any]]:
+        row = await self._find(name_or_id, deleted=True)
+
+        def unit(connection: sa.Connection) -> Sequence[reads.Row]:
+            if last is not None:
+                return reads.last_events(connection, row["id"], last)
+            return reads.events(connection, row["id"], after)
+
+        return [views.event(one) for one in await self._store.read(unit)]
+
+    async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
+        row = await self._find(name_or_id)
+        operation = await self._store.read(lambda connection: _current(connection, row["operation_id"]))
+        if operation is None or not operation.input:
+            return []
+        goal = await self._planning.desired(operation)
+        wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
+        found = await self._store.read(lambda connection: reads.published(connection, row["id"], wanted))
+        return views.outputs(goal, found)
+
+    # Inside.
+
+    async def _find(self, name_or_id: str, *, deleted: bool = False) -> reads.Row:
+        found = await self._store.read(lambda connection: reads.stack(connection, self._project, name_or_id))
+        if found is None or (found["tomb"] and not deleted):
+            raise errors.NotFound(f"The Stack ({name_or_id}) could not be found.", hint="`isotherm list` shows what there is.")
+        return found
+
+    def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
+        return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)
+
+    async def _refuse_immutable(self, stack: reads.Row, goal: desired.Desired) -> None:
+        template = goal.bound.template
+        if not any(schema.immutable for schema in template.parameters.values()):
+            return
+        operation = await self._store.read(lambda connection: _current(connection, stack["operation_id"]))
+        if operation is not None and operation.input:
+            before = (await self._planning.desired(operation)).values
+            desired.refuse_immutable(template, before, goal.values)
+
+    def _acceptance(
+        self, stack_id: str, generation: int, action: Action, request: Request, description: str
+    ) -> Acceptance:
+        files = {name: (_hash(text), text) for name, text in request.files.items()}
+        template = _hash(request.template)
+        input_ = documents.encode(
+            documents.Input(template, {name: key for name, (key, _) in files.items()}, dict(request.environment))
+        )
+        blobs = {template: request.template, **dict(files.values()), _hash(input_): input_}
+        return Acceptance(
+            stack_id, generation, self._new_id(), action, _hash(input_), request.disable_rollback, request.timeout_s,
+            documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
+        )  # fmt: skip
+
+    def _again(self, stack: reads.Row, action: Action) -> Acceptance:
+        """An operation that asks for nothing new."""
+        return Acceptance(
+            stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
+            stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started",
+        )  # fmt: skip
+
+    async def _accepted(self, acceptance: Acceptance, unit: Callable[[sa.Connection], int]) -> Accepted:
+        generation = await self._store.write(unit)
+        self._wake()
+        return Accepted(acceptance.stack_id, acceptance.operation_id, generation)
+
+
+def _current(connection: sa.Connection, operation_id: str) -> Operation | None:
+    return accept.rows.operation(connection, operation_id)
+
+
+def _expect(connection: sa.Connection, stack: reads.Row) -> None:
+    """Refuse to act on a stack that has moved on since the user looked at it."""
+    found = reads.stack(connection, stack["project"], stack["id"])
+    if found is None or found["generation"] != stack["generation"]:
+        raise errors.Conflict("Another operation on this stack was accepted at the same moment.", kind="ActionInProgress",
+                              hint="Look at the stack, and ask again if you still want it.")  # fmt: skip
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,181 @@
+"""What an update would do, resource by resource, decided by the very code that applies it.
+
+What a changed resource will publish is not known before it is changed. A property that depends on such a value is found
+by resolving it twice with two different stand-ins: what comes out different is "known only when applied". The same trick
+with hidden parameters finds what has to be masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import decide, desired, documents
+from isotherm.engine.references import PublishedReferences
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.resources import contract, registry
+from isotherm.resources.registry import Registry
+from isotherm.states import DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store.records import Input
+from isotherm.template import definitions
+
+MASK = "******"
+UNKNOWN = "(known only when applied)"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One property: from what to what."""
+
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What would happen to one resource."""
+
+    name: str
+    type: str
+    action: str
+    cause: str = ""
+    certain: bool = True
+    changes: Mapping[str, Change] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    items: list[Item]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for item in self.items:
+            found[item.action] = found.get(item.action, 0) + 1
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "counts": self.counts,
+            "resources": [
+                {"resource_name": i.name, "resource_type": i.type, "action": i.action, "cause": i.cause,
+                 "certain": i.certain,
+                 "changes": {k: {"from": c.before, "to": c.after} for k, c in i.changes.items()}}
+                for i in self.items
+            ],
+        }  # fmt: skip
+
+
+class _StandIn(PublishedReferences):
+    """Answers for resources that will change, and for hidden parameters, with a word of its own."""
+
+    def __init__(self, inputs: Sequence[Input], changing: frozenset[str], word: str, parameter: Any) -> None:
+        super().__init__(inputs, parameter)
+        self._changing = changing
+        self._word = word
+
+    def reference_id(self, resource: str) -> object:
+        return self._word if resource in self._changing else super().reference_id(resource)
+
+    def attribute(self, resource: str, attr: str, path: Sequence[Any] = ()) -> Any:
+        return self._word if resource in self._changing else super().attribute(resource, attr, path)
+
+    def attributes(self, resource: str) -> Mapping[str, Any]:
+        return {"": self._word} if resource in self._changing else super().attributes(resource)
+
+
+def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry) -> Preview:
+    """`present` are the rows of the stack as it is; none for a stack that is yet to be."""
+    slots = {row["name"]: row for row in present if not row["superseded"] and row["kind"] is not NodeKind.BARRIER}
+    wanted = {want.name: want for want in goal.wanted}
+    graph = DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()})
+    changing: set[str] = set()
+    items: dict[str, Item] = {}
+    for name in graph.order():
+        upstream = changing.intersection(graph.requires(name))
+        row = slots.get(name)
+        if row is not None and not upstream and _proves(row, wanted[name].digest):
+            item = Item(name, row["type"], decide.Verdict.NOTHING.value)
+        else:
+            item = _Looking(goal, slots, types).item(name, wanted[name].definition, frozenset(upstream))
+        items[name] = item
+        if item.action != decide.Verdict.NOTHING.value:
+            changing.add(name)
+    gone = [_deletion(row) for name, row in slots.items() if name not in wanted]
+    return Preview([*(items[name] for name in wanted), *gone])
+
+
+def _proves(row: Mapping[str, Any], digest: str) -> bool:
+    return bool(
+        row["digest"] == digest and row["state"] is NodeState.DONE and row["status"] is Status.COMPLETE
+        and row["intent"] is None and row["kind"] is NodeKind.UPDATE
+    )  # fmt: skip
+
+
+def _deletion(row: Mapping[str, Any]) -> Item:
+    kept = row["deletion_policy"] == DeletionPolicy.RETAIN
+    return Item(row["name"], row["type"] or "", "retain" if kept else "delete", "not in the template any more")
+
+
+class _Looking:
+    """Looks at one resource."""
+
+    def __init__(self, goal: desired.Desired, slots: Mapping[str, Mapping[str, Any]], types: Registry) -> None:
+        self._goal = goal
+        self._slots = slots
+        self._types = types
+
+    def item(self, name: str, text: str, upstream: frozenset[str]) -> Item:
+        target = documents.decode(text, documents.Target)
+        definition = definitions.thaw(target.definition)
+        implementation = self._types.get(target.implementation)
+        known = self._goal.values.__getitem__
+        after = self._resolve(definition, implementation, upstream, "?", known)
+        unknown = _differing(after, self._resolve(definition, implementation, upstream, "!", known)) if upstream else set()
+        secret = self._secret(definition, implementation, upstream, after) if definition.secrets else set()
+        applied = self._applied(self._slots.get(name), unknown)
+        decision = decide.decide(implementation, definition.type, applied, after, definition.metadata)
+        changes = {} if applied is None else {
+            key: Change(_shown(applied.properties.get(key), key in secret),
+                        UNKNOWN if key in unknown else _shown(after.get(key), key in secret))
+            for key in decision.changed
+        }  # fmt: skip
+        certain = not unknown or decision.verdict is decide.Verdict.CREATE
+        return Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
+
+    def _resolve(
+        self, definition: Any, implementation: type[contract.Resource], upstream: frozenset[str], word: str, parameter: Any
+    ) -> Mapping[str, Any]:
+        inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
+        references = _StandIn(inputs, upstream, word, parameter)
+        try:
+            resolved = definition.resolve(references)
+            return registry.typed_properties(implementation, resolved.properties)
+        except (errors.IsothermError, ValueError, TypeError):
+            # A stand-in does not fit where a number belongs: nothing can be said of this resource before it is applied.
+            return {name: word for name in definition.properties}
+
+    def _secret(
+        self, definition: Any, implementation: type[contract.Resource], upstream: frozenset[str], after: Mapping[str, Any]
+    ) -> set[str]:
+        other = self._resolve(definition, implementation, upstream, "?", lambda name: "*")
+        return _differing(after, other)
+
+    @staticmethod
+    def _applied(row: Mapping[str, Any] | None, unknown: set[str]) -> decide.Applied | None:
+        if row is None or row["type"] is None:
+            return None
+        return decide.Applied(
+            row["type"], row["action"], Status.COMPLETE if row["status"] is Status.IN_PROGRESS else row["status"],
+            documents.decode(row["properties"], dict[str, Any]), documents.decode_any(row["metadata"]), unknown,
+        )  # fmt: skip
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+
+
+def _shown(value: Any, secret: bool) -> Any:
+    return MASK if secret and value is not None else value

@@ -1,0 +1,104 @@
+"""Rows as people and programs see them: words instead of numbers, ISO times, decoded documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired, documents
+from isotherm.engine.references import PublishedReferences
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store.reads import Row
+from isotherm.store.records import Input
+
+
+def time(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def stack(row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "stack_name": row["name"],
+        "description": row["description"],
+        "action": Action(row["action"]).name,
+        "status": Status(row["status"]).name,
+        "stack_status": f"{Action(row['action']).name}_{Status(row['status']).name}",
+        "stack_status_reason": row["reason"],
+        "generation": row["generation"],
+        "operation_id": row["operation_id"],
+        "disable_rollback": bool(row["disable_rollback"]),
+        "timeout_s": row["timeout_s"],
+        "tags": documents.decode_any(row["tags"]),
+        "creation_time": time(row["created_at"]),
+        "updated_time": time(row["updated_at"]),
+        "deletion_time": time(row["deleted_at"]),
+    }
+
+
+def progress(operation: Row | None, counts: Mapping[NodeState, int]) -> dict[str, Any]:
+    """How far the newest operation has come."""
+    if operation is None:
+        return {"progress": {}}
+    return {
+        "progress": {
+            "states": {state.name: count for state, count in sorted(counts.items())},
+            "remaining": operation["remaining"],
+            "started": time(operation["created_at"]),
+            "deadline": time(operation["deadline"]),
+            "ended": time(operation["ended_at"]),
+        }
+    }
+
+
+def resource(row: Mapping[str, Any]) -> dict[str, Any]:
+    target = None if row["definition"] is None else documents.decode(row["definition"], documents.Target)
+    return {
+        "resource_name": row["name"],
+        "resource_type": row["type"] or (target.implementation if target else ""),
+        "physical_resource_id": row["physical_id"],
+        "resource_action": row["action"].name,
+        "resource_status": f"{row['action'].name}_{row['status'].name}",
+        "resource_status_reason": row["reason"] or "",
+        "state": row["state"].name,
+        "waits_for": row["waits_for"] or "",
+        "to_be_deleted": row["kind"] is NodeKind.CLEANUP,
+        "creation_time": time(row["created_at"]),
+        "updated_time": time(row["updated_at"]),
+    }
+
+
+def event(row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "event_time": time(row["created_at"]),
+        "resource_name": row["name"],
+        "resource_type": row["type"],
+        "physical_resource_id": row["physical_id"],
+        "resource_status": f"{Action(row['action']).name}_{Status(row['status']).name}",
+        "resource_status_reason": row["reason"],
+    }
+
+
+def retained(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    return [
+        {"resource_name": row["name"], "resource_type": row["type"], "physical_resource_id": row["physical_id"],
+         "since": time(row["created_at"])}
+        for row in rows
+    ]  # fmt: skip
+
+
+def outputs(goal: desired.Desired, found: Sequence[tuple[str, int | None, str | None]]) -> list[dict[str, Any]]:
+    """Output values from what resources have published; one that cannot be had says why."""
+    references = PublishedReferences([Input(*one) for one in found], goal.values.__getitem__)
+    views = []
+    for output in goal.bound.outputs.values():
+        view: dict[str, Any] = {"output_key": output.name, "description": output.description, "output_value": None}
+        try:
+            view["output_value"] = output.resolve(references)
+        except errors.IsothermError as error:
+            view["output_error"] = str(error)
+        views.append(view)
+    return views
