@@ -24,6 +24,7 @@ STDIN = "-"
 class Inputs:
     """What the user handed over: the template, the environment and all files, in memory."""
 
+    text: str
     document: document.Document
     template: model.Template
     environment: environment.Environment
@@ -55,7 +56,7 @@ def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] =
     if given:
         # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
         merged = replace(merged, parameters={**merged.parameters, **given})
-    return Inputs(found, parsed, merged, collection.files)
+    return Inputs(text, found, parsed, merged, collection.files)
 
 
 def check(inputs: Inputs, *, stack_name: str, complete: bool = True) -> Checked:
