@@ -54,7 +54,9 @@ def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> N
     """The lease is free; if a newer traversal has scheduled the node meanwhile, it may be taken at once."""
     if node_ids:
         due = sa.case((_NODE.state == int(NodeState.SCHEDULED), now), else_=_NODE.due)
-        statement = sa.update(t.nodes).where(rows.among(_NODE.id)).values(worker=None, lease_until=None, due=due)
+        statement = sa.update(t.nodes).where(rows.among(_NODE.id)).values(
+            worker=None, lease_until=None, due=due, fence=_NODE.fence + 1
+        )
         connection.execute(statement, rows.ids(node_ids))
 
 
@@ -78,7 +80,9 @@ _WRITE = (
     sa.update(t.nodes)
     .where(_NODE.id == sa.bindparam("n_id"))
     .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), due=sa.bindparam("n_due"),
-            reason=sa.bindparam("n_reason"), worker=None, lease_until=None)
+            reason=sa.bindparam("n_reason"), worker=None, lease_until=None,
+            # A report counts once: said again, it finds another fence.
+            fence=_NODE.fence + 1)
 )  # fmt: skip
 
 

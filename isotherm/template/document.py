@@ -146,9 +146,8 @@ class _Constructor:
             if kind is scalar_event:
                 if event.implicit[0] and event.tag is None:
                     text = event.value
-                    try:
-                        value = words[text]
-                    except KeyError:
+                    value = words.get(text, _NO_KEY)
+                    if value is _NO_KEY:
                         value = words[text] = self._word(event)
                     if text == "<<" and key is _NO_KEY and type(top) is dict:
                         value = _MERGE

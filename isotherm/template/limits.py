@@ -39,11 +39,12 @@ def exceeded(what: str, limit: int) -> errors.UserError:
 class Budget:
     """What one evaluation may still produce."""
 
-    __slots__ = ("left", "limits")
+    __slots__ = ("_shared", "left", "limits")
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
         self.limits = limits
         self.left = limits.max_evaluated
+        self._shared: dict[int, tuple[object, int]] = {}
 
     def charge(self, size: int) -> None:
         """Account for a value about to be made: call it before making a big one."""
@@ -52,6 +53,16 @@ class Budget:
         self.left -= size
         if self.left < 0:
             raise exceeded("evaluated template is too large", self.limits.max_evaluated)
+
+    def charge_shared(self, value: object) -> None:
+        """Account for one more use of a value that is there already; a container is measured once."""
+        if isinstance(value, str):
+            self.charge(len(value))
+        elif isinstance(value, dict | list):
+            known = self._shared.get(id(value))
+            if known is None:
+                known = self._shared[id(value)] = (value, self.measure(value))
+            self.charge(known[1])
 
     def measure(self, value: object) -> int:
         """The size of a value, counted as a tree; stops as soon as it is known to be too much."""

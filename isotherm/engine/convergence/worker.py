@@ -95,11 +95,24 @@ class Worker:
     async def run(self) -> None:
         while not (self._stopping and not self._running and not self._reports and not self._plans):
             self._wake.clear()
-            await self._turn()
+            try:
+                await self._turn()
+            except Exception:
+                # Whether the transaction took place is not known, so everything is forgotten, as if this worker had
+                # died: the leases run out, and what was begun is taken up by its intent.
+                log.exception("a turn failed; starting over", extra={"worker": self.name})
+                self._forget()
+                await asyncio.sleep(self._tuning.idle_s)
             # Steps that need not wait end within this one pass of the loop.
             await asyncio.sleep(0)
             if not self._reports and not self._begins:
                 await self._rest()
+
+    def _forget(self) -> None:
+        for running in self._running.values():
+            if running.task is not None:
+                running.task.cancel()
+        self._running, self._reports, self._begins = {}, [], []
 
     async def _turn(self) -> None:
         reports, self._reports = self._reports, []
@@ -181,7 +194,8 @@ class Worker:
             self._wake.set()
         except asyncio.CancelledError:
             # Overtaken by a newer operation: give the lease back; the intent stays for whoever comes next.
-            self._report(Report(claim, NodeState.SCHEDULED))
+            if claim.node_id in self._running:
+                self._report(Report(claim, NodeState.SCHEDULED))
         except Exception as error:
             log.exception("a step failed in the engine", extra={"node": claim.node_id, "resource": claim.name})
             self._report(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))

@@ -1,0 +1,253 @@
+"""Functions that ask other resources, and the ones that ask parameters.
+
+They are what is left after stage one: a definition's dependencies are the `uses` of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from isotherm import errors
+from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope
+from isotherm.template.functions.reading import Reader
+
+
+def incorrect(name: object) -> Misuse:
+    return Misuse(f'The specified reference "{name}" (in unknown) is incorrect.', "InvalidTemplateReference")
+
+
+def select(value: Any, path: tuple[Any, ...]) -> Any:
+    """Follow a path into an attribute's value; what is not there is null."""
+    for step in path:
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list | str) and isinstance(step, int):
+            try:
+                value = value[step]
+            except IndexError:
+                return None
+        else:
+            return None
+    return value
+
+
+class GetResource(Function):
+    """The id by which other things refer to a resource."""
+
+    __slots__ = ()
+    form = "get_resource"
+
+    def is_ready(self, hidden: frozenset[str]) -> bool:
+        return False
+
+    def uses(self) -> Iterator[tuple[object, tuple[Any, ...] | None]]:
+        if not isinstance(self.args, Live):
+            yield self.args, None
+
+    def evaluate(self, args: Any, scope: Scope) -> Any:
+        if not isinstance(args, str):
+            raise _unhashable(args) if isinstance(args, dict | list) else incorrect(args)
+        return scope.references.reference_id(args)
+
+
+class GetAttr(Function):
+    """An attribute of a resource, or a part of it: the resource itself follows the path."""
+
+    __slots__ = ()
+    form = "get_attr"
+
+    def inspect(self) -> None:
+        if not isinstance(self.args, list):
+            raise Misuse(f'Argument to "{self.name}" must be a list')
+        if len(self.args) < 2:
+            raise Misuse(f'Arguments to "{self.name}" must be of the form [resource_name, attribute, (path), ...]')
+
+    def is_ready(self, hidden: frozenset[str]) -> bool:
+        return False
+
+    def uses(self) -> Iterator[tuple[object, tuple[Any, ...] | None]]:
+        resource = self.args[0]
+        if isinstance(resource, Live):
+            return
+        needed: list[Any] = []
+        for part in self._path():
+            if isinstance(part, Live):
+                break
+            needed.append(part)
+        yield resource, tuple(needed) if needed and needed[0] is not None else ()
+
+    def _path(self) -> list[Any]:
+        """The part of the arguments that the resource has to know in advance."""
+        return list(self.args[1:])
+
+    def check(self, args: Any, known: Known) -> None:
+        resource, attribute = args[0], args[1] if len(args) > 1 else None
+        if isinstance(resource, Live):
+            return
+        if not known.has_resource(resource):
+            raise incorrect(resource)
+        if isinstance(attribute, str) and not known.has_attribute(resource, attribute):
+            raise Misuse(f"The Referenced Attribute ({resource} {attribute}) is incorrect.")
+
+    def evaluate(self, args: Any, scope: Scope) -> Any:
+        resource, attribute = args[0], args[1] if len(args) > 1 else None
+        if not isinstance(resource, str):
+            raise incorrect(resource)
+        if attribute is None:
+            return scope.references.attributes(resource)
+        if not isinstance(attribute, str):
+            raise Misuse(f"'{type(attribute).__name__}' object is not subscriptable", "TypeError")
+        return self.ask(scope, resource, attribute, tuple(args[2:]))
+
+    def ask(self, scope: Scope, resource: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return scope.references.attribute(resource, attribute, path)
+
+
+class GetAttrThenSelect(GetAttr):
+    """As in the first version of HOT: the whole attribute is fetched, and the path followed afterwards."""
+
+    __slots__ = ()
+    form = "get_attr.then_select"
+
+    def _path(self) -> list[Any]:
+        return list(self.args[1:2])
+
+    def ask(self, scope: Scope, resource: str, attribute: str, path: tuple[Any, ...]) -> Any:
+        return select(scope.references.attribute(resource, attribute, ()), path)
+
+
+class GetAttrAll(GetAttr):
+    """Without an attribute's name: all attributes as a map."""
+
+    __slots__ = ()
+    form = "get_attr.all"
+
+    def inspect(self) -> None:
+        if not self.args:
+            raise Misuse(f'Arguments to "{self.name}" can be of the next forms: [resource_name] or'
+                         " [resource_name, attribute, (path), ...]")
+        if isinstance(self.args, str) and len(self.args) == 1:
+            self.args = [self.args]  # a slip of Heat's that templates may rely on
+        if not isinstance(self.args, list):
+            raise Misuse(f'Argument to "{self.name}" must be a list')
+
+
+class GetAtt(GetAttr):
+    """CloudFormation's: a resource and an attribute."""
+
+    __slots__ = ()
+    form = "cfn.get_att"
+
+    def inspect(self) -> None:
+        if self.args is None:
+            raise Misuse("cannot unpack non-iterable NoneType object")
+        if isinstance(self.args, str) and len(self.args) == 2:
+            self.args = list(self.args)
+        if not isinstance(self.args, list) or len(self.args) != 2:
+            raise Misuse(f'Arguments to "{self.name}" must be of the form [resource_name, attribute]')
+
+
+class GetParam(Function):
+    """The value of a parameter, or a part of it; a part that is not there is an empty string."""
+
+    __slots__ = ()
+    form = "get_param"
+
+    def is_ready(self, hidden: frozenset[str]) -> bool:
+        args = self.args
+        if not hidden:
+            return True
+        name = args[0] if isinstance(args, list) and args else args
+        return not (isinstance(name, str) and name in hidden)
+
+    def parameters(self) -> Iterator[str | None]:
+        name = self.args[0] if isinstance(self.args, list) and self.args else self.args
+        yield name if isinstance(name, str) else None
+
+    def evaluate(self, args: Any, scope: Scope) -> Any:
+        if not args:
+            raise Misuse(f'Function "{self.name}" must have arguments', "ValueError")
+        if isinstance(args, str):
+            return self.value(args, (), scope)
+        if not isinstance(args, list):
+            raise Misuse(f'Argument to "{self.name}" must be string or list', "TypeError")
+        if not isinstance(args[0], str):
+            raise Misuse(f'Parameter name in "{self.name}" must be string', "TypeError")
+        return self.value(args[0], args[1:], scope)
+
+    def value(self, name: str, path: Any, scope: Scope) -> Any:
+        try:
+            value = scope.references.parameter(name)
+        except errors.UserError as exc:
+            raise Misuse(exc.problems[0].message, exc.kind) from None
+        for step in path:
+            value = _part(value, step)
+        scope.budget.charge_shared(value)
+        return value
+
+
+class Ref(Function):
+    """CloudFormation's: a resource if there is one of that name, otherwise a parameter."""
+
+    __slots__ = ()
+    form = "ref"
+
+    @classmethod
+    def read(cls, name: str, args: Any, reader: Reader) -> Function:
+        if isinstance(args, dict | list | Live):
+            raise _unhashable(args)
+        if args in reader.resource_names:
+            return ResourceRef(name, args)
+        return ParamRef.read(name, args, reader)
+
+
+class ResourceRef(GetResource):
+    __slots__ = ()
+    form = "ref.resource"
+
+
+class ParamRef(GetParam):
+    """A parameter, by nothing but its name. A name that no parameter has is a reference to nothing."""
+
+    __slots__ = ("is_declared",)
+    form = "cfn.param_ref"
+
+    def __init__(self, name: str, args: Any) -> None:
+        super().__init__(name, args)
+        self.is_declared = True
+
+    @classmethod
+    def read(cls, name: str, args: Any, reader: Reader) -> Function:
+        node = cls(name, args)
+        node.is_declared = isinstance(args, str) and args in reader.parameter_names
+        return node
+
+    def extra(self) -> Any:
+        return self.is_declared
+
+    def restore(self, extra: Any) -> None:
+        self.is_declared = bool(extra)
+
+    def evaluate(self, args: Any, scope: Scope) -> Any:
+        if isinstance(args, dict | list):
+            raise _unhashable(args)
+        if not self.is_declared:
+            raise incorrect(args)
+        return self.value(args, (), scope)
+
+
+def _unhashable(args: Any) -> Misuse:
+    return Misuse(f"unhashable type: '{type(args).__name__}'", "TypeError")
+
+
+def _part(value: Any, step: Any) -> Any:
+    if isinstance(value, dict):
+        return value.get(step, "") if isinstance(step, str | int | float | None) else ""
+    if isinstance(value, list | str):
+        try:
+            index = int(step) if isinstance(step, str | int) else None
+            return value[index] if index is not None else ""
+        except (ValueError, IndexError):
+            return ""
+    return ""
