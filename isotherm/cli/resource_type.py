@@ -75,15 +75,16 @@ def _draw(shown: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield show.indent(show.table(["name", "type", "what it is"], rows, styles=["cyan"], keep=2))
 
 
-def _properties(properties: Mapping[str, Any], under: str = "") -> Iterator[tuple[object, ...]]:
-    """A row for each property; those inside a map or list follow it, with their whole path."""
+def _properties(properties: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[object, ...]]:
+    """A row for each property; those inside a map or list follow it, further in."""
     for name, schema in properties.items():
-        path = f"{under}[]" if name == "*" else f"{under}.{name}" if under else name
         inner = schema.get("schema") or {}
-        if not (name == "*" and inner):  # the items of a list say nothing that their own properties do not
-            about = show.about(schema.get("description"), schema.get("constraints", ()))
-            yield path, schema["type"], _default(schema), "" if under else _on_change(schema), about
-        yield from _properties(inner, path)
+        if name == "*" and inner:  # the items of a list say nothing that their own properties do not
+            yield from _properties(inner, depth)
+            continue
+        about = show.about(schema.get("description"), schema.get("constraints", ()))
+        yield "  " * depth + name, schema["type"], _default(schema), "" if depth else _on_change(schema), about
+        yield from _properties(inner, depth + 1)
 
 
 def _default(schema: Mapping[str, Any]) -> Text:

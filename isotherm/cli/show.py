@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 import msgspec
 from rich.console import Console, RenderableType
@@ -88,11 +88,33 @@ def compact(value: object) -> str:
 def about(description: object, constraints: Iterable[Mapping[str, object]]) -> Text:
     """What a parameter or property is, and after it what its value may be."""
     words = text(" ".join(str(description or "").split()))
-    limits = "; ".join(f"{key}: {compact(value)}" for constraint in constraints
-                       for key, value in constraint.items() if key != "description")
+    limits = "; ".join(limit(kind, facts) for constraint in constraints
+                       for kind, facts in constraint.items() if kind != "description")
     if limits:
-        words.append(("  " if words else "") + clean(limits), "dim")
+        words.append(clean(f" ({limits})" if words else limits), "dim")
     return words
+
+
+def limit(kind: str, facts: Any) -> str:
+    """A constraint in words: `1 to 512`, `one of red, green`."""
+    if kind == "range":
+        return _between(facts)
+    if kind == "length":
+        return f"length {_between(facts)}"
+    if kind == "allowed_values":
+        return f"one of {', '.join(value if isinstance(value, str) else compact(value) for value in facts)}"
+    if kind == "allowed_pattern":
+        return f"matches {facts}"
+    if kind == "modulo":
+        return f"a multiple of {facts.get('step')}, plus {facts.get('offset')}"
+    return f"checked by {facts}" if kind == "custom_constraint" else f"{kind}: {compact(facts)}"
+
+
+def _between(facts: Mapping[str, object]) -> str:
+    low, high = facts.get("min"), facts.get("max")
+    if low is not None and high is not None:
+        return f"{low} to {high}"
+    return f"at least {low}" if high is None else f"at most {high}"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),

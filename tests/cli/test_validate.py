@@ -25,7 +25,7 @@ def test_parameters_are_shown_in_their_groups(run: Run) -> None:
     out = run("validate", SITE).out
     assert out.index("Size\n") < out.index("environment") < out.index("Secrets\n") < out.index("admin_token")
     assert "test (default)" in out
-    assert "allowed_values" in out
+    assert "one of test, production" in out
 
 
 def test_hidden_values_are_masked(run: Run) -> None:

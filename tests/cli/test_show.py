@@ -1,0 +1,28 @@
+"""What the terminal shows of limits and values."""
+
+from __future__ import annotations
+
+import pytest
+
+from isotherm.cli import show
+
+
+@pytest.mark.parametrize(("kind", "facts", "words"), [
+    ("range", {"min": 1, "max": 5}, "1 to 5"),
+    ("range", {"min": 0}, "at least 0"),
+    ("length", {"max": 8}, "length at most 8"),
+    ("allowed_values", ["a", 2, True], "one of a, 2, true"),
+    ("allowed_pattern", "[a-z]+", "matches [a-z]+"),
+    ("modulo", {"step": 5, "offset": 2}, "a multiple of 5, plus 2"),
+    ("custom_constraint", "nova.flavor", "checked by nova.flavor"),
+])
+def test_a_limit_in_words(kind: str, facts: object, words: str) -> None:
+    assert show.limit(kind, facts) == words
+
+
+def test_a_value_is_shown_as_it_is_written() -> None:
+    assert [str(show.text(value)) for value in ("a", 1, True, None, ["a"])] == ["a", "1", "true", "", '["a"]']
+
+
+def test_numbers_of_things() -> None:
+    assert [show.count(number, "step") for number in (0, 1, 10_000)] == ["0 steps", "1 step", "10,000 steps"]
