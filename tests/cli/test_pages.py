@@ -1,0 +1,33 @@
+"""What the pages say of the command line is what it does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from isotherm.cli import main
+from tests.cli.conftest import Run
+from tests.cli.test_help import ALL
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_command_and_no_other() -> None:
+    named = {re.sub(r" (\[?[A-Z]+\]?).*", "", command) for command in re.findall(r"\| `isotherm ([^`]+)` \|", PAGE)}
+    assert named == {" ".join(path) for path, _command in ALL}
+
+
+def test_the_page_has_the_exit_codes_of_the_help() -> None:
+    in_help = dict(re.findall(r"^ +(\d+) +(\S.*)$", main.EXIT_CODES, re.MULTILINE))
+    assert dict(re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, re.MULTILINE)) == in_help
+
+
+def test_the_first_session_of_the_readme_works(run: Run) -> None:
+    typed = re.findall(r"^\$ isotherm ([^#|\n]+)", README, re.MULTILINE)
+    assert len(typed) >= 8
+    for line in typed:
+        expected = main.WRONG if "broken" in line else main.OK
+        arguments = [str(ROOT / word) if word.startswith("examples/") else word for word in line.split()]
+        assert run(*arguments).code == expected, line

@@ -1,0 +1,41 @@
+"""The project itself: what is pinned, and what the Makefile promises."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PINS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def plain_name(requirement: str) -> str:
+    return re.split(r"[<>=!~;\[ ]", requirement)[0].lower().replace("_", "-")
+
+
+def test_the_pins_are_plain_and_name_no_registry() -> None:
+    assert [pin for pin in PINS if not re.fullmatch(r"[a-z0-9.-]+==[\w.]+( ; .+)?", pin)] == []
+    assert not any("://" in pin or "@" in pin for pin in PINS)
+
+
+def test_everything_we_ask_for_is_pinned() -> None:
+    asked = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
+    asked += [requirement for group in PROJECT["dependency-groups"].values() for requirement in group]
+    assert {plain_name(requirement) for requirement in asked} <= {plain_name(pin) for pin in PINS}
+
+
+def test_every_command_of_the_makefile_is_explained_and_sets_itself_up() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):(.*)$", makefile, re.MULTILINE)
+    for name, rest in targets:
+        assert "## " in rest, f"make {name} has no line of help"
+        assert name in ("help", "setup", "clean") or rest.split()[0] == "setup", f"make {name} does not set up first"
+    phony = re.search(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
+    assert phony is not None
+    assert set(phony[1].split()) == {name for name, _ in targets}
+
+
+def test_ci_does_what_a_developer_does() -> None:
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("exec make test")
