@@ -54,6 +54,12 @@ class Budget:
         if self.left < 0:
             raise exceeded("evaluated template is too large", self.limits.max_evaluated)
 
+    def work(self, amount: int) -> None:
+        """Account for effort that leaves no value behind."""
+        self.left -= amount
+        if self.left < 0:
+            raise exceeded("evaluation takes too much work", self.limits.max_evaluated)
+
     def charge_shared(self, value: object) -> None:
         """Account for one more use of a value that is there already; a container is measured once."""
         if isinstance(value, str):

@@ -60,6 +60,11 @@ class Pattern:
             raise TooComplex(f'pattern "{self.text}" is too complex for a value of {len(value)} characters') from exc
 
 
+def search_cost(text: str, length: int) -> float:
+    """An upper bound for the places and ways that searching a text of this length can try. Raises BadPattern."""
+    return _ways(Pattern(text)._tree, length) * (length + 1)
+
+
 @lru_cache(maxsize=256)
 def _automaton(text: str) -> automaton.Automaton:
     with warnings.catch_warnings():

@@ -1,0 +1,34 @@
+"""The functions of the template language, by the forms that `versions` names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from isotherm.template.functions import (
+    expressions,
+    gathering,
+    logic,
+    references,
+    repeating,
+    surroundings,
+    text,
+    url,
+)
+from isotherm.template.functions.node import Function
+
+_ALL: tuple[type[Function], ...] = (
+    references.GetResource, references.GetAttr, references.GetAttrThenSelect, references.GetAttrAll, references.GetAtt,
+    references.GetParam, references.Ref, references.ResourceRef, references.ParamRef,
+    text.Join, text.CfnJoin, text.JoinMultiple, text.Replace, text.CfnReplace, text.ReplaceJson, text.ReplaceStrict,
+    text.ReplaceVeryStrict, text.Split, text.CfnSplit, text.Digest, text.Base64,
+    gathering.MapMerge, gathering.MapReplace, gathering.Filter, gathering.Contains, gathering.ListConcat,
+    gathering.ListConcatUnique, gathering.MemberListToMap, gathering.Select,
+    repeating.Repeat, repeating.RepeatWithMap, repeating.RepeatNested,
+    url.MakeUrl, expressions.Yaql,
+    surroundings.GetFile, surroundings.FindInMap, surroundings.GetAzs, surroundings.ResourceFacade,
+    surroundings.CfnResourceFacade,
+    logic.If, logic.IfNullable, logic.Equals, logic.Not, logic.CfnNot, logic.And, logic.Or, logic.Removed,
+)
+
+#: form -> class; also what a frozen definition names its functions by.
+FORMS: Mapping[str, type[Function]] = {each.form: each for each in _ALL}

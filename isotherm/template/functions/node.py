@@ -22,8 +22,8 @@ from isotherm.template.functions.reading import Reader
 from isotherm.template.limits import Budget
 
 
-class Misuse(Exception):  # noqa: N818  # never leaves this package: walks turn it into a UserError
-    """A function used wrongly. `path` is collected from the inside to the outside while the error travels up."""
+class Misuse(Exception):
+    """A function used wrongly; never leaves this package. `path` is collected from the inside to the outside while the error travels up."""
 
     def __init__(self, message: str, kind: str = "StackValidationFailed") -> None:
         super().__init__(message)

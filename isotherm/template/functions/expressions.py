@@ -1,0 +1,45 @@
+"""`yaql`: an expression of the template's author over some data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isotherm.template.functions import sandbox
+from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope
+
+
+class Yaql(Function):
+    __slots__ = ()
+    form = "yaql"
+
+    def inspect(self) -> None:
+        if not isinstance(self.args, dict):
+            raise Misuse(f'Arguments to "{self.name}" must be a map.')
+        if "expression" not in self.args or set(self.args) - {"expression", "data"}:
+            raise Misuse(repr(f'"{self.name}" syntax should be {self.name}:\n'
+                              "              expression: $.data.var1.sum()\n"
+                              "              data:\n"
+                              "                var1: [3, 2, 1]"))
+
+    def check(self, args: Any, known: Known) -> None:
+        expression = args["expression"]
+        if not isinstance(expression, Live):
+            self._parse(expression)
+
+    def evaluate(self, args: Any, scope: Scope) -> Any:
+        expression = args["expression"]
+        self._parse(expression)
+        data = args.get("data", {})
+        scope.budget.charge_shared(data)
+        try:
+            return sandbox.evaluate(expression, data, scope.budget)
+        except sandbox.Refused as exc:
+            raise Misuse(str(exc), exc.kind) from exc
+
+    def _parse(self, text: Any) -> None:
+        if not isinstance(text, str):
+            raise Misuse(f'The "expression" argument to {self.name} must contain a string.', "TypeError")
+        try:
+            sandbox.parse(text)
+        except sandbox.Refused as exc:
+            raise Misuse(f"Bad expression {exc}.", "ValueError") from exc

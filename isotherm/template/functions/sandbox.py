@@ -1,0 +1,244 @@
+"""The yaql engine, fenced in.
+
+yaql itself limits how many items a collection may give and how large a single result may be. That does not bound time:
+nested loops multiply, a regular expression may backtrack, a power may have a billion digits. So every function of the
+standard library is wrapped: each call is a step, steps are counted against the template's budget, and the few functions
+that can do much in one step look at their arguments first. Steps instead of seconds: the same expression gets the same
+answer on every machine.
+
+Data goes in as yaql's own frozen copies and comes out as plain dicts, lists and scalars; no object of ours is ever
+reachable, so there is nothing to climb out by. The context takes a tenth of a second to build: it is built when the
+first expression is evaluated, once.
+"""
+
+from __future__ import annotations
+
+import collections.abc  # yaql uses it without importing it
+import datetime
+import re
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
+from typing import Any
+
+import yaql
+from yaql.language import exceptions, utils
+
+from isotherm import errors
+from isotherm.template import patterns
+from isotherm.template.limits import DEFAULT, Budget, Limits
+
+Expression = Any  # yaql has no types
+
+_MAX_EXPRESSION_CHARS = 20_000
+_MAX_DEPTH = 100
+_MAX_BITS = 80_000
+_MAX_REPLACED_CHARS = 1_000_000
+_STEP_COST = 1_000  # of the budget for evaluated values: what an expression burns, the template no longer has
+_PATTERN_BUDGET = 100_000_000  # ways that `re` may try: a second or two
+_WAYS_PER_STEP = 10_000
+_STRING_PATTERNS = frozenset({"matches_", "matches_operator_string", "not_matches_operator_string"})
+
+
+class Refused(Exception):
+    """The expression is wrong, or asks for too much. `kind` is the name of the error in Heat."""
+
+    def __init__(self, message: str, kind: str = "ValueError") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class _Meter(threading.local):
+    """The steps left to the evaluation that runs on this thread."""
+
+    left = 0
+    budget: Budget | None = None
+
+
+_meter = _Meter()
+
+
+@lru_cache(maxsize=512)
+def parse(text: str, limits: Limits = DEFAULT) -> Expression:
+    """An expression ready to be evaluated within these limits."""
+    if len(text) > _MAX_EXPRESSION_CHARS:
+        raise Refused(f"longer than {_MAX_EXPRESSION_CHARS} characters")
+    try:
+        return _engine(limits.yaql_iterations, limits.yaql_memory_bytes)(text)
+    except exceptions.YaqlException as exc:
+        raise Refused(str(exc)) from exc
+    except RecursionError as exc:
+        raise Refused("too deep") from exc
+
+
+def evaluate(text: str, data: object, budget: Budget) -> Any:
+    """The value of an expression, `data` being `$.data` in it."""
+    limits = budget.limits
+    expression = parse(text, limits)
+    before = _meter.left, _meter.budget
+    _meter.left, _meter.budget = limits.yaql_steps, budget
+    try:
+        context = _context().create_child_context()
+        found = expression.evaluate(data={"data": data}, context=context)
+        return _Output(limits.yaql_iterations, limits.max_value).plain(found, 0)
+    except (Refused, errors.UserError):
+        raise
+    except exceptions.WrappedException as exc:
+        inner = exc.wrapped
+        raise Refused(str(inner), type(inner).__name__) from exc
+    except RecursionError as exc:
+        raise Refused("expression is too deep", "RecursionError") from exc
+    except StopIteration as exc:
+        raise Refused("", "StopIteration") from exc
+    except Exception as exc:  # whatever a function of yaql raises on a user's data is the user's error
+        raise Refused(str(exc), type(exc).__name__) from exc
+    finally:
+        _meter.left, _meter.budget = before
+
+
+@lru_cache(maxsize=8)
+def _engine(iterations: int, memory_bytes: int) -> Any:
+    return yaql.YaqlFactory().create(options={
+        "yaql.limitIterators": iterations, "yaql.memoryQuota": memory_bytes, "yaql.convertTuplesToLists": True,
+        "yaql.convertOutputData": False})
+
+
+@lru_cache(maxsize=1)
+def _context() -> Any:
+    context = yaql.create_context()
+    layer = context
+    while layer is not None:
+        for name, definitions in layer._functions.items():
+            layer._functions[name] = {_fenced(definition) for definition in definitions}
+        layer = layer.parent
+    return context
+
+
+def _fenced(definition: Any) -> Any:
+    """A copy of a function whose calls are counted, and judged where one call can be much."""
+    copy = definition.clone()
+    payload: Callable[..., Any] = definition.payload
+    judge = _judge_for(payload)
+
+    @wraps(payload)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        _step()
+        if judge is not None:
+            judge(*args, **kwargs)
+        return payload(*args, **kwargs)
+
+    copy.payload = counted
+    return copy
+
+
+def _step(cost: int = 1) -> None:
+    _meter.left -= cost
+    if _meter.budget is not None:
+        _meter.budget.work(cost * _STEP_COST)
+    if _meter.left < 0:
+        raise Refused("Expression takes too many steps", "RequestLimitExceeded")
+
+
+def _judge_for(payload: Callable[..., Any]) -> Callable[..., None] | None:
+    module = payload.__module__.rpartition(".")[2]
+    if module == "regex":
+        return _StringPattern() if payload.__name__ in _STRING_PATTERNS else _judge_pattern
+    judges: dict[tuple[str, str], Callable[..., None]] = {
+        ("math", "pow_"): _judge_power, ("math", "shift_bits_left"): _judge_shift,
+        ("math", "multiplication"): _judge_product, ("strings", "replace"): _judge_replace,
+        ("strings", "replace_with_dict"): _judge_replace_many}
+    return judges.get((module, payload.__name__))
+
+
+def _judge_power(a: Any, b: Any, c: Any = None) -> None:
+    if isinstance(a, int) and isinstance(b, int) and c is None and a.bit_length() * abs(b) > _MAX_BITS:
+        raise exceptions.MemoryQuotaExceededException()
+
+
+def _judge_shift(value: int, bits_number: int) -> None:
+    if bits_number > _MAX_BITS:
+        raise exceptions.MemoryQuotaExceededException()
+
+
+def _judge_product(left: Any, right: Any) -> None:
+    if isinstance(left, int) and isinstance(right, int) and left.bit_length() + right.bit_length() > _MAX_BITS:
+        raise exceptions.MemoryQuotaExceededException()
+
+
+def _judge_replace(string: str, old: str, new: str, count: int = -1) -> None:
+    if string.count(old) * len(new) > _MAX_REPLACED_CHARS:
+        raise exceptions.MemoryQuotaExceededException()
+
+
+def _judge_replace_many(string: str, str_func: Any, replacements: Any, count: int = -1) -> None:
+    """Each replacement may multiply what the one before made: the worst case is the product."""
+    size = len(string) + 1
+    for new in replacements.values():
+        size *= max(1, len(str(new)))
+        if size > _MAX_REPLACED_CHARS * 100:
+            raise exceptions.MemoryQuotaExceededException()
+
+
+def _judge_pattern(*args: Any, **kwargs: Any) -> None:
+    """Functions that get a compiled pattern, and one or two texts."""
+    given = [*args, *kwargs.values()]
+    texts = [each for each in given if isinstance(each, str)]
+    length = max(map(len, texts), default=0)
+    for each in given:
+        if isinstance(each, re.Pattern):
+            _judge_cost(each.pattern, length)
+            if len(texts) > 1 and (len(texts[0]) + 1) * (len(texts[1]) + 1) > _MAX_REPLACED_CHARS * 10:
+                raise exceptions.MemoryQuotaExceededException()
+
+
+class _StringPattern:
+    """Functions that get a text, and a pattern as text."""
+
+    def __call__(self, string: str, pattern: str = "", regexp: str = "") -> None:
+        _judge_cost(pattern or regexp, len(string))
+
+
+def _judge_cost(pattern: str, length: int) -> None:
+    try:
+        cost = patterns.search_cost(pattern, length)
+    except patterns.BadPattern as exc:
+        raise Refused(str(exc)) from exc
+    if cost > _PATTERN_BUDGET:
+        raise Refused("pattern is too complex for a text of this length")
+    _step(int(cost) // _WAYS_PER_STEP)
+
+
+class _Output:
+    """What yaql found, as plain data. A short expression can share one list a billion times: nodes are counted."""
+
+    def __init__(self, iterations: int, max_nodes: int) -> None:
+        self._iterations = iterations
+        self._left = min(max_nodes, 200_000)
+
+    def plain(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0 or depth > _MAX_DEPTH:
+            raise exceptions.MemoryQuotaExceededException()
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, collections.abc.Mapping):
+            items = self._limited(value.items(), len(value))
+            return {self._key(key): self.plain(item, depth + 1) for key, item in items}
+        if isinstance(value, collections.abc.Set):
+            found = [self.plain(item, depth + 1) for item in self._limited(value, len(value))]
+            return sorted(found, key=lambda item: (type(item).__name__, repr(item)))
+        if utils.is_iterable(value):
+            return [self.plain(item, depth + 1) for item in utils.limit_iterable(value, self._iterations)]
+        if isinstance(value, datetime.datetime | datetime.timedelta):
+            return value.isoformat() if isinstance(value, datetime.datetime) else str(value)
+        raise Refused(f"expression gives a {type(value).__name__}, which is no data", "TypeError")
+
+    def _limited(self, items: Iterable[Any], count: int) -> Iterable[Any]:
+        if count > self._iterations:
+            raise exceptions.CollectionTooLargeException(self._iterations)
+        return items
+
+    def _key(self, key: Any) -> Any:
+        if key is None or isinstance(key, bool | int | float | str):
+            return key
+        raise Refused("a key of a map must be a scalar", "TypeError")
