@@ -6,11 +6,14 @@ fit gives nothing, not an error, as in Heat.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from isotherm.resources.schema import SHOW, AttributeSchema
 from isotherm.template.constraints import Kind
+from isotherm.template.definitions import select
+
+__all__ = ["SHOW_ATTRIBUTE", "fits", "known", "select"]
 
 SHOW_ATTRIBUTE = "show"
 
@@ -22,25 +25,6 @@ _FITS: dict[Kind, type | tuple[type, ...]] = {
 def known(schema: Mapping[str, AttributeSchema]) -> dict[str, AttributeSchema]:
     """The attributes of a type, with the one that all types have."""
     return {**schema, SHOW_ATTRIBUTE: SHOW}
-
-
-def select(value: Any, path: Iterable[Any]) -> Any:
-    """The part of a value that a path names (keys of maps, indexes of lists); None if there is none."""
-    for one in path:
-        if isinstance(value, Mapping):
-            value = value.get(one, value.get(str(one)))
-        elif isinstance(value, list):
-            value = _item(value, one)
-        else:
-            return None
-    return value
-
-
-def _item(value: list[Any], index: Any) -> Any:
-    try:
-        return value[int(index)]
-    except (ValueError, TypeError, IndexError):
-        return None
 
 
 def fits(schema: AttributeSchema, value: Any) -> bool:

@@ -6,7 +6,7 @@ They are what is left after stage one: a definition's dependencies are the `uses
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from isotherm import errors
 from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope
@@ -56,6 +56,7 @@ class GetAttr(Function):
 
     __slots__ = ()
     form = "get_attr"
+    gives_all: ClassVar[bool] = False
 
     def inspect(self) -> None:
         if not isinstance(self.args, list):
@@ -94,7 +95,7 @@ class GetAttr(Function):
         resource, attribute = args[0], args[1] if len(args) > 1 else None
         if not isinstance(resource, str):
             raise incorrect(resource)
-        if attribute is None:
+        if attribute is None and self.gives_all:
             return scope.references.attributes(resource)
         if not isinstance(attribute, str):
             raise Misuse(f"'{type(attribute).__name__}' object is not subscriptable", "TypeError")
@@ -122,6 +123,7 @@ class GetAttrAll(GetAttr):
 
     __slots__ = ()
     form = "get_attr.all"
+    gives_all = True
 
     def inspect(self) -> None:
         if not self.args:
@@ -196,7 +198,7 @@ class Ref(Function):
     @classmethod
     def read(cls, name: str, args: Any, reader: Reader) -> Function:
         if isinstance(args, dict | list | Live):
-            raise _unhashable(args)
+            raise Misuse(_unhashable(args).message)
         if args in reader.resource_names:
             return ResourceRef(name, args)
         return ParamRef.read(name, args, reader)
