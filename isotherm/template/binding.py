@@ -6,7 +6,6 @@ would (`check_references`), since a definition may name a resource that stands b
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -146,7 +145,7 @@ class Binder:
         try:
             parsed = self._parser.parse(given)
         except Misuse as misuse:
-            raise node.user_error(misuse, *path) from misuse
+            raise _unreadable(misuse, path) from misuse
         if not isinstance(parsed, Live):
             return parsed
         value = node.reduce(parsed, self._scope, self._hidden)
@@ -244,13 +243,9 @@ class Binder:
     def _check_uses(self, tree: Any, path: tuple[str, ...]) -> None:
         for inner, function in node.functions(tree):
             for other, attribute in function.uses():
-                if isinstance(other, dict | list):
-                    raise errors.UserError(f"unhashable type: '{type(other).__name__}'", kind="TypeError")
+                _refuse_no_name(other, attribute)
                 if other not in self._enabled:
                     raise _incorrect(other, node.path_text([*path, *inner]))
-                if attribute and not isinstance(attribute[0], str):
-                    raise errors.UserError(f"'{type(attribute[0]).__name__}' object is not subscriptable",
-                                           kind="TypeError")
 
     def outputs(self, section: Any) -> dict[str, Output]:
         if not section:
@@ -272,6 +267,9 @@ class Binder:
         if self._dialect.has_conditions and not self._is_output_enabled(data.get(words.condition), path):
             return Output(name, None, description, False, path=spelled)
         value = self._reduced(data[words.value], (*path, words.value))
+        for _, function in node.functions(value):
+            for other, attribute in function.uses():
+                _refuse_no_name(other, attribute)
         requires, needs, secrets = self._wants((value,), (value,))
         unknown = tuple(str(each) for each in requires if each not in self._enabled)
         return Output(name, value, description, True, requires & self._enabled,
@@ -309,11 +307,27 @@ def _collect_use(name: Any, attribute: tuple[Any, ...] | None, requires: set[Any
     requires.add(name)
     if attribute is None:
         return
-    if attribute and not isinstance(attribute[0], str):
+    if attribute and (not isinstance(attribute[0], str) or any(isinstance(part, dict | list) for part in attribute)):
         requires.add(repr(attribute))
         return
-    plain = itertools.takewhile(lambda part: not isinstance(part, dict | list), attribute)
-    needs.add((name, tuple(plain)))
+    needs.add((name, attribute))
+
+
+def _refuse_no_name(name: Any, attribute: tuple[Any, ...] | None) -> None:
+    for part in (name, *(attribute or ())):
+        if isinstance(part, dict | list):
+            raise errors.UserError(f"unhashable type: '{type(part).__name__}'", kind="TypeError")
+    if attribute and not isinstance(attribute[0], str):
+        raise errors.UserError(f"'{type(attribute[0]).__name__}' object is not subscriptable", kind="TypeError")
+
+
+def _unreadable(misuse: Misuse, path: tuple[str, ...]) -> errors.UserError:
+    """Wrong as written: a fault of the template, whatever the cause. A missing parameter is one of the request."""
+    if misuse.kind in ("ValueError", "TypeError", "KeyError"):
+        misuse.kind = "StackValidationFailed"
+    if misuse.kind != "StackValidationFailed":
+        return errors.UserError(misuse.message, kind=misuse.kind)
+    return node.user_error(misuse, *path)
 
 
 def _incorrect(name: object, place: str) -> errors.UserError:

@@ -86,10 +86,8 @@ def parse(data: Document | Mapping[Any, Any], *, limits: Limits = limiting.DEFAU
     """A Template from a document. Raises UserError: version first, then parameter schemata, then structure."""
     found = data.data if isinstance(data, Document) else data
     document = data if isinstance(data, Document) else None
-    if document is not None and not any(key in (found or ()) for key in versions.VERSION_KEYS):
+    if not isinstance(found, Mapping) or (document is not None and versions.VERSION_KEYS.isdisjoint(found)):
         raise _no_template(found)
-    if not isinstance(found, Mapping):
-        raise errors.UserError("The template is not a JSON object or YAML mapping.", kind="ValueError")
     dialect = versions.detect(found)
     section = found.get(dialect.words.parameters)
     structure.check_count("parameters", section, limits)

@@ -13,6 +13,7 @@ import yaml
 _TAG = "tag:yaml.org,2002:"
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_JSON_ENDLESS = frozenset({"NaN", "Infinity", "-Infinity"})
 _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
 # Longer ones are not numbers anybody means; base 60 and decimal conversion are quadratic in the length.
 _MAX_NUMBER_CHARS = 500
@@ -33,7 +34,7 @@ def plain(text: str) -> object:
 def json_plain(text: str) -> object:
     match = _JSON_NUMBER.fullmatch(text)
     if match is None:
-        return plain(text)
+        return float(text) if text in _JSON_ENDLESS else plain(text)
     if len(text) > _MAX_NUMBER_CHARS:
         raise ValueError("number is too long")
     return float(text) if match[1] or match[2] else int(text)

@@ -93,7 +93,7 @@ class Dialect:
 HOT_KEY = "heat_template_version"
 HEAT_CFN_KEY = "HeatTemplateFormatVersion"
 AWS_KEY = "AWSTemplateFormatVersion"
-VERSION_KEYS = (HOT_KEY, HEAT_CFN_KEY, AWS_KEY)
+VERSION_KEYS = frozenset({HOT_KEY, HEAT_CFN_KEY, AWS_KEY})
 
 _CFN_FUNCTIONS = {
     "Ref": "ref", "Fn::GetAtt": "cfn.get_att", "Fn::FindInMap": "cfn.find_in_map", "Fn::GetAZs": "cfn.get_azs",
@@ -173,7 +173,7 @@ CFN_LATEST = VERSIONS[(AWS_KEY, "2010-09-09")]
 
 def detect(data: Mapping[object, object]) -> Dialect:
     """The dialect of a template, by the one section that names a version with a text."""
-    present = [key for key in VERSION_KEYS if isinstance(data.get(key), str)]
+    present = [key for key in (HOT_KEY, HEAT_CFN_KEY, AWS_KEY) if isinstance(data.get(key), str)]
     if not present:
         raise errors.UserError("The template version is invalid: Template version was not provided",
                                kind="InvalidTemplateVersion", hint=f"add: {HOT_KEY}: {HOT_LATEST.version}")
@@ -183,8 +183,8 @@ def detect(data: Mapping[object, object]) -> Dialect:
     key = present[0]
     dialect = VERSIONS.get((key, str(data[key])))
     if dialect is None:
-        known = ", ".join(sorted(value for name, value in VERSIONS if name == key))
-        raise errors.UserError(
-            f'The template version is invalid: "{key}: {data[key]}". "{key}" should be one of: {known}',
-            kind="InvalidTemplateVersion", path="")
+        known = sorted(value for name, value in VERSIONS if name == key)
+        should = "should be one of" if len(known) > 1 else "should be"
+        raise errors.UserError(f'The template version is invalid: "{key}: {data[key]}". "{key}" {should}: '
+                               f"{', '.join(known)}", kind="InvalidTemplateVersion")
     return dialect

@@ -21,7 +21,7 @@ class If(Function):
         if not isinstance(args, list) or len(args) not in cls.arms:
             raise Misuse(f'Arguments to "{name}" must be of the form:'
                          " [condition_name, value_if_true, value_if_false]")
-        is_true = cls._decide(args[0], reader)
+        is_true = reader.is_true(reader.parse_condition(args[0]))
         if not is_true and len(args) == 2:
             return NOTHING
         number = 1 if is_true else 2
@@ -31,15 +31,6 @@ class If(Function):
             misuse.path.append(number)
             raise
         return cls(name, branch)
-
-    @staticmethod
-    def _decide(condition: Any, reader: Reader) -> bool:
-        try:
-            return reader.is_true(reader.parse_condition(condition))
-        except Misuse as misuse:
-            if not misuse.path and misuse.kind == "ValueError":
-                raise Misuse(misuse.message) from misuse
-            raise
 
     def evaluate(self, args: Any, scope: Scope) -> Any:
         return args

@@ -23,7 +23,7 @@ from isotherm.template.limits import Budget
 
 
 class Misuse(Exception):
-    """A function used wrongly; never leaves this package. `path` is collected from the inside to the outside while the error travels up."""
+    """A function used wrongly; never leaves this package. `path` is collected from the inside out, on the way up."""
 
     def __init__(self, message: str, kind: str = "StackValidationFailed") -> None:
         super().__init__(message)
