@@ -7,6 +7,7 @@ what is not goes through conversion, nested schemas and constraints. The texts a
 from __future__ import annotations
 
 import copy
+import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ LABEL = "Property error"
 class Invalid(ValueError):
     """A value that does not fit, and where: `path` is what lies below the property."""
 
-    def __init__(self, message: str, path: str = "") -> None:
+    def __init__(self, message: str, path: str = "", hint: str = "") -> None:
         super().__init__(message)
         self.path = path
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _within(place: str, item: Property, value: Any, rules: Rules) -> Any:
     try:
         return item.convert(value, rules)
     except Invalid as exc:
-        raise Invalid(str(exc), place + exc.path) from exc
+        raise Invalid(str(exc), place + exc.path, exc.hint) from exc
 
 
 class Properties:
@@ -204,15 +206,13 @@ class Properties:
         """Everything that is wrong, unknown names first, then by the schema's order. `loose`: judged by type only."""
         if not self._is_plain(data):
             for wrong in self._wrong(data, rules, loose, {}):
-                yield Problem(str(wrong), path + wrong.path, label=LABEL)
+                yield Problem(str(wrong), path + wrong.path, hint=wrong.hint, label=LABEL)
 
     def _wrong(self, data: Mapping[str, Any], rules: Rules, loose: frozenset[str],
                converted: dict[str, Any]) -> Iterator[Invalid]:
         """Each thing that is wrong; what is right goes into `converted`."""
         if rules.names:
-            for name in data:
-                if name not in self.by_name:
-                    yield Invalid(f"Unknown Property {name}")
+            yield from self.unknown(data)
         for name, one in self.by_name.items():
             if name not in data:
                 if one.required:
@@ -225,7 +225,17 @@ class Properties:
                 try:
                     converted[name] = one.convert(data[name], LOOSE if name in loose else rules)
                 except Invalid as exc:
-                    yield Invalid(str(exc), step(name) + exc.path)
+                    yield Invalid(str(exc), step(name) + exc.path, exc.hint)
+
+    def _meant(self, name: object) -> str:
+        close = difflib.get_close_matches(str(name), self.by_name, 1)
+        return f"did you mean {close[0]}?" if close else f"properties are: {', '.join(self.by_name) or 'none'}"
+
+    def unknown(self, data: Mapping[str, Any]) -> Iterator[Invalid]:
+        """Names that the schema does not have."""
+        for name in data:
+            if name not in self.by_name:
+                yield Invalid(f"Unknown Property {name}", hint=self._meant(name))
 
     def _is_plain(self, data: Mapping[str, Any]) -> bool:
         by_name = self.by_name
@@ -260,7 +270,7 @@ def _located(known: Properties, data: Mapping[str, Any], path: str, rules: Rules
     try:
         return known.convert_or_raise(data, rules)
     except Invalid as exc:
-        problem = Problem(str(exc), (path + exc.path).lstrip("."), label=LABEL)
+        problem = Problem(str(exc), (path + exc.path).lstrip("."), hint=exc.hint, label=LABEL)
         raise UserError(problems=(problem,)) from exc
 
 

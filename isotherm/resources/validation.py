@@ -1,0 +1,266 @@
+"""Validation of a stack before anything is made, in Heat's order.
+
+    groups, conditions -> types exist -> no name twice -> references, cycles -> shape of outputs
+    -> each resource, requirements first: functions, deletion policy, update policy, properties -> functions of outputs
+
+All problems are collected; the first one is the one that Heat would name, and speaks for all. Nothing here asks a
+cloud, and nothing is resolved for good: what hangs on resources that do not exist is judged by its type only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from isotherm.errors import NotFound, Problem, UserError
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.resources import attributes, contract, custom_constraints, properties, translation
+from isotherm.resources.registry import Registry
+from isotherm.template import definitions, model, parameters
+from isotherm.template.constraints import CustomConstraints
+from isotherm.template.definitions import Definition
+from isotherm.template.environment import Environment, TargetKind
+from isotherm.template.functions import node
+from isotherm.template.functions.references import GetAttr
+
+Type = type[contract.Resource]
+
+
+def validate(bound: model.Bound, environment: Environment, registry: Registry, *, values: bool = True,
+             custom: CustomConstraints = custom_constraints.LOCAL) -> None:
+    """Raises UserError with all problems. Without `values`, names are checked but not what properties are worth."""
+    problems = tuple(_Validation(bound, environment, registry, values=values, custom=custom).problems())
+    if problems:
+        raise UserError(problems=problems)
+
+
+def accept(template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
+           files: Mapping[str, str] | None = None,
+           custom: CustomConstraints = custom_constraints.LOCAL) -> model.Bound:
+    """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged."""
+    pseudo = replace(pseudo, dialect=template.dialect)
+    values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
+    bound = model.bind(template, values, files=files or {})
+    problems = tuple(parameters.check(template.parameters, environment, custom=custom))
+    if problems:
+        raise UserError(problems=problems)
+    validate(bound, environment, registry, custom=custom)
+    return bound
+
+
+class _Validation:
+    """One run. Also what functions ask about other resources (`definitions.Known`)."""
+
+    def __init__(self, bound: model.Bound, environment: Environment, registry: Registry, *, values: bool,
+                 custom: CustomConstraints) -> None:
+        self._bound = bound
+        self._environment = environment
+        self._registry = registry
+        self._values = values
+        self._rules = properties.Rules(custom=custom)
+        self._types: dict[str, Type] = {}
+        self._nested: set[str] = set()
+        self._unborn = definitions.Unresolved(bound.values)
+
+    def problems(self) -> Iterator[Problem]:
+        bound = self._bound
+        yield from _raised(bound.check_groups)
+        yield from _raised(bound.check_conditions)
+        yield from self._find_types()
+        yield from self._doubled_names()
+        yield from _raised(bound.check_references)
+        order = list(bound.definitions)
+        try:
+            order = DependencyTaskGraph({name: one.requires for name, one in bound.definitions.items()}).order()
+        except UserError as error:
+            yield from error.problems
+        yield from _raised(lambda: bound.outputs)
+        for name in order:
+            if name in self._types:
+                yield from self._resource(bound.definitions[name], self._types[name])
+        yield from self._outputs()
+
+    # What functions may ask.
+
+    def has_resource(self, name: object) -> bool:
+        return name in self._bound.definitions
+
+    def has_attribute(self, resource: str, attribute: str) -> bool:
+        one = self._types.get(resource)
+        return (one is None or one.accepts_anything or attribute in one.attributes_schema
+                or attribute == attributes.SHOW_ATTRIBUTE)
+
+    # The steps.
+
+    def _find_types(self) -> Iterator[Problem]:
+        plain = self._environment.registry.is_empty
+        known = self._registry.types
+        for name, definition in self._bound.definitions.items():
+            one = known.get(definition.type) if plain else None
+            if one is not None:
+                self._types[name] = one
+                continue
+            try:
+                self._find_type(name, definition.type)
+            except NotFound as error:
+                yield Problem(error.problems[0].message, hint=self._meant(definition.type))
+            except UserError as error:
+                yield from error.problems
+
+    def _find_type(self, name: str, type_name: str) -> None:
+        target = self._registry.target(type_name, self._environment, name)
+        if target.kind is TargetKind.TEMPLATE:
+            raise UserError(f"The Resource Type ({type_name}) is a template, and these are not supported yet.")
+        self._types[name] = self._registry.types[target.name]
+
+    def _meant(self, type_name: str) -> str:
+        close = difflib.get_close_matches(type_name, self._registry.types, 1)
+        return f"did you mean {close[0]}?" if close else ""
+
+    def _doubled_names(self) -> Iterator[Problem]:
+        doubled = [name for name in self._bound.template.parameters if name in self._bound.definitions]
+        if doubled:
+            shown = ", ".join(repr(name) for name in doubled)
+            yield Problem(f"Duplicate names {{{shown}}}", hint="a parameter and a resource may not share a name")
+
+    def _resource(self, definition: Definition, one: Type) -> Iterator[Problem]:
+        if definition.external_id is not None:
+            return
+        if isinstance(definition.properties, node.Live) or definition.metadata is not None or definition.update_policy:
+            wrong = list(_raised(lambda: definition.check(self)))
+            yield from wrong
+            if wrong:
+                return
+        yield from self._policies(definition, one)
+        if not one.accepts_anything:
+            yield from self._properties(definition, one)
+
+    def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
+        words = self._bound.dialect.words
+        if definition.deletion_policy == "Snapshot" and not one.supports_snapshot_delete:
+            yield Problem('"Snapshot" deletion policy not supported', _path(definition, words.deletion_policy))
+        if definition.update_policy is not None:
+            given = definitions.resolve_value(definition.update_policy, self._unborn)
+            known = properties.compiled(one.update_policy_schema)
+            yield from known.problems(given or {}, _path(definition, words.update_policy), self._rules)
+
+    def _properties(self, definition: Definition, one: Type) -> Iterator[Problem]:
+        raw = definition.properties
+        path = _path(definition, definition.path[1])
+        if not isinstance(raw, node.Live) and _is_simple(one):
+            if raw is not None or one.properties_schema:
+                known = properties.compiled(one.properties_schema)
+                yield from self._judged(known, raw or {}, path, frozenset())
+            return
+        if isinstance(raw, node.Function):
+            yield from self._whole(raw, one, path)
+            return
+        yield from self._resolved(raw or {}, one, path)
+
+    def _whole(self, raw: node.Function, one: Type, path: str) -> Iterator[Problem]:
+        """Properties that are one function: judged if they can be known."""
+        try:
+            given = definitions.resolve_value(raw, self._unborn)
+        except UserError as error:
+            yield _property_error(error, path)
+            return
+        if isinstance(given, Mapping):
+            yield from self._resolved(given, one, path)
+
+    def _resolved(self, raw: Mapping[str, Any], one: Type, path: str) -> Iterator[Problem]:
+        """Functions resolved as far as they can be; those that fail are problems where the schema has the name."""
+        data: dict[str, Any] = {}
+        loose: set[str] = set()
+        failed: dict[str, Problem] = {}
+        for name, value in raw.items():
+            if not isinstance(value, node.Live):
+                data[name] = value
+                continue
+            try:
+                data[name] = self._tentative(value)
+            except UserError as error:
+                data[name] = None
+                failed[name] = _property_error(error, path + properties.step(name))
+            if _hangs_on_resources(value):
+                loose.add(name)
+        yield from self._typed(data, one, path, frozenset(loose), failed)
+
+    def _tentative(self, value: Any) -> Any:
+        if isinstance(value, GetAttr) and not isinstance(value.args, node.Live):
+            return None
+        found = definitions.resolve_value(value, self._unborn)
+        return None if found is node.NOTHING else found
+
+    def _typed(self, data: Mapping[str, Any], one: Type, path: str, loose: frozenset[str],
+               failed: Mapping[str, Problem]) -> Iterator[Problem]:
+        if one.translation_rules:
+            try:
+                data = translation.translate(one.translation_rules, data)
+            except UserError as error:
+                yield _property_error(error, path)
+                return
+        known = properties.compiled(one.schema_for(data))
+        wrong = False
+        for problem in self._judged(known, data, path, loose | failed.keys(), failed):
+            wrong = True
+            yield problem
+        if self._values and not wrong:
+            for message in one.validate_properties(known.convert_or_raise(data)):
+                yield Problem(message)
+
+    def _judged(self, known: properties.Properties, data: Mapping[str, Any], path: str, loose: frozenset[str],
+                failed: Mapping[str, Problem] | None = None) -> Iterator[Problem]:
+        if not self._values:
+            for wrong in known.unknown(data):
+                yield Problem(str(wrong), path, hint=wrong.hint, label=properties.LABEL)
+            return
+        found = list(known.problems(data, path, self._rules, loose=loose))
+        if not failed:
+            yield from found
+            return
+        # Unknown names come first, as ever; then what could not be resolved stands where the schema has the name.
+        unknown = [problem for problem in found if problem.message.startswith("Unknown Property")]
+        yield from unknown
+        order = {path + properties.step(name): index for index, name in enumerate(known.by_name)}
+        unresolved = [failed[name] for name in failed if name in known.by_name]
+        rest = [problem for problem in found if problem not in unknown] + unresolved
+        yield from sorted(rest, key=lambda problem: order.get(problem.path, len(order)))
+
+    def _outputs(self) -> Iterator[Problem]:
+        try:
+            outputs = self._bound.outputs
+        except UserError:
+            return  # told already
+        for output in outputs.values():
+            if isinstance(output.value, node.Live):
+                yield from _raised(lambda output=output: output.check(self))  # type: ignore[misc]  # bound by default
+
+
+def _path(definition: Definition, word: str) -> str:
+    return f"{definition.path[0]}{properties.step(definition.name)}.{word}"
+
+
+def _is_simple(one: Type) -> bool:
+    """Nothing but a schema decides over the properties of this type."""
+    return (not one.translation_rules and "schema_for" not in one.__dict__
+            and "validate_properties" not in one.__dict__)
+
+
+def _raised(step: Callable[[], object]) -> Iterator[Problem]:
+    try:
+        step()
+    except UserError as error:
+        yield from error.problems
+
+
+def _property_error(error: UserError, path: str) -> Problem:
+    """A function that fails while a property is read is told as a property error, whatever it is by itself."""
+    return replace(error.problems[0], path=path, label=properties.LABEL, kind="StackValidationFailed")
+
+
+def _hangs_on_resources(value: Any) -> bool:
+    if isinstance(value, GetAttr):
+        return True
+    return any(True for _, function in node.functions(value) for _ in function.uses())
