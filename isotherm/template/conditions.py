@@ -100,7 +100,7 @@ class Conditions:
             misuse.path += [name, self._word]
             raise
         if not isinstance(parsed, bool | Function):
-            raise _invalid(name, given)
+            raise _invalid(name, node.resolve(parsed, self._scope))
         self._parsed[name] = parsed
         return parsed
 

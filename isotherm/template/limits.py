@@ -26,7 +26,7 @@ class Limits:
     max_evaluated: int = 128_000_000  # all evaluated functions of a template
     yaql_iterations: int = 200
     yaql_memory_bytes: int = 10_000
-    yaql_steps: int = 20_000
+    yaql_steps: int = 10_000
 
 
 DEFAULT = Limits()

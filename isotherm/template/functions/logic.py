@@ -82,7 +82,7 @@ class Not(_Condition):
     form = "not"
 
     def inspect(self) -> None:
-        if self.args is None or self.args == "":
+        if self.args is None:
             raise Misuse(f'Argument to "{self.name}" must be a condition')
 
     def evaluate(self, args: Any, scope: Scope) -> Any:

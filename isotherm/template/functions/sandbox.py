@@ -17,7 +17,7 @@ import collections.abc  # yaql uses it without importing it
 import datetime
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, wraps
 from typing import Any
 
@@ -33,10 +33,12 @@ Expression = Any  # yaql has no types
 _MAX_EXPRESSION_CHARS = 20_000
 _MAX_DEPTH = 100
 _MAX_BITS = 80_000
+_MAX_NUMBER_BITS = 4_096
 _MAX_REPLACED_CHARS = 1_000_000
 _STEP_COST = 1_000  # of the budget for evaluated values: what an expression burns, the template no longer has
 _PATTERN_BUDGET = 100_000_000  # ways that `re` may try: a second or two
 _WAYS_PER_STEP = 10_000
+_ITEMS_PER_STEP = 50
 _STRING_PATTERNS = frozenset({"matches_", "matches_operator_string", "not_matches_operator_string"})
 
 
@@ -52,6 +54,7 @@ class _Meter(threading.local):
     """The steps left to the evaluation that runs on this thread."""
 
     left = 0
+    items = 0
     budget: Budget | None = None
 
 
@@ -125,10 +128,30 @@ def _fenced(definition: Any) -> Any:
         _step()
         if judge is not None:
             judge(*args, **kwargs)
-        return payload(*args, **kwargs)
+        result = payload(*args, **kwargs)
+        return _Counted(result) if isinstance(result, collections.abc.Iterator) else result
 
     copy.payload = counted
     return copy
+
+
+class _Counted:
+    """An iterator whose items are counted too: some functions of yaql run through one without asking the limit."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self._items = items
+
+    def __iter__(self) -> _Counted:
+        return self
+
+    def __next__(self) -> Any:
+        _meter.items -= 1
+        if _meter.items < 0:
+            _meter.items = _ITEMS_PER_STEP
+            _step()
+        return next(self._items)
 
 
 def _step(cost: int = 1) -> None:
@@ -219,6 +242,8 @@ class _Output:
         self._left -= 1
         if self._left < 0 or depth > _MAX_DEPTH:
             raise exceptions.MemoryQuotaExceededException()
+        if isinstance(value, int) and value.bit_length() > _MAX_NUMBER_BITS:
+            raise exceptions.MemoryQuotaExceededException()  # nobody could write it down
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if isinstance(value, collections.abc.Mapping):
