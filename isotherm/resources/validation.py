@@ -1,6 +1,6 @@
 """Validation of a stack before anything is made, in Heat's order.
 
-    groups, conditions -> types exist -> no name twice -> references, cycles -> shape of outputs
+    parameters -> groups, conditions -> types exist -> no name twice -> references, cycles -> shape of outputs
     -> each resource, requirements first: functions, deletion policy, update policy, properties -> functions of outputs
 
 All problems are collected; the first one is the one that Heat would name, and speaks for all. Nothing here asks a
@@ -28,10 +28,14 @@ from isotherm.template.functions.references import GetAttr
 Type = type[contract.Resource]
 
 
-def validate(bound: model.Bound, environment: Environment, registry: Registry, *, values: bool = True,
+def validate(bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True,
              custom: CustomConstraints = custom_constraints.LOCAL) -> None:
-    """Raises UserError with all problems. Without `values`, names are checked but not what properties are worth."""
-    problems = tuple(_Validation(bound, environment, registry, values=values, custom=custom).problems())
+    """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged."""
+    problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
+                                      custom=custom))
+    # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
+    if not problems:
+        problems = tuple(_Validation(bound, environment, registry, strict=strict, custom=custom).problems())
     if problems:
         raise UserError(problems=problems)
 
@@ -43,9 +47,6 @@ def accept(template: model.Template, environment: Environment, registry: Registr
     pseudo = replace(pseudo, dialect=template.dialect)
     values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
     bound = model.bind(template, values, files=files or {})
-    problems = tuple(parameters.check(template.parameters, environment, custom=custom))
-    if problems:
-        raise UserError(problems=problems)
     validate(bound, environment, registry, custom=custom)
     return bound
 
@@ -53,12 +54,12 @@ def accept(template: model.Template, environment: Environment, registry: Registr
 class _Validation:
     """One run. Also what functions ask about other resources (`definitions.Known`)."""
 
-    def __init__(self, bound: model.Bound, environment: Environment, registry: Registry, *, values: bool,
+    def __init__(self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool,
                  custom: CustomConstraints) -> None:
         self._bound = bound
         self._environment = environment
         self._registry = registry
-        self._values = values
+        self._strict = strict
         self._rules = properties.Rules(custom=custom)
         self._types: dict[str, Type] = {}
         self._nested: set[str] = set()
@@ -206,13 +207,13 @@ class _Validation:
         for problem in self._judged(known, data, path, loose | failed.keys(), failed):
             wrong = True
             yield problem
-        if self._values and not wrong:
+        if self._strict and not wrong:
             for message in one.validate_properties(known.convert_or_raise(data)):
                 yield Problem(message)
 
     def _judged(self, known: properties.Properties, data: Mapping[str, Any], path: str, loose: frozenset[str],
                 failed: Mapping[str, Problem] | None = None) -> Iterator[Problem]:
-        if not self._values:
+        if not self._strict:
             for wrong in known.unknown(data):
                 yield Problem(str(wrong), path, hint=wrong.hint, label=properties.LABEL)
             return
