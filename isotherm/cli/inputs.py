@@ -31,15 +31,6 @@ class Inputs:
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A template whose meaning is known: its values and its definitions, validated."""
-
-    inputs: Inputs
-    values: parameters.Values
-    bound: model.Bound
-
-
 def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] = (),
          given: Mapping[str, str] | None = None) -> Inputs:
     """Read the template, the environments and all files that they name."""
@@ -59,15 +50,24 @@ def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] =
     return Inputs(text, found, parsed, merged, collection.files)
 
 
-def check(inputs: Inputs, *, stack_name: str, complete: bool = True) -> Checked:
-    """Bind and validate. With `complete`, every parameter must have a value; without, only what is given is judged."""
-    template = inputs.template
-    pseudo = parameters.Pseudo(stack_name=stack_name, dialect=template.dialect)
+def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
+    """Bind and validate: what a request for a stack goes through before it is accepted."""
+    pseudo = parameters.Pseudo(stack_name=stack_name)
     with placed(inputs.document):
-        values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=complete)
+        return validation.accept(inputs.template, inputs.environment, known.registry(), pseudo=pseudo,
+                                 files=inputs.files)
+
+
+def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
+    """The same where parameters may lack a value. If some do, properties are judged by their names only."""
+    template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
+    with placed(inputs.document):
+        values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False)
+        if all(name in values for name in template.parameters):
+            return check(inputs, stack_name=stack_name)
         bound = model.bind(template, values, files=inputs.files)
-        validation.validate(bound, inputs.environment, known.registry())
-    return Checked(inputs, values, bound)
+        validation.validate(bound, inputs.environment, known.registry(), strict=False)
+    return bound
 
 
 @contextmanager

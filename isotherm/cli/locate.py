@@ -19,6 +19,8 @@ Steps = tuple[str | int, ...]
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _NESTED = re.compile(r"<[^>]*>")
+#: Messages whose path ends at the map that holds what they speak of.
+_BELOW = re.compile(r"Unknown Property (.+)")
 
 
 def problems(found: errors.UserError, source: document.Document) -> errors.UserError:
@@ -31,7 +33,10 @@ def problems(found: errors.UserError, source: document.Document) -> errors.UserE
 
 
 def place(problem: errors.Problem, source: document.Document) -> errors.Mark | None:
-    steps = by_path(problem.path, source.data) or by_message(problem.message, source.data)
+    path = problem.path
+    if unknown := _BELOW.match(problem.message):
+        path = f"{path}.{unknown[1]}"
+    steps = by_path(path, source.data) or by_message(problem.message, source.data)
     return source.mark(steps) if steps else None
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from isotherm.cli import inputs, options, reasons, show
 from isotherm.graph import dot
 from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.template import model
 
 
 @click.command(epilog=options.example("isotherm plan examples/site.yaml -e examples/production.env.yaml",
@@ -31,14 +32,13 @@ def plan(terminal: show.Terminal, template: str, environments: tuple[str, ...], 
     names in `depends_on`, and for what its properties refer to.
     """
     name = "stdin" if template == inputs.STDIN else Path(template).stem
-    checked = inputs.check(inputs.read(terminal, template, environments, parameters), stack_name=name)
-    definitions = checked.bound.definitions
-    graph = DependencyTaskGraph({name: definition.requires for name, definition in definitions.items()})
-    steps = in_order(checked, graph)
+    bound = inputs.check(inputs.read(terminal, template, environments, parameters), stack_name=name)
+    graph = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()})
+    steps = in_order(bound, graph)
     if as_dot:
         terminal.plain(_drawing(name, steps, graph))
     else:
-        terminal.answer(_as_data(steps, checked), lambda: _draw(template, steps))
+        terminal.answer(_as_data(steps, bound), lambda: _draw(template, steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,18 @@ class Step:
     waits_for: dict[str, list[reasons.Reason]]
 
 
-def in_order(checked: inputs.Checked, graph: DependencyTaskGraph[str]) -> list[Step]:
-    definitions = checked.bound.definitions
+def in_order(bound: model.Bound, graph: DependencyTaskGraph[str]) -> list[Step]:
+    definitions = bound.definitions
     return [Step(number, name, definitions[name].type, reasons.of(definitions[name], graph.requires(name)))
             for number, level in enumerate(graph.levels(), 1) for name in level]
 
 
-def _as_data(steps: list[Step], checked: inputs.Checked) -> dict[str, object]:
+def _as_data(steps: list[Step], bound: model.Bound) -> dict[str, object]:
     resources = [{"name": step.name, "type": step.type, "level": step.level,
                   "requires": [{"resource": need, "because": [reason.as_data() for reason in because]}
                                for need, because in step.waits_for.items()]} for step in steps]
     levels = [[step.name for step in level] for _, level in itertools.groupby(steps, lambda step: step.level)]
-    return {"levels": levels, "resources": resources, "outputs": list(checked.bound.outputs)}
+    return {"levels": levels, "resources": resources, "outputs": list(bound.outputs)}
 
 
 def _draw(file: str, steps: list[Step]) -> Iterator[RenderableType]:

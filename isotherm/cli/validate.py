@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isotherm.cli import inputs, options, show
+from isotherm.template import model
 from isotherm.template.parameter_schema import MASK, ParameterSchema
 
 
@@ -26,23 +27,22 @@ def validate(terminal: show.Terminal, template: str, environments: tuple[str, ..
     Parameters need not have values here; those that are given are checked.
     """
     read = inputs.read(terminal, template, environments, parameters)
-    checked = inputs.check(read, stack_name="validate", complete=False)
-    summary = summarise(checked)
+    summary = summarise(inputs.check_incomplete(read, stack_name="validate"))
     terminal.answer(summary, lambda: _draw(summary, template))
 
 
-def summarise(checked: inputs.Checked) -> dict[str, Any]:
+def summarise(bound: model.Bound) -> dict[str, Any]:
     """What the template asks for, as data."""
-    template = checked.inputs.template
+    template = bound.template
     return {
         "valid": True,
         "version": template.dialect.name,
         "description": template.description,
-        "parameters": [_parameter(schema, checked.values) for schema in template.parameters.values()],
+        "parameters": [_parameter(schema, bound.values) for schema in template.parameters.values()],
         "parameter_groups": list(_groups(template.parameter_groups, list(template.parameters))),
-        "resources": len(checked.bound.definitions),
+        "resources": len(bound.definitions),
         "outputs": [{"name": name, "description": output.description}
-                    for name, output in checked.bound.outputs.items()],
+                    for name, output in bound.outputs.items()],
     }
 
 

@@ -27,7 +27,8 @@ def test_each_dependency_has_its_reasons(run: Run) -> None:
     because = {need["resource"]: need["because"] for need in resources["app"]["requires"]}
     assert because == {
         "database": [{"by": "reference", "at": "properties.value.database"}],
-        "network": [{"by": "attribute", "at": "properties.value.settings.params.$network", "attribute": ["output"]}],
+        "network": [{"by": "attribute", "at": "properties.value.settings.str_replace.params.$network",
+                     "attribute": ["output"]}],
         "cache": [{"by": "depends_on"}],
     }
 
@@ -41,7 +42,8 @@ def test_the_text_shows_steps_and_reasons(run: Run) -> None:
 def test_a_drawing_for_graphviz(run: Run) -> None:
     out = run("plan", SITE, "--dot").out
     assert out.startswith('digraph "site" {')
-    assert '"password" -> "database" [label="properties.value.password: its attribute value"];' in out
+    reason = "properties.value.str_replace.params.$password: its attribute value"
+    assert f'"password" -> "database" [label="{reason}"];' in out
 
 
 def test_a_missing_parameter_is_told_with_what_to_type(run: Run, tmp_path: Path) -> None:

@@ -82,5 +82,11 @@ def test_a_message_without_a_path_is_placed_by_what_it_names(message: str, line:
     assert mark.line == line
 
 
+def test_an_unknown_property_is_placed_at_its_name() -> None:
+    problem = errors.Problem("Unknown Property value", "resources.web.properties")
+    mark = locate.place(problem, document.load(TEMPLATE, source="t"))
+    assert mark == errors.Mark(8, 7, "t")
+
+
 def test_a_message_that_names_nothing_has_no_place() -> None:
     assert locate.place(errors.Problem("something else"), document.load(TEMPLATE)) is None

@@ -33,7 +33,7 @@ def test_an_unknown_type_is_not_found(run: Run) -> None:
 
 
 @pytest.mark.parametrize("form", ["hot", "cfn"])
-@pytest.mark.parametrize("name", ["OS::Heat::RandomString", "OS::Heat::TestResource", "OS::Heat::Delay"])
+@pytest.mark.parametrize("name", ["OS::Heat::RandomString", "OS::Heat::TestResource", "OS::Heat::Dummy"])
 def test_the_template_to_start_from_is_valid(name: str, form: str, run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.yaml"
     file.write_text(run("resource-type", "template", name, "--form", form).out)

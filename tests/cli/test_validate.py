@@ -54,8 +54,8 @@ def test_a_parameter_on_the_command_line_wins_over_the_environment(run: Run) -> 
 def test_a_value_that_is_not_allowed_is_told_at_its_parameter(run: Run) -> None:
     ran = run("validate", SITE, "-p", "environment=moon")
     assert ran.code == 1
-    assert "site.yaml:16:3: error: Parameter 'environment' is invalid" in ran.err
-    assert "16 |   environment:" in ran.err
+    assert "site.yaml:15:3: error: Parameter 'environment' is invalid" in ran.err
+    assert "15 |   environment:" in ran.err
 
 
 def test_a_mistake_is_told_with_its_line_and_a_caret(run: Run) -> None:
