@@ -73,7 +73,7 @@ def typed_properties(one: type[contract.Resource], data: Mapping[str, Any], *, p
                      rules: properties.Rules = properties.CONVERT_ONLY, resolve: bool = False) -> dict[str, Any]:
     """Resolved properties as the type sees them: translated, converted, defaults filled in."""
     if one.accepts_anything:
-        return dict(data)
+        return {}  # whatever is given is passed over, so that no change of it is a change of the resource
     if one.translation_rules:
         data = translation.translate(one.translation_rules, data, resolve=resolve)
     return properties.convert(one.schema_for(data), data, path=path, rules=rules)

@@ -10,6 +10,7 @@ cloud, and nothing is resolved for good: what hangs on resources that do not exi
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,8 @@ from isotherm.template.functions import node
 from isotherm.template.functions.references import GetAttr
 
 Type = type[contract.Resource]
+
+_NOT_ASSIGNED = re.compile("Property (.*) not assigned")
 
 
 def validate(bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True,
@@ -150,15 +153,27 @@ class _Validation:
     def _properties(self, definition: Definition, one: Type) -> Iterator[Problem]:
         raw = definition.properties
         path = _path(definition, definition.path[1])
+        if raw is not None and not isinstance(raw, Mapping | node.Function):
+            yield Problem(f"Resource {definition.name} {definition.path[1]} type must be object")
+            return
         if not isinstance(raw, node.Live) and _is_simple(one):
             if raw is not None or one.properties_schema:
                 known = properties.compiled(one.properties_schema)
-                yield from self._judged(known, raw or {}, path, frozenset())
+                yield from self._written(definition, self._judged(known, raw or {}, path, frozenset()))
             return
         if isinstance(raw, node.Function):
             yield from self._whole(raw, one, path)
             return
-        yield from self._resolved(raw or {}, one, path)
+        yield from self._written(definition, self._resolved(raw or {}, one, path))
+
+    def _written(self, definition: Definition, problems: Iterator[Problem]) -> Iterator[Problem]:
+        """A required property that is written, but that an `if` makes disappear, is told where it is written."""
+        for problem in problems:
+            missing = _NOT_ASSIGNED.fullmatch(problem.message)
+            written = self._bound.template.resources[definition.name].get(definition.path[1])
+            if missing and problem.path == _path(definition, definition.path[1]) and missing[1] in (written or ()):
+                problem = replace(problem, path=problem.path + properties.step(missing[1]))
+            yield problem
 
     def _whole(self, raw: node.Function, one: Type, path: str) -> Iterator[Problem]:
         """Properties that are one function: judged if they can be known."""
@@ -180,7 +195,9 @@ class _Validation:
                 data[name] = value
                 continue
             try:
-                data[name] = self._tentative(value)
+                found = self._tentative(value)
+                if found is not node.NOTHING:
+                    data[name] = found
             except UserError as error:
                 data[name] = None
                 failed[name] = _property_error(error, path + properties.step(name))
@@ -191,8 +208,7 @@ class _Validation:
     def _tentative(self, value: Any) -> Any:
         if isinstance(value, GetAttr) and not isinstance(value.args, node.Live):
             return None
-        found = definitions.resolve_value(value, self._unborn)
-        return None if found is node.NOTHING else found
+        return definitions.resolve_value(value, self._unborn)
 
     def _typed(self, data: Mapping[str, Any], one: Type, path: str, loose: frozenset[str],
                failed: Mapping[str, Problem]) -> Iterator[Problem]:

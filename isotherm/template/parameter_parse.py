@@ -34,7 +34,7 @@ def parse_schemata(section: object, dialect: Dialect) -> dict[str, ParameterSche
     if not isinstance(section, Mapping):
         raise schema_error(f"The {dialect.words.parameters} section must be a map, not a {type(section).__name__}")
     parse = _parse_hot if dialect.is_hot else _parse_cfn
-    return {name: parse(name, given, dialect) for name, given in section.items()}
+    return {str(name): parse(str(name), given, dialect) for name, given in section.items()}
 
 
 def _mapping(name: str, given: object, keys: frozenset[str]) -> Mapping[str, Any]:
