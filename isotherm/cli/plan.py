@@ -84,8 +84,8 @@ def _rows(steps: list[Step]) -> Iterator[tuple[object, ...]]:
         if not step.waits_for:
             yield (*head, "", "")
         for need, because in step.waits_for.items():
-            for number, reason in enumerate(because):
-                yield (*head, "" if number else need, str(reason))
+            for reason in because:
+                yield (*head, need + reason.wanted, reason.place)
                 head = ("", "", "")
 
 

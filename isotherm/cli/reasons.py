@@ -20,15 +20,20 @@ class Reason:
     at: str = ""
     attribute: tuple[Any, ...] = ()
 
+    @property
+    def wanted(self) -> str:
+        """What is wanted of the other, as it stands after the other's name."""
+        if self.by != ATTRIBUTE:
+            return ""
+        return f".{node.path_text(list(self.attribute))}" if self.attribute else ".*"
+
+    @property
+    def place(self) -> str:
+        """Where it is wanted, for people: a property, unless it says otherwise."""
+        return {DEPENDS_ON: "depends_on", TYPE: "its type"}.get(self.by, self.at.removeprefix("properties."))
+
     def __str__(self) -> str:
-        if self.by == DEPENDS_ON:
-            return "depends_on"
-        if self.by == TYPE:
-            return "its type implies it"
-        if self.by == REFERENCE:
-            return f"{self.at}: its id"
-        wanted = node.path_text(list(self.attribute))
-        return f"{self.at}: its attribute {wanted}" if wanted else f"{self.at}: all its attributes"
+        return f"{self.wanted.removeprefix('.')} for {self.place}" if self.wanted else self.place
 
     def as_data(self) -> dict[str, object]:
         data: dict[str, object] = {"by": self.by}

@@ -58,6 +58,7 @@ def _parameter(schema: ParameterSchema, values: Mapping[str, Any]) -> dict[str, 
         data["default"] = MASK if hidden else schema.default
     if schema.name in values:
         data["value"] = MASK if hidden else values[schema.name]
+        data["is_default"] = schema.has_default and schema.convert(schema.default) == values[schema.name]
     return data
 
 
@@ -100,6 +101,6 @@ def _value(parameter: dict[str, Any]) -> Text:
     if parameter["required"]:
         return Text("required", "yellow")
     shown = show.text(parameter.get("value"))
-    if "default" in parameter and parameter.get("value") == parameter["default"]:
+    if parameter.get("is_default"):
         shown.append(" (default)", "dim")
     return shown

@@ -36,13 +36,14 @@ def test_each_dependency_has_its_reasons(run: Run) -> None:
 def test_the_text_shows_steps_and_reasons(run: Run) -> None:
     out = run("plan", SITE).out
     assert out.splitlines()[0] == f"{SITE}: 5 resources in 4 steps"
-    assert "its attribute value" in out
+    assert "password.value   value.str_replace.params.$password" in out
+    assert "database         value.database" in out
 
 
 def test_a_drawing_for_graphviz(run: Run) -> None:
     out = run("plan", SITE, "--dot").out
     assert out.startswith('digraph "site" {')
-    reason = "properties.value.str_replace.params.$password: its attribute value"
+    reason = "value for value.str_replace.params.$password"
     assert f'"password" -> "database" [label="{reason}"];' in out
 
 
