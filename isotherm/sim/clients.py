@@ -1,0 +1,136 @@
+"""Clients: each makes one request, whenever its time comes, and remembers the answer it got."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import orchestrator
+from isotherm.sim import ledger, processes, shapes
+from isotherm.sim.chance import Chance
+from isotherm.sim.cloud import Cloud
+from isotherm.sim.history import Request, Verb
+from isotherm.sim.loop import SimLoop
+from isotherm.sim.store import DatabaseGone
+from isotherm.sim.witness import Witness
+
+
+class Clients:
+    """Makes requests of the Orchestrator, and holds its answers against what the witness saw."""
+
+    def __init__(
+        self, loop: SimLoop, api: orchestrator.Orchestrator, witness: Witness, cloud: Cloud, chance: Chance,
+        note: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._loop = loop
+        self._api = api
+        self._witness = witness
+        self._cloud = cloud
+        self._chance = chance
+        self._note = note
+        self._count = 0
+        self._epoch = loop.time()
+
+    def send(self, request: Request) -> asyncio.Task[Any]:
+        """Start a client that makes the request at its time."""
+        self._count += 1
+        process = processes.Process(f"client{self._count}")
+        context = contextvars.copy_context()
+        context.run(processes.OWNER.set, process)
+        self._witness.requests[process.name] = request
+        task: asyncio.Task[Any] = context.run(
+            lambda: self._loop.create_task(self._make(process.name, request), context=context)
+        )
+        return task
+
+    async def _make(self, name: str, request: Request) -> Any:
+        wait = self._epoch + request.at - self._loop.time()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        self._note(f"{name}: {request}{_shown(request.shape)}")
+        answer: Any = None
+        try:
+            answer = await self._ask(request)
+        except DatabaseGone:
+            self._note(f"{name}: heard nothing")
+            return None
+        except errors.UserError as error:
+            self._note(f"{name}: was refused: {error}")
+            answer = error
+        except Exception as error:  # noqa: BLE001 - clients are told of nothing else
+            self._witness.broken("I14", f"{name} got {type(error).__name__}: {error}")
+            return None
+        self._judge(name, request, answer)
+        return answer
+
+    def _judge(self, name: str, request: Request, answer: Any) -> None:
+        """INV-3: whoever was told that it was accepted was, and nobody else."""
+        made = self._witness.made.get(name)
+        if isinstance(answer, errors.UserError):
+            if made is not None:
+                self._witness.broken("I3", f"{name} was refused, and its request was accepted")
+            if not isinstance(answer, errors.NotFound | errors.Conflict) and answer.kind != "NotSupported":
+                self._witness.broken("I14", f"{name} was refused: {answer}")
+        elif isinstance(answer, orchestrator.Accepted) and ledger.expects_operation(request.verb):
+            if made is None or (made.id, made.generation) != (answer.operation_id, answer.generation):
+                self._witness.broken("I3", f"{name} was told {answer}, and {made} was accepted")
+
+    async def _ask(self, request: Request) -> Any:
+        api, stack = self._api, request.stack
+        wish = _wish(request)
+        match request.verb:
+            case Verb.CREATE:
+                return await api.create(stack, wish)
+            case Verb.UPDATE:
+                return await api.update(stack, wish)
+            case Verb.DELETE:
+                return await api.delete(stack)
+            case Verb.ROLLBACK:
+                return await api.rollback(stack)
+            case Verb.CANCEL:
+                return await api.cancel(stack)
+            case Verb.CANCEL_STAY:
+                return await api.cancel(stack, rollback=False)
+            case Verb.CHECK:
+                return await api.check(stack)
+            case Verb.VANISH:
+                return self._vanish(stack)
+            case _:
+                return await self._read(stack)
+
+    async def _read(self, stack: str) -> None:
+        """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""
+        answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
+                   await self._api.list(), await self._api.edges(stack), await self._api.outputs(stack)]  # fmt: skip
+        if shapes.SECRET in str(answers):
+            self._witness.broken("I17", f"a read of {stack} tells a secret")
+
+    def _vanish(self, stack: str) -> None:
+        used = {one for thing in self._cloud.things.values() for one in thing.uses}
+        found = [
+            thing.id for thing in self._cloud.things.values()
+            if thing.stack == stack and thing.id not in used and self._cloud.status(thing) == "READY"
+        ]  # fmt: skip
+        if found:
+            self._witness.drifted = True
+            self._cloud.vanish(self._chance.world.choice(sorted(found)))
+
+
+def _wish(request: Request) -> orchestrator.Request:
+    template, environment = shapes.render(request.shape)
+    return orchestrator.Request(
+        template, environment=environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s
+    )
+
+
+def _shown(shape: shapes.Shape) -> str:
+    lines = [f"\n      {name}: {_part(part)}" for name, part in shape.items()]
+    return "".join(lines)
+
+
+def _part(part: shapes.Part) -> str:
+    facts = [f"{key}={value}" for key in part.__slots__ if (value := getattr(part, key)) and value != "Sim::Thing"]
+    return " ".join(facts) or "-"

@@ -1,0 +1,212 @@
+"""The cloud of the simulation: objects of its own, which the engine's tables know nothing of.
+
+It does what a cloud does: takes time, fails now and then, does what it was asked and loses the answer. And it refuses
+what a cloud refuses: to delete what another object uses, to use what does not exist, to make something twice for one
+token. A refusal of that kind means that the engine got an order wrong, and is told to the witness.
+
+What is asked is done at the moment of asking; what takes time is the answer, and the building of the object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from isotherm import errors
+from isotherm.sim import processes
+from isotherm.sim.chance import Chance
+from isotherm.sim.faults import Faults
+
+ANSWER_S = 8.0
+BUILD_S = 12.0
+
+
+@dataclass(slots=True)
+class Thing:
+    """An object in the cloud."""
+
+    id: str
+    kind: str
+    token: str
+    stack: str
+    name: str
+    properties: dict[str, Any]
+    ready_at: float
+    broken: bool = False
+    # Objects that the user made: nobody else may touch them.
+    foreign: bool = False
+    uses: frozenset[str] = field(default=frozenset())
+
+
+class CloudWitness(Protocol):
+    """Hears of every mutation before it is done, and of what was refused."""
+
+    def mutation(self, verb: str, by: processes.Process | None, thing: Thing) -> None: ...
+
+    def wrong_order(self, what: str, thing: Thing, others: list[str]) -> None: ...
+
+
+class Cloud:
+    """Implements the engine's Reality."""
+
+    def __init__(self, clock: Callable[[], float], chance: Chance, faults: Faults, note: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._faults = faults
+        self._note = note
+        self.things: dict[str, Thing] = {}
+        self.tokens: dict[str, str] = {}
+        # Every token that was ever used: none may be used twice.
+        self._spent: set[str] = set()
+        self.witness: CloudWitness | None = None
+        self.calls = 0
+        self.build_s = BUILD_S
+        self.answer_s = ANSWER_S
+        # Ids of objects that went away behind the engine's back, and of those that the engine has given up on purpose.
+        self.vanished: set[str] = set()
+        self.released: set[str] = set()
+
+    # What the engine may ask.
+
+    async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
+        stack, name, _ = physical_id.rsplit("-", 2)
+        thing = Thing(physical_id, kind, token, stack, name, dict(properties), 0.0)
+        await self._arrive("create", thing)
+        if token in self._spent:
+            self._refuse("a token was used twice", thing, [self.tokens.get(token, "")])
+        thing.uses = self._uses(thing, properties)
+        if properties.get("fail") == "create":
+            raise errors.Permanent(f"quota exceeded for {name}")
+        thing.ready_at = self._clock() + self._chance.delay(self.build_s)
+        thing.broken = properties.get("fail") == "build" or self._chance.strikes("build fails", "cloud.create")
+        self._spent.add(token)
+        self.tokens[token] = physical_id
+        self.things[physical_id] = thing
+        self._note(f"cloud: created {physical_id} {_shown(properties)}")
+        await self._depart("create")
+
+    async def get(self, physical_id: str) -> Mapping[str, Any] | None:
+        await self._faults.point("cloud.get.before")
+        if self._chance.strikes("cloud busy", "cloud.get"):
+            raise errors.Temporary("the cloud is busy", 2.0)
+        thing = self.things.get(physical_id)
+        found = None if thing is None else {**thing.properties, "status": self.status(thing)}
+        await self._faults.point("cloud.get.after")
+        return found
+
+    async def find(self, token: str) -> str | None:
+        await self._faults.point("cloud.find.before")
+        if self._chance.strikes("cloud busy", "cloud.find"):
+            raise errors.Temporary("the cloud is busy", 2.0)
+        found = self.tokens.get(token)
+        await self._faults.point("cloud.find.after")
+        return found
+
+    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool:
+        thing = self.things.get(physical_id)
+        if thing is None:
+            await self._faults.point("cloud.update.after")
+            return False
+        await self._arrive("update", thing)
+        uses = self._uses(thing, properties)
+        if properties.get("fail") == "update":
+            raise errors.Permanent(f"{thing.name} cannot be changed now")
+        thing.properties, thing.uses = dict(properties), uses
+        thing.broken = properties.get("fail") == "build"
+        thing.ready_at = max(thing.ready_at, self._clock() + self._chance.delay(self.build_s))
+        self._note(f"cloud: updated {physical_id} {_shown(properties)}")
+        await self._depart("update")
+        return True
+
+    async def delete(self, physical_id: str) -> bool:
+        thing = self.things.get(physical_id)
+        if thing is None:
+            await self._faults.point("cloud.delete.after")
+            return False
+        await self._arrive("delete", thing)
+        users = [
+            other.id for other in self.things.values()
+            if physical_id in other.uses and other is not thing and other.id not in self.released
+        ]  # fmt: skip
+        if users:
+            self._refuse("in use", thing, users)
+        if thing.properties.get("fail") == "delete" and not self._chance.calm:
+            raise errors.Permanent(f"{thing.name} is locked")
+        self._remove(thing)
+        self._note(f"cloud: deleted {physical_id}")
+        await self._depart("delete")
+        return True
+
+    # What happens in it.
+
+    def status(self, thing: Thing) -> str:
+        if self._clock() < thing.ready_at:
+            return "BUILDING"
+        return "ERROR" if thing.broken else "READY"
+
+    def add_foreign(self, physical_id: str, properties: Mapping[str, Any]) -> None:
+        """An object that the user made."""
+        self.things[physical_id] = Thing(physical_id, "foreign", "", "", physical_id, dict(properties), 0.0, foreign=True)
+
+    def vanish(self, physical_id: str) -> None:
+        """Somebody deletes an object, and tells nobody."""
+        self._note(f"cloud: {physical_id} vanishes")
+        self._spent.discard(self.things[physical_id].token)
+        self._remove(self.things[physical_id])
+        self.vanished.add(physical_id)
+
+    def _remove(self, thing: Thing) -> None:
+        del self.things[thing.id]
+        self.tokens.pop(thing.token, None)
+
+    async def _arrive(self, verb: str, thing: Thing) -> None:
+        """A mutation arrives. Nothing runs between the caller's last look at its lease and this, but death."""
+        self.calls += 1
+        process = processes.current()
+        hook = f"cloud.{verb}.before"
+        if process is not None and process.mortal:
+            self._faults.may_die(process, hook)
+            if not process.alive:
+                await self._faults.point(hook)
+        if self.witness is not None:
+            self.witness.mutation(verb, process, thing)
+        if self._chance.strikes("cloud busy", f"cloud.{verb}"):
+            raise errors.Temporary("the cloud is busy", 1.0 + self._chance.delay(20.0))
+        if self._chance.strikes("cloud refuses", f"cloud.{verb}"):
+            raise errors.Permanent("no valid host was found")
+
+    async def _depart(self, verb: str) -> None:
+        """It is done; the answer is on its way, and may get lost."""
+        await self._faults.point(f"cloud.{verb}.done")
+        if self._chance.strikes("answer slow", f"cloud.{verb}"):
+            await asyncio.sleep(self._chance.world.uniform(1.0, 6 * self.answer_s))
+        elif self._chance.delays.random() < 0.3:
+            await asyncio.sleep(self._chance.delay(self.answer_s))
+        await self._faults.point(f"cloud.{verb}.after")
+        if self._chance.strikes("answer lost, try again", f"cloud.{verb}"):
+            raise errors.Temporary("gateway timeout", 1.0 + self._chance.delay(10.0))
+        if self._chance.strikes("answer lost, error", f"cloud.{verb}"):
+            raise ConnectionError("connection reset by peer")
+
+    def _uses(self, thing: Thing, properties: Mapping[str, Any]) -> frozenset[str]:
+        """The objects that the properties name; all of them have to exist and be ready."""
+        named = [value for key in ("base", "link") if isinstance(value := properties.get(key), str) and value]
+        named += [value for value in properties.get("uses") or [] if isinstance(value, str)]
+        wrong = [one for one in named if one not in self.things and one not in self.vanished]
+        if wrong:
+            self._refuse("names what does not exist", thing, wrong)
+        unready = [one for one in named if one in self.things and self.status(self.things[one]) != "READY"]
+        if unready:
+            self._refuse("names what is not ready", thing, unready)
+        return frozenset(named)
+
+    def _refuse(self, what: str, thing: Thing, others: list[str]) -> None:
+        if self.witness is not None:
+            self.witness.wrong_order(what, thing, others)
+        raise errors.Permanent(f"{thing.id}: {what}: {', '.join(others)}")
+
+
+def _shown(properties: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(properties.items()) if value not in (None, "", []))

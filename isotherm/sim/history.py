@@ -1,0 +1,119 @@
+"""A history: what clients do and when, and how rough the world is. Drawn from a seed, or shrunk from another history.
+
+It is plain data, so that it can be taken apart: the shrinker leaves out requests, resources and faults, and what remains
+is run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from random import Random
+
+from isotherm.sim import shapes
+from isotherm.sim.shapes import Shape
+
+
+class Verb(Enum):
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    ROLLBACK = "rollback"
+    CANCEL = "cancel"
+    CANCEL_STAY = "cancel without rollback"
+    CHECK = "check"
+    READ = "read"
+    # Not a client's: an object disappears from the cloud.
+    VANISH = "vanish"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one client does at one moment."""
+
+    at: float
+    stack: str
+    verb: Verb
+    shape: Shape = field(default_factory=dict)
+    rollback: bool = False
+    timeout_s: float = 3600.0
+
+    def __str__(self) -> str:
+        flags = [word for word, on in (("rollback", self.rollback), (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
+                 if on and self.verb in (Verb.CREATE, Verb.UPDATE)]  # fmt: skip
+        return f"{self.verb.value} {self.stack}" + (f" ({', '.join(flags)})" if flags else "")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All that a run depends on."""
+
+    seed: int
+    workers: int
+    requests: tuple[Request, ...]
+    rates: Mapping[str, float]
+    # Numbers of faults that are left out (see Chance).
+    muted: frozenset[int] = frozenset()
+    concurrency: int = 4
+    ends_with_delete: bool = False
+    # The dice of a run may differ from those that drew the history.
+    dice: int = 0
+
+
+# How often each fault strikes, at each chance it gets, in a world as rough as it gets.
+RATES: Mapping[str, float] = {
+    "kill": 0.02, "pause": 0.012, "commit fails": 0.03, "commit unheard": 0.03, "commit retried": 0.05,
+    "read fails": 0.03, "cloud busy": 0.08, "cloud refuses": 0.04, "build fails": 0.05, "answer slow": 0.10,
+    "answer lost, try again": 0.06, "answer lost, error": 0.04, "wake lost": 0.25, "wake late": 0.25, "wake doubled": 0.1,
+}  # fmt: skip
+
+
+def draw(seed: int) -> History:
+    """The history of a seed."""
+    random = Random(f"history/{seed}")
+    rough = random.choice((0.0, 0.3, 1.0, 1.0, 2.0))
+    rates = {fault: rate * rough for fault, rate in RATES.items() if random.random() < 0.6}
+    return History(
+        seed=seed, workers=random.choice((1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
+        concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
+    )  # fmt: skip
+
+
+def _requests(random: Random) -> list[Request]:
+    requests: list[Request] = []
+    vanishing = random.random() < 0.1
+    for stack in range(random.choice((1, 1, 1, 2))):
+        requests += _of_stack(random, f"s{stack}", random.randint(1, 5), vanishing)
+    return sorted(requests, key=lambda request: request.at)
+
+
+def _of_stack(random: Random, stack: str, count: int, vanishing: bool) -> list[Request]:
+    at = random.uniform(0.0, 2.0)
+    failures = random.random() < 0.5
+    patient = random.random() < 0.3
+    shape = shapes.random_shape(random, random.randint(1, 5), failures=failures)
+    requests = [_request(random, at, stack, Verb.CREATE, shape)]
+    earlier = [shape]
+    for _ in range(count):
+        at += random.uniform(60.0, 200.0) if patient else random.choice((0.0, 0.05, 1.0, 5.0, 20.0, 60.0)) * random.random()
+        verb = random.choices(list(_VERBS), list(_VERBS.values()))[0]
+        if verb is Verb.VANISH and not vanishing:
+            verb = Verb.UPDATE
+        if verb is Verb.UPDATE:
+            # Back to where it once was, or on.
+            shape = random.choice(earlier) if random.random() < 0.25 else shapes.changed(random, shape, failures=failures)
+            earlier.append(shape)
+        requests.append(_request(random, at, stack, verb, shape if verb in (Verb.UPDATE, Verb.CREATE) else {}))
+    return requests
+
+
+_VERBS = {
+    Verb.UPDATE: 60, Verb.DELETE: 6, Verb.ROLLBACK: 6, Verb.CANCEL: 5, Verb.CANCEL_STAY: 5, Verb.CHECK: 6, Verb.READ: 6,
+    Verb.CREATE: 3, Verb.VANISH: 5,
+}  # fmt: skip
+
+
+def _request(random: Random, at: float, stack: str, verb: Verb, shape: Shape) -> Request:
+    timeout = random.uniform(5.0, 60.0) if random.random() < 0.08 else 3600.0
+    return Request(at, stack, verb, shape, rollback=random.random() < 0.5, timeout_s=timeout)

@@ -1,0 +1,108 @@
+"""The machines that workers run on: started, killed, started again, and told when there may be work."""
+
+from __future__ import annotations
+
+import contextvars
+from dataclasses import dataclass
+from random import Random
+
+from isotherm.engine.convergence.worker import Tuning, Worker
+from isotherm.engine.planning import Planning
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.sim import processes
+from isotherm.sim.chance import Chance
+from isotherm.sim.cloud import Cloud
+from isotherm.sim.faults import Faults
+from isotherm.sim.loop import SimLoop
+from isotherm.sim.store import SimStore
+
+LEASE_S = 30.0
+IDLE_S = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualClock:
+    """The engine's clock, turned by the loop."""
+
+    loop: SimLoop
+
+    def now(self) -> float:
+        return self.loop.time()
+
+
+@dataclass(slots=True)
+class _Host:
+    name: str
+    process: processes.Process
+    context: contextvars.Context
+    worker: Worker
+    since: float
+
+
+class Hosts:
+    """All workers of a run."""
+
+    def __init__(self, loop: SimLoop, chance: Chance, faults: Faults, store: SimStore, cloud: Cloud) -> None:
+        self._loop = loop
+        self._chance = chance
+        self._faults = faults
+        self._store = store
+        self._cloud = cloud
+        self._hosts: dict[str, _Host] = {}
+        self._births = 0
+        self._tuning = Tuning()
+        self._types: Registry = Registry()
+        faults.on_kill = self._killed
+
+    def start(self, count: int, concurrency: int, types: Registry) -> None:
+        self._types = types
+        self._tuning = Tuning(lease_s=LEASE_S, concurrency=concurrency, batch=concurrency, idle_s=IDLE_S)
+        for number in range(count):
+            self._boot(f"w{number}")
+
+    def _boot(self, name: str) -> None:
+        self._births += 1
+        process = processes.Process(f"{name}.{self._births}", mortal=True)
+        context = contextvars.copy_context()
+        context.run(processes.OWNER.set, process)
+        clock = VirtualClock(self._loop)
+        world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
+        planning = Planning(self._store, self._types, clock)
+        worker = context.run(
+            Worker, process.name, self._store, world, self._types.get, planning, self._chance.new_id, self._tuning
+        )
+        self._hosts[name] = _Host(name, process, context, worker, self._loop.time())
+        context.run(lambda: self._loop.create_task(worker.run(), context=context))
+
+    def _killed(self, process: processes.Process) -> None:
+        name = process.name.partition(".")[0]
+        self._loop.call_later(self._chance.world.uniform(0.1, 90.0), self._reboot, name, context=self._faults.nobody)
+
+    def _reboot(self, name: str) -> None:
+        if not self._hosts[name].process.alive:
+            self._boot(name)
+
+    def wake(self) -> None:
+        """A hint to all workers; hints get lost, come late, and come twice."""
+        for host in self._hosts.values():
+            if not host.process.alive or self._chance.strikes("wake lost", "wake"):
+                continue
+            times = 2 if self._chance.strikes("wake doubled", "wake") else 1
+            for _ in range(times):
+                delay = self._chance.world.uniform(0.5, 40.0) if self._chance.strikes("wake late", "wake") else 0.0
+                self._loop.call_later(delay, host.worker.wake, context=host.context)
+
+    def revive(self) -> None:
+        """Everybody is up again."""
+        for host in list(self._hosts.values()):
+            if not host.process.alive:
+                self._boot(host.name)
+            else:
+                self._faults.resume(host.process)
+
+    @property
+    def steady_since(self) -> float | None:
+        """Since when at least one worker has been up without a break; None if none is."""
+        up = [host.since for host in self._hosts.values() if host.process.alive and not host.process.paused]
+        return min(up, default=None)

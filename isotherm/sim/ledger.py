@@ -1,0 +1,76 @@
+"""What the simulator knows of operations, apart from the engine: who asked for what, in which order, and what came of it.
+
+The order of acceptance is read from what was committed; what an operation wants is the shape that the client had in mind.
+What a rollback goes back to is worked out here, from what was seen to be completed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isotherm.sim import shapes
+from isotherm.sim.history import Request, Verb
+from isotherm.sim.shapes import Shape
+from isotherm.states import Action
+
+
+@dataclass(slots=True)
+class Operation:
+    """An accepted operation, as the simulator understands it."""
+
+    id: str
+    stack_id: str
+    stack: str
+    generation: int
+    action: Action
+    shape: Shape
+    by: str
+    # How many times it was said to have ended, and with which word.
+    endings: list[str] = field(default_factory=list)
+
+
+class Ledger:
+    """All operations of a run."""
+
+    def __init__(self) -> None:
+        self.operations: dict[str, Operation] = {}
+        self.newest: dict[str, Operation] = {}
+        # By stack: the shape of the last operation that was completed.
+        self._complete: dict[str, Shape] = {}
+        # By stack: the last shape that was wanted, whatever became of it; a check wants nothing new.
+        self.wanted: dict[str, Shape] = {}
+        # By stack and name: whether the object is to be kept, as of the newest template that has the name.
+        self._retain: dict[tuple[str, str], bool] = {}
+
+    def accepted(self, operation: Operation, request: Request | None) -> None:
+        operation.shape = self._shape(operation, request)
+        self.operations[operation.id] = operation
+        self.newest[operation.stack_id] = operation
+        self.wanted[operation.stack_id] = operation.shape
+        for name, part in operation.shape.items():
+            if not part.off:
+                self._retain[operation.stack_id, name] = part.retain
+
+    def _shape(self, operation: Operation, request: Request | None) -> Shape:
+        if operation.action in (Action.CREATE, Action.UPDATE) and request is not None:
+            return request.shape
+        if operation.action is Action.ROLLBACK:
+            return self._complete.get(operation.stack_id, shapes.EMPTY)
+        if operation.action is Action.CHECK:
+            return self.wanted.get(operation.stack_id, shapes.EMPTY)
+        return shapes.EMPTY
+
+    def ended(self, operation_id: str, status: str) -> Operation:
+        operation = self.operations[operation_id]
+        operation.endings.append(status)
+        if status == "COMPLETE" and operation.action is not Action.CHECK:
+            self._complete[operation.stack_id] = operation.shape
+        return operation
+
+    def retains(self, stack_id: str, name: str) -> bool:
+        return self._retain.get((stack_id, name), False)
+
+
+def expects_operation(verb: Verb) -> bool:
+    """Whether the verb, when it is accepted, becomes an operation of its own."""
+    return verb not in (Verb.READ, Verb.VANISH, Verb.CANCEL_STAY)

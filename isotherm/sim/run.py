@@ -1,0 +1,251 @@
+"""One run: a history is played to its end, the world calms down, and everything has to come right.
+
+The end of each run asks for what the clients wanted last, without its built-in failures: from whatever state the faults
+left behind, that has to be reached, without anybody's help (I2, I12, I13).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+import functools
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from isotherm.engine import orchestrator
+from isotherm.resources.registry import Registry
+from isotherm.sim import rest, shapes, types
+from isotherm.sim.chance import Chance
+from isotherm.sim.clients import Clients
+from isotherm.sim.cloud import Cloud
+from isotherm.sim.faults import Faults
+from isotherm.sim.history import History, Request, Verb
+from isotherm.sim.hosts import Hosts, VirtualClock
+from isotherm.sim.loop import OutOfSteps, SimLoop
+from isotherm.sim.store import DatabaseGone, SimStore
+from isotherm.sim.witness import UNFINISHED, Witness
+from isotherm.store.memory import MemoryDatabase
+
+# With faults over, this much virtual time without an end is a failure (I13).
+PATIENCE_S = 1200.0
+# How long after its deadline an operation may still be under way, with a worker up.
+GRACE_S = 90.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a run."""
+
+    seed: int
+    violations: list[str]
+    lines: list[str]
+    hit: Counter[tuple[str, str]]
+    struck: int
+    virtual_s: float
+    steps: int
+    commits: int
+    calls: int
+
+    @property
+    def well(self) -> bool:
+        return not self.violations
+
+
+@functools.cache
+def database() -> MemoryDatabase:
+    return MemoryDatabase()
+
+
+@functools.cache
+def registry() -> Registry:
+    return types.registry()
+
+
+class _Complaints(logging.Handler):
+    """What the engine logs as an error is one, unless it is about a fault of ours."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, DatabaseGone):
+            self._tell(f"{record.getMessage()}: {type(error).__name__}: {error}")
+
+
+@dataclass(slots=True)
+class Log:
+    """The readable history of a run."""
+
+    clock: Callable[[], float]
+    epoch: float
+    lines: list[str] = field(default_factory=list)
+
+    def note(self, line: str) -> None:
+        self.lines.append(f"{self.clock() - self.epoch:9.3f}  {line}")
+
+
+class Run:
+    """Everything that one history needs."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.chance = Chance(history.dice, history.rates, history.muted)
+        self.loop = SimLoop(self.chance.schedule)
+        self.epoch = self.loop.time()
+        self.log = Log(self.loop.time, self.epoch)
+        self.database = database()
+        self.database.reset()
+        self.faults = Faults(self.loop, self.chance, self.log.note)
+        self.store = SimStore(self.database, self.loop, self.chance, self.faults)
+        self.cloud = Cloud(self.loop.time, self.chance, self.faults, self.log.note)
+        self.witness = Witness(self.database, self.cloud, self.loop.time, self.log.note)
+        self.store.witness = self.witness
+        self.cloud.witness = self.witness
+        self.hosts = Hosts(self.loop, self.chance, self.faults, self.store, self.cloud)
+        api = orchestrator.Orchestrator(
+            self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake
+        )
+        self.clients = Clients(self.loop, api, self.witness, self.cloud, self.chance, self.log.note)
+        for foreign in shapes.FOREIGN:
+            self.cloud.add_foreign(foreign, {"a": foreign})
+
+    def play(self) -> Outcome:
+        logger = logging.getLogger("isotherm")
+        complaints = _Complaints(lambda text: self.witness.broken("engine", text))
+        propagate, logger.propagate = logger.propagate, False
+        logger.addHandler(complaints)
+        try:
+            contextvars.copy_context().run(self._play)
+        except OutOfSteps as error:
+            self.witness.broken("I13", str(error))
+        finally:
+            logger.removeHandler(complaints)
+            logger.propagate = propagate
+        return Outcome(
+            self.history.seed, self.witness.violations, self.log.lines, self.chance.hit, self.chance.struck,
+            self.loop.time() - self.epoch, self.loop.steps, self.store.commits, self.cloud.calls,
+        )  # fmt: skip
+
+    def _play(self) -> None:
+        self.hosts.start(self.history.workers, self.history.concurrency, registry())
+        sent = [self.clients.send(request) for request in self.history.requests]
+        last = max((request.at for request in self.history.requests), default=0.0)
+        self._turn(lambda: all(task.done() for task in sent))
+        self._turn(self._rests, within=120.0 if last else 0.0)
+        self._calm_down()
+        for step in (self._settle, self._converge, self._no_change, self._delete):
+            if self.witness.violations:
+                return
+            step()
+
+    # The end of a run.
+
+    def _calm_down(self) -> None:
+        self.log.note("faults are over")
+        self.chance.calm = True
+        self.hosts.revive()
+
+    def _settle(self) -> None:
+        if not self._turn(self._rests, within=PATIENCE_S):
+            self._stuck()
+        if not self.witness.violations:
+            rest.check(self.database, self.cloud, self.witness)
+
+    def _converge(self) -> None:
+        """What was wanted last, or first where nothing is left of it, is reached from any state."""
+        if self.witness.drifted:
+            self._ask_all(Verb.CHECK, must=False)
+        self._ask_all(Verb.UPDATE)
+        self.witness.drifted = False
+        for stack in self._stacks():
+            operation = self.witness.ledger.newest[stack.id]
+            self.witness.compare(stack.id, stack.name, operation.shape)
+
+    def _no_change(self) -> None:
+        """INV-16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
+        before, calls = rest.counts(self.database), self.cloud.calls
+        self._ask_all(Verb.UPDATE)
+        if self.witness.violations:
+            return
+        if self.cloud.calls != calls:
+            self.witness.broken("I2", "an update without a change called the cloud")
+        after = rest.counts(self.database)
+        if after != before:
+            grown = {table: (before[table], count) for table, count in after.items() if count != before[table]}
+            self.witness.broken("I16", f"an update without a change left other numbers of rows: {grown}")
+
+    def _delete(self) -> None:
+        if self.history.ends_with_delete:
+            self._ask_all(Verb.DELETE)
+
+    def _ask_all(self, verb: Verb, *, must: bool = True) -> None:
+        """Ask this of every stack, wait, and expect success."""
+        for stack in self._stacks():
+            wanted = shapes.feasible(self._last_wish(stack.name)) if verb is Verb.UPDATE else {}
+            task = self.clients.send(Request(0.0, stack.name, verb, wanted))
+            if not self._turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
+                self._stuck()
+                return
+            ending = self.witness.ledger.newest[stack.id].endings
+            if must and ending != ["COMPLETE"]:
+                self.witness.broken("I2", f"{verb.value} of {stack.name} ended {ending} in a world without faults")
+        if not self.witness.violations and not self.witness.drifted:
+            rest.check(self.database, self.cloud, self.witness)
+
+    def _last_wish(self, stack: str) -> shapes.Shape:
+        asked = [one.shape for one in self.history.requests
+                 if one.stack == stack and one.verb in (Verb.CREATE, Verb.UPDATE)]  # fmt: skip
+        return asked[-1]
+
+    def _stacks(self) -> list[rest.Any]:
+        return [stack for stack in self.database.look("stacks") if not stack.tomb]
+
+    # Turning the world.
+
+    def _rests(self) -> bool:
+        return rest.at_rest(self.database)
+
+    def _turn(self, until: Callable[[], bool], within: float | None = None) -> bool:
+        """Let the world turn until something holds, or an invariant breaks; False if it takes too long."""
+        end = None if within is None else self.loop.time() + within
+        seen = self.store.commits - 1
+        state = False
+
+        def over() -> bool:
+            nonlocal seen, state
+            if self.witness.violations or (end is not None and self.loop.time() > end):
+                return True
+            # What is committed changes only with commits: between them there is no need to look again.
+            if seen != self.store.commits or within is None:
+                seen, state = self.store.commits, until()
+                self._deadlines()
+            return state
+
+        self.loop.run(over)
+        return bool(self.witness.violations) or until()
+
+    def _deadlines(self) -> None:
+        """INV-13: operations end by their deadline, whether or not anything happens."""
+        now = self.loop.time()
+        steady = self.hosts.steady_since
+        if steady is None:
+            return
+        for row in self.database.look("operations"):
+            if row.state in UNFINISHED and row.deadline is not None and now > max(row.deadline, steady) + GRACE_S:
+                self.witness.broken("I13", f"an operation is under way {now - row.deadline:.0f} s after its deadline")
+
+    def _stuck(self) -> None:
+        if not self.witness.violations:
+            self.witness.broken("I13", f"no end within {PATIENCE_S:.0f} s, in a world without faults")
+
+
+def play(history: History) -> Outcome:
+    return Run(history).play()
+
+
+def muted(history: History, numbers: frozenset[int]) -> History:
+    return dataclasses.replace(history, muted=history.muted | numbers)

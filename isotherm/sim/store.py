@@ -1,0 +1,110 @@
+"""The store as workers and clients of the simulation see it: production units of work, over a disk with a will of its own.
+
+As in production, units that wait at the same moment are committed together and share their fate: a commit may fail, may
+succeed without anybody hearing of it, or may be asked for twice. Whoever waits for an answer can die while it waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from isotherm.sim import processes
+from isotherm.sim.chance import Chance
+from isotherm.sim.faults import Faults
+from isotherm.sim.loop import SimLoop
+from isotherm.store.database import Unit
+from isotherm.store.memory import MemoryDatabase
+
+T = TypeVar("T")
+
+COMMIT_S = 0.02
+
+
+class DatabaseGone(Exception):
+    """What a caller sees when a commit fails, or when the answer to it is lost."""
+
+
+class Witness(Protocol):
+    """Looks at every commit. `by` are the processes whose units it holds, in order."""
+
+    def ran(self, by: processes.Process | None) -> None: ...
+
+    def committed(self) -> None: ...
+
+
+class SimStore:
+    """Implements the engine's Store."""
+
+    def __init__(self, database: MemoryDatabase, loop: SimLoop, chance: Chance, faults: Faults) -> None:
+        self._database = database
+        self._loop = loop
+        self._chance = chance
+        self._faults = faults
+        self._queue: list[tuple[Unit[Any], asyncio.Future[Any], processes.Process | None]] = []
+        self._writing = False
+        self.witness: Witness | None = None
+        self.commits = 0
+
+    async def write(self, unit: Unit[T]) -> T:
+        await self._faults.point("write.before")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._queue.append((unit, future, processes.current()))
+        if not self._writing:
+            self._writing = True
+            self._loop.call_later(self._chance.delay(COMMIT_S), self._commit, context=self._faults.nobody)
+        try:
+            return await future
+        finally:
+            await self._faults.point("write.after")
+
+    async def read(self, unit: Unit[T]) -> T:
+        await self._faults.point("read.before")
+        if self._chance.strikes("read fails", "read"):
+            raise DatabaseGone("the read failed")
+        answer = self._database.run([unit])[0]
+        await self._faults.point("read.after")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    def _commit(self) -> None:
+        group, self._queue = self._queue, []
+        self._writing = False
+        # What a process had sent before it died may have arrived or not.
+        group = [one for one in group if one[2] is None or one[2].alive or self._chance.world.random() < 0.5]
+        if not group:
+            return
+        if self._chance.strikes("commit fails", "commit"):
+            self._answer(group, [DatabaseGone("the commit failed")] * len(group))
+            return
+        units = [self._watched(unit, by) for unit, _, by in group]
+        if self._chance.strikes("commit retried", "commit"):
+            self._database.rehearse([unit for unit, _, _ in group])
+        answers = self._database.run(units)
+        self.commits += 1
+        if self.witness is not None:
+            self.witness.committed()
+        if self._chance.strikes("commit unheard", "commit"):
+            answers = [DatabaseGone("the connection broke")] * len(group)
+        self._answer(group, answers)
+
+    def _watched(self, unit: Unit[Any], by: processes.Process | None) -> Callable[[Any], Any]:
+        def run(connection: Any) -> Any:
+            answer = unit(connection)
+            if self.witness is not None:
+                self.witness.ran(by)
+            return answer
+
+        return run
+
+    @staticmethod
+    def _answer(group: list[tuple[Any, asyncio.Future[Any], Any]], answers: list[Any]) -> None:
+        for (_, future, _), answer in zip(group, answers, strict=True):
+            if future.done():
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)

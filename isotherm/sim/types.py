@@ -1,0 +1,96 @@
+"""The resource types of the simulation: thin, so that what is tried out is the engine and not them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from isotherm import errors
+from isotherm.resources import contract, known
+from isotherm.resources.registry import Registry
+from isotherm.resources.schema import ANY, LIST, STRING, AttributeSchema, Schema
+
+
+class Thing(contract.Resource):
+    """An object of the simulated cloud. `fixed` and `base` cannot change in place."""
+
+    TYPE = "Sim::Thing"
+    DESCRIPTION = "An object of the simulated cloud."
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        "a": Schema(STRING, "Changes in place.", update_allowed=True),
+        "fixed": Schema(STRING, "A change replaces the object."),
+        "base": Schema(ANY, "Another object; a change replaces this one."),
+        "link": Schema(ANY, "Another object; changes in place.", update_allowed=True),
+        "uses": Schema(LIST, "Other objects; change in place.", update_allowed=True),
+        "seen": Schema(ANY, "What another object shows.", update_allowed=True),
+        "secret": Schema(STRING, "Something to keep.", update_allowed=True),
+        "fail": Schema(STRING, "Fail at create, build, update or delete.", update_allowed=True),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        "echo": AttributeSchema("The property a, as the cloud has it."),
+    }
+
+    async def handle_create(self) -> object:
+        await self.world.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
+        self.physical_id = self.physical_name
+        return {"polls": 0}
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._built()
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if not await self.world.reality.update(self._id(), self.properties):
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return {"polls": 0}
+
+    async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._built()
+
+    async def handle_delete(self) -> object:
+        if self.physical_id is not None:
+            await self.world.reality.delete(self.physical_id)
+        return None
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        gone = self.physical_id is None or await self.world.reality.get(self.physical_id) is None
+        return True if gone else contract.Wait(1.0, "being deleted")
+
+    async def handle_check(self) -> object:
+        if await self.world.reality.get(self._id()) is None:
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return None
+
+    async def find_by_token(self) -> str | None:
+        return await self.world.reality.find(self.token)
+
+    async def attribute(self, name: str) -> object:
+        found = await self.world.reality.get(self._id())
+        return None if found is None else found.get("a")
+
+    def _id(self) -> str:
+        return self.physical_id or ""
+
+    async def _built(self) -> bool | contract.Wait:
+        found = await self.world.reality.get(self._id())
+        status = "GONE" if found is None else found["status"]
+        if status == "BUILDING":
+            return contract.Wait(3.0, "being built")
+        if status != "READY":
+            raise errors.Permanent(f"went to status {status}")
+        return True
+
+
+class Pet(Thing):
+    """As a Thing, but a failure is mended in place, as far as that can be."""
+
+    TYPE = "Sim::Pet"
+
+    def needs_replace_failed(self) -> bool:
+        return False
+
+
+def registry() -> Registry:
+    types = Registry(known.registry().types.values()) if hasattr(known, "registry") else Registry()
+    types.register(Thing)
+    types.register(Pet)
+    return types

@@ -1,0 +1,255 @@
+"""The witness: looks at every commit and every call to the cloud, and says which invariant was broken.
+
+It trusts nobody: reality is the cloud's own, what should be is worked out from the clients' shapes, and the engine's
+tables are only asked what they claim.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from isotherm.sim import ledger, processes, shapes
+from isotherm.sim.cloud import Cloud, Thing
+from isotherm.sim.history import Request
+from isotherm.sim.shapes import Shape
+from isotherm.states import Action, DeletionPolicy, NodeKind, OperationState, Status
+from isotherm.store.memory import MemoryDatabase
+
+UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
+_VERBS = {"create": Action.CREATE, "update": Action.UPDATE, "delete": Action.DELETE}
+
+
+class Violation(Exception):
+    """An invariant was broken. Ends the run."""
+
+
+class Witness:
+    """Sees everything of one run."""
+
+    def __init__(self, database: MemoryDatabase, cloud: Cloud, clock: Callable[[], float], note: Callable[[str], None]) -> None:
+        self._database = database
+        self._cloud = cloud
+        self._clock = clock
+        self._note = note
+        self.ledger = ledger.Ledger()
+        self.violations: list[str] = []
+        # By process: what it asked for, and which operation came of it.
+        self.requests: dict[str, Request] = {}
+        self.made: dict[str, ledger.Operation] = {}
+        self._last_event = 0
+        self._last_retained = 0
+        self._intents: dict[int, tuple[str, int]] = {}
+        self._generations: dict[str, int] = {}
+        # Once something vanished behind the engine's back, reality is only compared after the engine had a fair look.
+        self.drifted = False
+
+    def broken(self, invariant: str, what: str) -> None:
+        if not self.violations:
+            self._note(f"BROKEN {invariant}: {what}")
+        self.violations.append(f"{invariant}: {what}")
+
+    # Commits.
+
+    def ran(self, by: processes.Process | None) -> None:
+        """A unit of this process has run, and will be committed."""
+        for stack in self._database.look("stacks"):
+            if stack.operation_id in self.ledger.operations:
+                continue
+            before = self._generations.get(stack.id, 0)
+            if stack.generation != before + 1:
+                self.broken("I3", f"generation of {stack.name} went from {before} to {stack.generation}")
+            self._generations[stack.id] = stack.generation
+            name = by.name if by else ""
+            operation = ledger.Operation(stack.operation_id, stack.id, stack.name, stack.generation, Action(stack.action),
+                                         {}, name)  # fmt: skip
+            self.ledger.accepted(operation, self.requests.get(name))
+            if name in self.requests:
+                self.made[name] = operation
+            self._note(f"accepted {operation.action.name} of {stack.name}, generation {stack.generation}, by {name}")
+
+    def committed(self) -> None:
+        resources = {row.id: row for row in self._database.look("resources")}
+        nodes = self._database.look("nodes")
+        stacks = {row.id: row for row in self._database.look("stacks")}
+        self._hear_events()
+        self._see_retained(stacks)
+        self._no_lost_wake_up(nodes, stacks)
+        self._one_owner(resources, nodes)
+        self._intents_are_new(resources, stacks)
+        self._requirements(resources)
+
+    def _hear_events(self) -> None:
+        for event in self._database.look("events", self._last_event):
+            self._last_event = event.id
+            if shapes.SECRET in event.reason:
+                self.broken("I17", f"an event tells a secret: {event.reason}")
+            if event.name or event.status == Status.IN_PROGRESS:
+                continue
+            status = Status(event.status).name
+            operation = self.ledger.ended(event.operation_id, status)
+            self._note(f"{operation.action.name}_{status} of {operation.stack}: {event.reason}")
+            if len(operation.endings) > 1:
+                self.broken("I11", f"{operation.action.name} of {operation.stack} ended twice: {operation.endings}")
+            if status == "FAILED" and not event.reason:
+                self.broken("I14", f"{operation.action.name} of {operation.stack} failed without a reason")
+            if status == "COMPLETE" and operation.action is not Action.CHECK and not self.drifted:
+                self.compare(operation.stack_id, operation.stack, operation.shape)
+
+    def _see_retained(self, stacks: dict[str, Any]) -> None:
+        for row in self._database.look("retained", self._last_retained):
+            self._last_retained = row.id
+            external = row.physical_id in shapes.FOREIGN
+            if not external and not self.ledger.retains(row.stack_id, row.name):
+                self.broken("I1", f"{row.name} was given up, although nobody wanted it to be kept")
+            if row.physical_id is not None:
+                self._cloud.released.add(row.physical_id)
+
+    def _no_lost_wake_up(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
+        for operation in self._database.look("operations"):
+            if operation.state not in UNFINISHED:
+                continue
+            stack = stacks.get(operation.stack_id)
+            if stack is None or stack.operation_id != operation.id:
+                self.broken("I4", f"an operation that is not the newest of {operation.stack_id} goes on")
+            due = operation.due is not None or any(
+                node.due is not None for node in nodes
+                if node.stack_id == operation.stack_id and node.generation == operation.generation
+            )  # fmt: skip
+            if not due:
+                self.broken("I10", f"{Action(operation.action).name} is under way, and nobody will ever look at it")
+
+    def _one_owner(self, resources: dict[int, Any], nodes: list[Any]) -> None:
+        for what, values in (
+            ("object", [row.physical_id for row in resources.values() if row.physical_id and not row.external]),
+            ("token", [row.token for row in resources.values()]),
+        ):
+            twice = [value for value, count in Counter(values).items() if count > 1]
+            if twice:
+                self.broken("I1", f"two rows own one {what}: {twice[0]}")
+        standing = Counter(node.resource_id for node in nodes if node.resource_id is not None)
+        for id_, count in standing.items():
+            if count > 1:
+                self.broken("I5", f"{count} nodes stand for {resources[id_].name} #{id_}")
+            if id_ not in resources:
+                self.broken("I9", f"a node stands for #{id_}, which does not exist")
+
+    def _intents_are_new(self, resources: dict[int, Any], stacks: dict[str, Any]) -> None:
+        """INV-4: what is begun, is begun for the newest operation."""
+        before, self._intents = self._intents, {}
+        for id_, row in resources.items():
+            if row.intent is None:
+                continue
+            intent = msgspec.json.decode(row.intent)
+            self._intents[id_] = (intent["operation_id"], intent["action"])
+            begun = before.get(id_) != self._intents[id_]
+            newest = stacks[row.stack_id].operation_id
+            # A commit may hold both the beginning and a newer operation.
+            known = self.ledger.operations.get(intent["operation_id"])
+            recent = known is not None and known.generation >= stacks[row.stack_id].generation - 1
+            if begun and intent["operation_id"] != newest and not recent:
+                self.broken("I4", f"{Action(intent['action']).name} of {row.name} was begun for an older operation")
+
+    def _requirements(self, resources: dict[int, Any]) -> None:
+        """INV-9: a row names all versions whose objects its own object may use."""
+        owner = {row.physical_id: row for row in resources.values() if row.physical_id is not None}
+        by_token = {row.token: row for row in resources.values()}
+        for thing in self._cloud.things.values():
+            row = by_token.get(thing.token)
+            if row is None or not thing.uses or row.intent is None and row.status == Status.FAILED:
+                continue
+            requires = msgspec.json.decode(row.requires)
+            for used in thing.uses:
+                needed = owner.get(used)
+                if needed is not None and not needed.external and needed.id not in requires:
+                    self.broken("I9", f"{thing.id} uses {used}, and its row does not say so")
+
+    # Calls to the cloud.
+
+    def mutation(self, verb: str, by: processes.Process | None, thing: Thing) -> None:
+        if thing.foreign:
+            self.broken("I17", f"{verb} of {thing.id}, which is the user's own")
+            return
+        rows = self._database.look("resources")
+        row = next((one for one in rows if one.token == thing.token), None)
+        if row is None:
+            self.broken("I1", f"{verb} of {thing.id} without a row")
+            return
+        intent = None if row.intent is None else msgspec.json.decode(row.intent)
+        # A time-out takes the intent away; what was begun before may still arrive.
+        if intent is None and row.reason != "Timed out":
+            self.broken("I1", f"{verb} of {thing.id} without a durable intent")
+        elif intent is not None and intent["action"] != _VERBS[verb]:
+            self.broken("I1", f"{verb} of {thing.id}, but the intent is {Action(intent['action']).name}")
+        self._inside_a_lease(verb, by, thing, row)
+        if verb == "delete" and intent is not None:
+            self._may_delete(thing, row, intent["operation_id"])
+
+    def _inside_a_lease(self, verb: str, by: processes.Process | None, thing: Thing, row: Any) -> None:
+        node = next((one for one in self._database.look("nodes") if one.resource_id == row.id), None)
+        name = by.name if by else ""
+        if node is None or node.worker != name:
+            holder = node.worker if node is not None else "nobody"
+            self.broken("I5", f"{verb} of {thing.id} by {name}, while {holder} has the lease")
+        elif node.lease_until is None or node.lease_until < self._clock():
+            self.broken("I5", f"{verb} of {thing.id} by {name}, whose lease has run out")
+
+    def _may_delete(self, thing: Thing, row: Any, operation_id: str) -> None:
+        if row.deletion_policy == DeletionPolicy.RETAIN or self.ledger.retains(row.stack_id, thing.name):
+            self.broken("I17", f"delete of {thing.id}, which is to be kept")
+        operation = self.ledger.operations[operation_id]
+        if operation.action is Action.DELETE or self.drifted:
+            return
+        part = operation.shape.get(thing.name)
+        if part is not None and not part.off and not self._others_ready(thing):
+            self.broken("I8", f"delete of {thing.id} before its replacement is there")
+        with contextlib.suppress(StopIteration):
+            stored = next(one for one in self._database.look("operations") if one.id == operation_id)
+            early = not stored.disable_rollback and stored.action != Action.ROLLBACK
+            if early and stored.state in UNFINISHED and stored.state != OperationState.CLEANING:
+                self.broken("I8", f"delete of {thing.id} before all updates are through, although a rollback may need it")
+
+    def _others_ready(self, thing: Thing) -> bool:
+        return any(
+            other is not thing and (other.stack, other.name) == (thing.stack, thing.name)
+            and self._cloud.status(other) == "READY"
+            for other in self._cloud.things.values()
+        )  # fmt: skip
+
+    def wrong_order(self, what: str, thing: Thing, others: list[str]) -> None:
+        invariant = {"in use": "I7", "a token was used twice": "I1"}.get(what, "I6")
+        self.broken(invariant, f"{thing.id}: {what}: {', '.join(others)}")
+
+    # Reality against what should be.
+
+    def compare(self, stack_id: str, stack: str, shape: Shape) -> None:
+        """INV-2: reality equals the shape: nothing missing, nothing different, nothing left over."""
+        parts = shapes.living(shape)
+        found: dict[str, Thing] = {}
+        for thing in self._cloud.things.values():
+            if thing.stack != stack or thing.foreign or thing.id in self._cloud.released:
+                continue
+            if thing.name in found or thing.name not in parts:
+                self.broken("I2", f"{thing.id} is left over")
+            found[thing.name] = thing
+        ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
+        echoes = {name: self._cloud.things[id_].properties.get("a") for name, id_ in ids.items() if id_ in self._cloud.things}
+        for name, part in parts.items():
+            if part.external:
+                continue
+            if name not in found:
+                self.broken("I2", f"{name} of {stack} is missing")
+            elif self._cloud.status(found[name]) != "READY":
+                self.broken("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
+            elif len(ids) == len(echoes):
+                self._same(found[name], shapes.expected(part, ids, echoes))
+
+    def _same(self, thing: Thing, wanted: dict[str, Any]) -> None:
+        for key, value in wanted.items():
+            real = thing.properties.get(key)
+            if (real or None) != value:
+                self.broken("I2", f"{thing.id} has {key}={real!r}, and should have {value!r}")

@@ -1,0 +1,79 @@
+"""A store in memory, for the simulator: the production tables and units of work, on one SQLite connection.
+
+One database per process is enough: it is emptied between two runs, so that statements stay compiled. `look` gives the
+simulator's witness whole tables as they are committed, without going through any code of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from isotherm.store import tables as t
+from isotherm.store.database import Unit, run_group
+
+
+class MemoryDatabase:
+    """All tables, empty at first."""
+
+    def __init__(self) -> None:
+        self.engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        sa.event.listen(self.engine, "connect", _let_us_begin)
+        sa.event.listen(self.engine, "begin", _begin)
+        t.metadata.create_all(self.engine)
+        with self.engine.connect() as connection:
+            self._raw: Any = connection.connection.driver_connection
+        self._rows = {
+            table.name: _row_type(table.name, [column.name for column in table.columns])
+            for table in t.metadata.sorted_tables
+        }
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        if self._raw.in_transaction:
+            self._raw.execute("ROLLBACK")
+        for name in self._rows:
+            self._raw.execute(f"DELETE FROM {name}")
+        self._raw.execute("INSERT INTO sequences (name, next) VALUES ('ids', 1)")
+
+    def run(self, units: Sequence[Unit[Any]]) -> list[Any]:
+        """Run the units as the production store does: one transaction, and to each its result or its exception."""
+        return run_group(self.engine, list(units))
+
+    def rehearse(self, units: Sequence[Unit[Any]]) -> None:
+        """Run the units and take everything back, as a database does that asks for a retry."""
+        try:
+            with self.engine.connect() as connection, connection.begin():
+                for unit in units:
+                    unit(connection)
+                raise _TakeBack
+        except Exception:  # noqa: BLE001 - what a rehearsal raises, the real run will raise again
+            return
+
+    def look(self, table: str, after: int | None = None) -> list[Any]:
+        """All rows of a table as named tuples; `after`: only those with a higher id."""
+        query = f"SELECT * FROM {table}" if after is None else f"SELECT * FROM {table} WHERE id > {after} ORDER BY id"
+        return [self._rows[table](*row) for row in self._raw.execute(query)]
+
+    def count(self, table: str) -> int:
+        return int(self._raw.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+class _TakeBack(Exception):
+    """Ends a rehearsal."""
+
+
+def _row_type(name: str, columns: list[str]) -> Any:
+    return NamedTuple(name.title(), [(column, Any) for column in columns])  # type: ignore[misc]
+
+
+def _let_us_begin(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
+
+
+def _begin(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
