@@ -17,6 +17,7 @@ from isotherm.states import NodeKind, NodeState
 from isotherm.store import rows, settle
 from isotherm.store import tables as t
 from isotherm.store.accept import UNFINISHED
+from isotherm.store.bulk import Bulk
 from isotherm.store.records import Beginning, Claim, Input, Operation
 
 _NODE = t.nodes.c
@@ -106,12 +107,16 @@ def _is_ours(row: Any, claim: Claim) -> bool:
     return bool(row.state == NodeState.RUNNING and row.generation == claim.generation)
 
 
-_ATTACH = sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id"))
-_REPLACE = (
+_ATTACH = Bulk(
+    sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id")),
+    "n_resource_id", "n_id",
+)  # fmt: skip
+_REPLACE = Bulk(
     sa.update(t.resources)
     .where(t.resources.c.id == sa.bindparam("v_old"))
-    .values(superseded=True, replaced_by=sa.bindparam("v_new"))
-)
+    .values(superseded=True, replaced_by=sa.bindparam("v_new")),
+    "v_new", "v_old",
+)  # fmt: skip
 
 
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
@@ -119,19 +124,16 @@ def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> 
     for beginning, id_ in zip(new, rows.take_ids(connection, len(new)) if new else (), strict=True):
         beginning.version.id = id_
     rows.insert_versions(connection, [b.version for b in new], now)
-    if new:
-        connection.execute(_ATTACH, [{"n_id": b.claim.node_id, "n_resource_id": b.version.id} for b in new])
-    replaced = [{"v_old": b.version.replaces, "v_new": b.version.id} for b in new if b.version.replaces is not None]
-    if replaced:
-        connection.execute(_REPLACE, replaced)
+    _ATTACH(connection, ((b.version.id, b.claim.node_id) for b in new))
+    _REPLACE(connection, ((b.version.id, b.version.replaces) for b in new if b.version.replaces is not None))
     rows.update_versions(connection, [b.version for b in ours if not b.new], now)
 
 
-_RENEW = (
+_RENEW = Bulk(
     sa.update(t.nodes)
-    .where(_NODE.id == sa.bindparam("n_id"), _NODE.fence == sa.bindparam("n_fence"), _NODE.state == NodeState.RUNNING,
-           _NODE.generation == sa.bindparam("n_generation"))
-    .values(lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until"))
+    .where(_NODE.id == sa.bindparam("n_id"), _NODE.fence == sa.bindparam("n_fence"))
+    .values(lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until")),
+    "n_until", "n_id", "n_fence",
 )  # fmt: skip
 
 
@@ -139,11 +141,7 @@ def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> s
     """Keep the leases of steps that take long. Answers the nodes that are still ours; the others should be given up."""
     found = {row.id: row for row in connection.execute(_STILL, rows.ids(c.node_id for c in claims))}
     ours = [c for c in claims if (row := found.get(c.node_id)) and row.fence == c.fence and _is_ours(row, c)]
-    if ours:
-        connection.execute(
-            _RENEW,
-            [{"n_id": c.node_id, "n_fence": c.fence, "n_generation": c.generation, "n_until": until} for c in ours],
-        )
+    _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
     return {c.node_id for c in ours}
 
 

@@ -233,7 +233,7 @@ def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> N
         ).scalars()
     )
     if gone:
-        old.append(operation.id)
+        old.extend(id_ for id_ in kept if id_)
     hashes = list(connection.execute(sa.select(use.hash).where(rows.among(use.operation_id)), rows.ids(old)).scalars())
     connection.execute(sa.delete(t.uses).where(rows.among(use.operation_id)), rows.ids(old))
     connection.execute(sa.delete(t.operations).where(rows.among(op.id), op.id != operation.id), rows.ids(old))

@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
 from isotherm.states import EdgeKind, NodeState
-from isotherm.store import rows
+from isotherm.store import bulk, rows
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite, Operation
 
 
-def insert(connection: sa.Connection, new: Sequence[NodeWrite], operation: Operation, now: float) -> None:
-    values = [
-        {"id": w.id, "stack_id": operation.stack_id, "name": w.name, "kind": w.kind, "state": w.state,
-         "generation": operation.generation, "pending": w.pending, "dirty": w.dirty, "definition": w.definition,
-         "digest": w.digest, "resource_id": w.resource_id, "fence": 0,
-         "due": now if w.state == NodeState.SCHEDULED else None}
-        for w in new
-    ]  # fmt: skip
-    if values:
-        connection.execute(sa.insert(t.nodes), values)
+_INSERT = bulk.insert(
+    t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "dirty", "definition", "digest",
+    "resource_id", "fence", "due",
+)  # fmt: skip
 
 
-def rewrite(connection: sa.Connection, writes: Sequence[NodeWrite], generation: int, now: float) -> None:
-    """Give nodes that exist a part in a new traversal. A lease that somebody still has is respected."""
-    node = t.nodes.c
-    ready: Any = sa.bindparam("n_state") == int(NodeState.SCHEDULED)
-    statement = (
-        sa.update(t.nodes)
-        .where(node.id == sa.bindparam("n_id"))
-        .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"),
-                dirty=sa.bindparam("n_dirty"), generation=generation, reason=None,
-                due=sa.case((ready, rows.scheduled_from("n_now")), else_=None))
+def insert(connection: sa.Connection, new: Iterable[NodeWrite], operation: Operation, now: float) -> None:
+    _INSERT(
+        connection,
+        ((w.id, operation.stack_id, w.name, int(w.kind), int(w.state), operation.generation, w.pending, w.dirty,
+          w.definition, w.digest, w.resource_id, 0, now if w.state is NodeState.SCHEDULED else None)
+         for w in new),
     )  # fmt: skip
-    if writes:
-        connection.execute(
-            statement,
-            [{"n_id": w.id, "n_kind": w.kind, "n_state": w.state, "n_pending": w.pending, "n_dirty": w.dirty,
-              "n_now": now}
-             for w in writes],
-        )  # fmt: skip
+
+
+_READY = sa.bindparam("n_ready", type_=sa.Integer) == 1
+_REWRITE = bulk.Bulk(
+    sa.update(t.nodes)
+    .where(t.nodes.c.id == sa.bindparam("n_id"))
+    .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"),
+            dirty=sa.bindparam("n_dirty"), generation=sa.bindparam("n_generation"), reason=None,
+            due=sa.case((_READY, rows.scheduled_from("n_now")), else_=None)),
+    "n_id", "n_kind", "n_state", "n_pending", "n_dirty", "n_generation", "n_ready", "n_now",
+)  # fmt: skip
+
+
+def rewrite(connection: sa.Connection, writes: Iterable[NodeWrite], generation: int, now: float) -> None:
+    """Give nodes that exist a part in a new traversal. A lease that somebody still has is respected."""
+    _REWRITE(
+        connection,
+        ((w.id, int(w.kind), int(w.state), w.pending, w.dirty, generation, int(w.state is NodeState.SCHEDULED), now)
+         for w in writes),
+    )  # fmt: skip
+
+
+_DEFINE = bulk.Bulk(
+    sa.update(t.nodes)
+    .where(t.nodes.c.id == sa.bindparam("n_id"))
+    .values(definition=sa.bindparam("n_definition"), digest=sa.bindparam("n_digest")),
+    "n_definition", "n_digest", "n_id",
+)  # fmt: skip
+
+
+def define(connection: sa.Connection, writes: Iterable[NodeWrite]) -> None:
+    """Give nodes that exist a new definition to reach."""
+    _DEFINE(connection, ((w.definition, w.digest, w.id) for w in writes))
 
 
 def forget_edges(connection: sa.Connection, node_ids: Collection[int], *, keep: EdgeKind | None = None) -> None:

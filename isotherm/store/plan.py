@@ -176,16 +176,7 @@ class _Writer:
 
     def _rewrite(self, writes: Sequence[NodeWrite]) -> None:
         nodes.rewrite(self._connection, writes, self._operation.generation, self._now)
-        node = t.nodes.c
-        statement = (
-            sa.update(t.nodes)
-            .where(node.id == sa.bindparam("n_id"))
-            .values(definition=sa.bindparam("n_definition"), digest=sa.bindparam("n_digest"))
-        )
-        if writes:
-            self._connection.execute(
-                statement, [{"n_id": w.id, "n_definition": w.definition, "n_digest": w.digest} for w in writes]
-            )
+        nodes.define(self._connection, writes)
 
     def _rewire(self, changed: Sequence[Wanted], ids: Mapping[str, int]) -> None:
         """The edges of a resource belong to it: those of changed ones are written anew."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, Status
 from isotherm.store import tables as t
+from isotherm.store.bulk import Bulk, insert
 from isotherm.store.records import Edge, Event, Operation, Version
 
 # One bound parameter for any number of ids: the text of the statement stays the same, and so does its plan.
@@ -57,64 +57,68 @@ def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Ve
     return {row[0]: version_of(row) for row in connection.execute(_SELECT_VERSIONS, ids(wanted))}
 
 
-_MUTABLE = [
-    "physical_id", "action", "status", "reason", "properties", "digest", "metadata", "data", "published", "requires",
-    "operation_id", "intent",
-]  # fmt: skip
+_UPDATE_VERSIONS = Bulk(
+    sa.update(t.resources)
+    .where(_VERSION.id == sa.bindparam("v_id"))
+    .values(physical_id=sa.bindparam("v_physical_id"), action=sa.bindparam("v_action"),
+            status=sa.bindparam("v_status"), reason=sa.bindparam("v_reason"), properties=sa.bindparam("v_properties"),
+            digest=sa.bindparam("v_digest"), metadata=sa.bindparam("v_metadata"), data=sa.bindparam("v_data"),
+            published=sa.bindparam("v_published"), requires=sa.bindparam("v_requires"),
+            operation_id=sa.bindparam("v_operation_id"), intent=sa.bindparam("v_intent"),
+            updated_at=sa.bindparam("v_now")),
+    "v_physical_id", "v_action", "v_status", "v_reason", "v_properties", "v_digest", "v_metadata", "v_data",
+    "v_published", "v_requires", "v_operation_id", "v_intent", "v_now", "v_id",
+)  # fmt: skip
 
 
-@functools.cache
-def _update_versions() -> sa.Update:
-    table = t.resources
-    values: dict[str, Any] = {name: sa.bindparam(f"v_{name}") for name in _MUTABLE}
-    return sa.update(table).where(table.c.id == sa.bindparam("v_id")).values(**values, updated_at=sa.bindparam("v_now"))
-
-
-def update_versions(connection: sa.Connection, changed: Sequence[Version], now: float) -> None:
+def update_versions(connection: sa.Connection, changed: Iterable[Version], now: float) -> None:
     """Write what a step may change of a version. The caller holds the lease, as it has just checked.
 
     The deletion policy is not among it: it belongs to the newest plan, which may be newer than the step.
     """
-    if changed:
-        rows = [
-            {"v_id": v.id, "v_now": now, "v_physical_id": v.physical_id, "v_action": v.action, "v_status": v.status,
-             "v_reason": v.reason, "v_properties": v.properties, "v_digest": v.digest, "v_metadata": v.metadata,
-             "v_data": v.data, "v_published": v.published, "v_requires": v.requires,
-             "v_operation_id": v.operation_id, "v_intent": v.intent}
-            for v in changed
-        ]  # fmt: skip
-        connection.execute(_update_versions(), rows)
+    _UPDATE_VERSIONS(
+        connection,
+        ((v.physical_id, int(v.action), int(v.status), v.reason, v.properties, v.digest, v.metadata, v.data,
+          v.published, v.requires, v.operation_id, v.intent, now, v.id)
+         for v in changed),
+    )  # fmt: skip
 
 
-def insert_versions(connection: sa.Connection, new: Sequence[Version], now: float) -> None:
-    if new:
-        rows = [
-            {"id": v.id, "stack_id": v.stack_id, "name": v.name, "type": v.type,
-             "implementation": v.implementation, "token": v.token,
-             "physical_id": v.physical_id, "action": v.action, "status": v.status, "reason": v.reason,
-             "properties": v.properties, "digest": v.digest, "metadata": v.metadata, "data": v.data,
-             "published": v.published, "requires": v.requires, "replaces": v.replaces, "superseded": v.superseded,
-             "deletion_policy": v.deletion_policy, "external": v.external, "operation_id": v.operation_id,
-             "intent": v.intent, "created_at": now}
-            for v in new
-        ]  # fmt: skip
-        connection.execute(sa.insert(t.resources), rows)
+_INSERT_VERSIONS = insert(
+    t.resources, "id", "stack_id", "name", "type", "implementation", "token", "physical_id", "action", "status", "reason",
+    "properties", "digest", "metadata", "data", "published", "requires", "replaces", "superseded", "deletion_policy",
+    "external", "operation_id", "intent", "created_at",
+)  # fmt: skip
+
+
+def insert_versions(connection: sa.Connection, new: Iterable[Version], now: float) -> None:
+    _INSERT_VERSIONS(
+        connection,
+        ((v.id, v.stack_id, v.name, v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status),
+          v.reason, v.properties, v.digest, v.metadata, v.data, v.published, v.requires, v.replaces, v.superseded,
+          int(v.deletion_policy), v.external, v.operation_id, v.intent, now)
+         for v in new),
+    )  # fmt: skip
+
+
+_INSERT_EVENTS = insert(
+    t.events, "stack_id", "operation_id", "name", "type", "physical_id", "action", "status", "reason", "created_at"
+)
 
 
 def insert_events(connection: sa.Connection, happened: Iterable[Event], now: float) -> None:
-    rows = [
-        {"stack_id": e.stack_id, "operation_id": e.operation_id, "name": e.name, "type": e.type, "reason": e.reason,
-         "physical_id": e.physical_id, "action": e.action, "status": e.status, "created_at": now}
-        for e in happened
-    ]  # fmt: skip
-    if rows:
-        connection.execute(sa.insert(t.events), rows)
+    _INSERT_EVENTS(
+        connection,
+        ((e.stack_id, e.operation_id, e.name, e.type, e.physical_id, int(e.action), int(e.status), e.reason, now)
+         for e in happened),
+    )  # fmt: skip
+
+
+_INSERT_EDGES = insert(t.edges, "src", "dst", "kind")
 
 
 def insert_edges(connection: sa.Connection, new: Iterable[Edge]) -> None:
-    rows = [{"src": e.src, "dst": e.dst, "kind": e.kind} for e in new]
-    if rows:
-        connection.execute(sa.insert(t.edges), rows)
+    _INSERT_EDGES(connection, ((e.src, e.dst, int(e.kind)) for e in new))
 
 
 _OPERATION = [

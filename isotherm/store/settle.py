@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, finish, nodes, rows
 from isotherm.store import tables as t
+from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
 
 _NODE = t.nodes.c
@@ -76,14 +77,16 @@ def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: flo
         connection.execute(sa.insert(t.retained), kept)
 
 
-_WRITE = (
+_WRITE = Bulk(
     sa.update(t.nodes)
     .where(_NODE.id == sa.bindparam("n_id"))
     .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), due=sa.bindparam("n_due"),
             reason=sa.bindparam("n_reason"), worker=None, lease_until=None,
             # A report counts once: said again, it finds another fence.
-            fence=_NODE.fence + 1)
+            fence=_NODE.fence + 1),
+    "n_id", "n_kind", "n_state", "n_due", "n_reason",
 )  # fmt: skip
+_COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 
 def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[int, int], now: float) -> None:
@@ -93,11 +96,9 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[
         if kind is NodeKind.CHECK and state is NodeState.DONE:
             # A check proves that the object is there, not that it is what the newest template wants.
             kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
-        due = {NodeState.WAITING: now + report.wake_in_s, NodeState.SCHEDULED: now + report.wake_in_s}.get(state)
-        writes.append({"n_id": report.claim.node_id, "n_kind": kind, "n_state": state, "n_due": due,
-                       "n_reason": report.reason or None})  # fmt: skip
-    if writes:
-        connection.execute(_WRITE, writes)
+        due = now + report.wake_in_s if state in _COMES_BACK else None
+        writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None))
+    _WRITE(connection, writes)
 
 
 def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, now: float) -> None:
@@ -200,21 +201,22 @@ def _wave(connection: sa.Connection, generation: int, ended: Sequence[Ended], no
     return count
 
 
-_WAIT = (
+_WAIT = Bulk(
     sa.update(t.nodes)
     .where(_NODE.id == sa.bindparam("n_id"))
     .values(state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"), dirty=sa.bindparam("n_dirty"),
-            due=sa.case((sa.bindparam("n_state") == int(NodeState.SCHEDULED), rows.scheduled_from("n_now")), else_=None))
+            due=sa.case((sa.bindparam("n_ready", type_=sa.Integer) == 1, rows.scheduled_from("n_now")), else_=None)),
+    "n_id", "n_state", "n_pending", "n_dirty", "n_ready", "n_now",
 )  # fmt: skip
 
 
 def _write_waiters(connection: sa.Connection, waiters: dict[int, _Waiter], now: float) -> None:
-    writes = [
-        {"n_id": id_, "n_state": _state(w), "n_pending": w.pending, "n_dirty": w.dirty, "n_now": now}
-        for id_, w in waiters.items()
-    ]
-    if writes:
-        connection.execute(_WAIT, writes)
+    states = {id_: _state(waiter) for id_, waiter in waiters.items()}
+    _WAIT(
+        connection,
+        ((id_, int(states[id_]), w.pending, w.dirty, int(states[id_] is NodeState.SCHEDULED), now)
+         for id_, w in waiters.items()),
+    )  # fmt: skip
 
 
 def _state(waiter: _Waiter) -> NodeState:
