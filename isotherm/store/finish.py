@@ -6,7 +6,6 @@ an operation is neither under way nor closed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 
 import msgspec
@@ -69,7 +68,7 @@ def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> in
     if not doomed:
         return 0
     plan = planning.clean_up(version for version, _ in doomed.values())
-    _write_clean_up(connection, operation, doomed, {id_: list(waits) for id_, waits in plan.waits_for.items()}, now)
+    _write_clean_up(connection, operation, doomed, plan, now)
     return len(doomed)
 
 
@@ -87,61 +86,53 @@ def _write_clean_up(
     connection: sa.Connection,
     operation: Operation,
     doomed: Mapping[int, tuple[planning.Version, int | None]],
-    waits_for: Mapping[int, list[int]],
+    waits_for: Mapping[int, Collection[int]],
     now: float,
-    extra: Collection[Edge] = (),
 ) -> dict[int, int]:
     """Write the clean-up nodes and their order; answers the node of each version."""
     missing = [id_ for id_, (_, node_id) in doomed.items() if node_id is None]
     fresh = dict(zip(missing, rows.take_ids(connection, len(missing)) if missing else (), strict=True))
     node_of = {id_: fresh.get(id_) or node_id for id_, (_, node_id) in doomed.items()}
-    held = Counter(edge.dst for edge in extra)
     writes = []
     for id_, (version, _) in doomed.items():
         node_id = node_of[id_] or 0
-        pending = len(waits_for[id_]) + held[node_id]
+        pending = len(waits_for[id_])
         state = NodeState.PENDING if pending else NodeState.SCHEDULED
         writes.append(NodeWrite(node_id, version.name, NodeKind.CLEANUP, state, pending, 1, resource_id=id_))
     nodes.insert(connection, [w for w in writes if w.resource_id in fresh], operation, now)
     nodes.rewrite(connection, [w for w in writes if w.resource_id not in fresh], operation.generation, now)
     order = (Edge(node_of[w] or 0, node_of[id_] or 0, EdgeKind.ORDER) for id_, ws in waits_for.items() for w in ws)
-    rows.insert_edges(connection, [*order, *extra])
+    rows.insert_edges(connection, order)
     return {id_: node_id or 0 for id_, node_id in node_of.items()}
 
 
 def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: set[int], now: float) -> int:
     """Delete what the template dropped before the updates, as far as nothing has to be moved out of the way first.
 
-    What an older, superseded version may still use has to wait for the clean-up at the end.
+    What a version that stays or that is superseded may still use has to wait for the clean-up at the end: even when its
+    user has moved on, it may have done so by a replacement, and then the replaced one uses it until that is gone.
     """
     _drop_empty(connection, operation.stack_id)
     versions = _doomed_versions(connection, operation.stack_id)
     dropped = {id_: entry for id_, entry in versions.items() if entry[1] in doomed}
-    later = _needed(dropped, [v for id_, (v, _) in versions.items() if id_ not in dropped])
+    visited = _visited(connection, operation)
+    users = [version.requires for id_, (version, _) in versions.items() if id_ not in dropped]
+    later = _needed(dropped, [*users, *(requires for _, requires, _ in visited.values())])
     early = {id_: entry for id_, entry in dropped.items() if id_ not in later}
     if not early:
         return 0
-    visited = _visited(connection, operation)
-    living = [planning.Version(0, name, requires) for name, (_, requires, _) in visited.items()]
-    plan = planning.clean_up((version for version, _ in early.values()), living)
-    node_of = {id_: node_id or 0 for id_, (_, node_id) in early.items()}
-    moved = [
-        Edge(visited[name][0], node_of[id_], EdgeKind.ORDER)
-        for id_, names in plan.after_update.items() for name in names
-    ]  # fmt: skip
-    waits = {id_: list(waits) for id_, waits in plan.waits_for.items()}
-    _write_clean_up(connection, operation, early, waits, now, extra=moved)
-    first = [node_of[id_] for id_ in plan.first]
+    plan = planning.clean_up(version for version, _ in early.values())
+    node_of = _write_clean_up(connection, operation, early, plan, now)
     roots = [node_id for node_id, _, pending in visited.values() if not pending]
-    return len(early) + _barrier(connection, operation, first, roots, now)
+    return len(early) + _barrier(connection, operation, list(node_of.values()), roots, now)
 
 
 def _needed(
-    dropped: Mapping[int, tuple[planning.Version, int | None]], users: Collection[planning.Version]
+    dropped: Mapping[int, tuple[planning.Version, int | None]], users: Collection[Collection[int]]
 ) -> set[int]:
     """Of the dropped versions: those that the users may use, and what those use in turn."""
     needed: set[int] = set()
-    todo = [need for user in users for need in user.requires]
+    todo = [need for requires in users for need in requires]
     while todo:
         id_ = todo.pop()
         if id_ in dropped and id_ not in needed:
