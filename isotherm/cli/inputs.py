@@ -43,7 +43,7 @@ def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] =
         parsed = model.parse(found)
         collection.add_template(found)
     loaded = [_environment(terminal, name, collection) for name in environments]
-    merged = merging.merge(loaded, parsed.parameters, environments)
+    merged = merging.merge(loaded, merging.known_parameters(parsed.parameters, collection.files), environments)
     if given:
         # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
         merged = replace(merged, parameters={**merged.parameters, **given})

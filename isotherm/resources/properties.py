@@ -139,9 +139,11 @@ class Property:
         if type(value) in self.plain:
             return value
         if value is None:
-            value = copy.deepcopy(_EMPTY[self.schema.type] if self.schema.default is None else self.schema.default)
-            if self.schema.type is Kind.ANY and value is None:
+            value = _EMPTY[self.schema.type] if self.schema.default is None else self.schema.default
+            if value is None:
                 return None
+            if isinstance(value, list | dict):
+                value = copy.deepcopy(value)
         converted = self._below(self._convert(value), rules)
         if rules.constraints:
             self._check(converted, rules)

@@ -8,6 +8,7 @@ the resource: it says how long to wait, and whoever drives it comes back then, p
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -57,6 +58,10 @@ Outcome = Done | Waiting | Failed
 DONE = Done()
 
 
+_HANDLERS = {action: f"handle_{action.name.lower()}" for action in Action}
+_CHECKERS = {action: f"check_{action.name.lower()}_complete" for action in Action}
+
+
 class TaskRunner:
     """Steps one task on one resource."""
 
@@ -87,13 +92,13 @@ class TaskRunner:
             resource.physical_id = await _call(resource.find_by_token)
             task.handled = resource.physical_id is not None
         if not task.handled:
-            handler = getattr(resource, f"handle_{task.action.name.lower()}")
+            handler = getattr(resource, _HANDLERS[task.action])
             arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
             task.progress = await _call(handler, *arguments)
             task.handled = True
 
     async def _check(self) -> Outcome:
-        checker = getattr(self.resource, f"check_{self.task.action.name.lower()}_complete")
+        checker = getattr(self.resource, _CHECKERS[self.task.action])
         answer = await _call(checker, self.task.progress)
         if answer is True:
             return DONE
@@ -104,8 +109,13 @@ class TaskRunner:
         return Waiting(answer.seconds, _bounded(answer.reason))
 
 
+@functools.cache
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function)
+
+
 async def _call(method: Callable[..., Any], *arguments: object) -> Any:
-    if inspect.iscoroutinefunction(method):
+    if _is_async(getattr(method, "__func__", method)):
         return await method(*arguments)
     return await asyncio.to_thread(method, *arguments)
 

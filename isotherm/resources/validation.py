@@ -223,7 +223,7 @@ class _Validation:
         for problem in self._judged(known, data, path, loose | failed.keys(), failed):
             wrong = True
             yield problem
-        if self._strict and not wrong:
+        if self._strict and not wrong and not _is_simple(one):
             for message in one.validate_properties(known.convert_or_raise(data)):
                 yield Problem(message)
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from isotherm.errors import UserError
+from isotherm.template import document, parameter_parse, versions
 from isotherm.template.environment import Environment, Registry
 from isotherm.template.parameter_schema import ParameterSchema, ParameterType
 
@@ -35,6 +36,24 @@ def merge(environments: Iterable[Environment], known: Mapping[str, ParameterSche
     for environment, name in zip(given[1:], shown[1:], strict=False):
         result = _join(result, environment, known, chosen, name)
     return result
+
+
+def known_parameters(own: Mapping[str, ParameterSchema], files: Mapping[str, str]) -> dict[str, ParameterSchema]:
+    """The parameters of a template and of all templates among its files: what a merge may join.
+
+    A file that is no template is none of our business here; a template with a bad parameter is (InvalidSchemaError).
+    """
+    known: dict[str, ParameterSchema] = {}
+    for name, text in files.items():
+        if not any(key in text for key in versions.VERSION_KEYS):
+            continue
+        try:
+            data = document.load(text, source=name).data
+            dialect = versions.detect(data)
+        except (UserError, AttributeError):
+            continue
+        known.update(parameter_parse.parse_schemata(data.get(dialect.words.parameters), dialect))
+    return {**known, **own}
 
 
 def _join(old: Environment, new: Environment, known: Mapping[str, ParameterSchema], chosen: dict[str, str],
