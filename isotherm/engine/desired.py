@@ -69,7 +69,7 @@ def _wanted(
         text = documents.encode(target)
         wanted.append(
             Wanted(name, _digest(text, definition.secrets, values), text, tuple(definition.requires),
-                   DeletionPolicy[definition.deletion_policy.name])
+                   DeletionPolicy[definition.deletion_policy.upper()])
         )  # fmt: skip
     return wanted
 

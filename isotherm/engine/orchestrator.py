@@ -18,9 +18,10 @@ from isotherm.engine import desired, documents, names, planning, preview, views
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action, Status
-from isotherm.store import accept, plan, reads, stop
+from isotherm.store import accept, plan, reads, rows, stop
 from isotherm.store.database import Store
 from isotherm.store.records import Acceptance, NewStack, Operation
+from isotherm.template import parameters
 
 PROJECT = "default"
 
@@ -164,9 +165,9 @@ class Orchestrator:
 
     # Reads.
 
-    async def list(self) -> list[dict[str, Any]]:
-        rows = await self._store.read(lambda connection: reads.stacks(connection, self._project))
-        return [views.stack(row) for row in rows]
+    async def stacks(self) -> list[dict[str, Any]]:
+        found = await self._store.read(lambda connection: reads.stacks(connection, self._project))
+        return [views.stack(row) for row in found]
 
     async def show(self, name_or_id: str) -> dict[str, Any]:
         row = await self._find(name_or_id, deleted=True)
@@ -226,7 +227,7 @@ class Orchestrator:
         operation = await self._store.read(lambda connection: _current(connection, stack["operation_id"]))
         if operation is not None and operation.input:
             before = (await self._planning.desired(operation)).values
-            desired.refuse_immutable(template, before, goal.values)
+            parameters.refuse_immutable(template.parameters, before, goal.values)
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, request: Request, description: str
@@ -256,7 +257,7 @@ class Orchestrator:
 
 
 def _current(connection: sa.Connection, operation_id: str) -> Operation | None:
-    return accept.rows.operation(connection, operation_id)
+    return rows.operation(connection, operation_id)
 
 
 def _expect(connection: sa.Connection, stack: reads.Row) -> None:

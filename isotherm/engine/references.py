@@ -31,7 +31,7 @@ class PublishedReferences:
     def attribute(self, resource: str, attr: str, path: Sequence[Any] = ()) -> Any:
         published = self._published(resource)
         value = None if published is None else published.attributes.get(attr)
-        return attributes.select(value, path) if path else value
+        return attributes.select(value, tuple(path)) if path else value
 
     def attributes(self, resource: str) -> Mapping[str, Any]:
         published = self._published(resource)

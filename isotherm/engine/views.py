@@ -73,6 +73,7 @@ def resource(row: Mapping[str, Any]) -> dict[str, Any]:
 def event(row: Row) -> dict[str, Any]:
     return {
         "id": row["id"],
+        "operation_id": row["operation_id"],
         "event_time": time(row["created_at"]),
         "resource_name": row["name"],
         "resource_type": row["type"],

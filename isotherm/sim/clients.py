@@ -104,7 +104,7 @@ class Clients:
     async def _read(self, stack: str) -> None:
         """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""
         answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
-                   await self._api.list(), await self._api.edges(stack), await self._api.outputs(stack)]  # fmt: skip
+                   await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]  # fmt: skip
         if shapes.SECRET in str(answers):
             self._witness.broken("I17", f"a read of {stack} tells a secret")
 

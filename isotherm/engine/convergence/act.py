@@ -81,23 +81,25 @@ class Acting:
         task = runner.Task(intent.action, intent.before, intent.changed, intent.handled, intent.progress)
         guard.check()
         outcome = await runner.TaskRunner(resource, task).step()
-        now = dataclasses.replace(version, physical_id=resource.physical_id, data=documents.encode(resource.data))
+        version.physical_id = resource.physical_id
+        if resource.data:
+            version.data = documents.encode(resource.data)
         if isinstance(outcome, runner.Waiting):
             intent.handled, intent.progress = task.handled, task.progress
-            waiting = dataclasses.replace(now, intent=documents.encode(intent))
-            return Report(claim, NodeState.WAITING, waiting, wake_in_s=outcome.seconds, reason=outcome.reason)
+            version.intent = documents.encode(intent)
+            return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason)
+        version.intent = None
         if isinstance(outcome, runner.Failed):
-            return self._failed(claim, now, intent, outcome.reason)
-        return await self._done(claim, now, intent, target, resource)
+            return _failed(claim, version, intent, outcome.reason)
+        return await _done(claim, version, intent, target, resource)
 
     async def republish(self, claim: Claim, version: Version, target: documents.Target, guard: LeaseGuard) -> Report:
         """Nothing has changed but what others want to know."""
         resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard)
         published = await _publish(resource, target)
-        return Report(
-            claim, NodeState.DONE, dataclasses.replace(version, published=published),
-            changed=published != version.published,
-        )  # fmt: skip
+        changed = published != version.published
+        version.published = published
+        return Report(claim, NodeState.DONE, version, changed=changed)
 
     def _resource(
         self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard
@@ -106,32 +108,30 @@ class Acting:
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
             documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
         )  # fmt: skip
-        guarded = dataclasses.replace(self._world, reality=GuardedReality(self._world.reality, guard))
-        return self._types(version.implementation)(known, guarded)
+        world = contract.World(self._world.clock, GuardedReality(self._world.reality, guard), self._world.random)
+        return self._types(version.implementation)(known, world)
 
-    async def _done(
-        self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
-        resource: contract.Resource,
-    ) -> Report:  # fmt: skip
-        done = dataclasses.replace(version, status=Status.COMPLETE, reason="", intent=None)
-        if intent.action is Action.DELETE:
-            return Report(claim, NodeState.DONE, done, removed=True, event=consider.event(claim, done))
-        published = version.published if target is None else await _publish(resource, target)
-        done = dataclasses.replace(
-            done, properties=documents.encode(intent.after), metadata=documents.encode(intent.metadata),
-            digest=intent.digest, requires=documents.encode(intent.requires), published=published,
-        )  # fmt: skip
-        changed = published != version.published or intent.action is Action.CREATE
-        return Report(
-            claim, _ending(claim, done, intent, NodeState.DONE), done, changed=changed, event=consider.event(claim, done)
-        )
 
-    def _failed(self, claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
-        failed = dataclasses.replace(version, status=Status.FAILED, reason=reason, intent=None)
-        return Report(
-            claim, _ending(claim, failed, intent, NodeState.FAILED), failed, reason=reason,
-            event=consider.event(claim, failed),
-        )  # fmt: skip
+async def _done(
+    claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
+    resource: contract.Resource,
+) -> Report:  # fmt: skip
+    version.status, version.reason = Status.COMPLETE, ""
+    if intent.action is Action.DELETE:
+        return Report(claim, NodeState.DONE, version, removed=True, event=consider.event(claim, version))
+    published = version.published if target is None else await _publish(resource, target)
+    changed = published != version.published or intent.action is Action.CREATE
+    version.published = published
+    version.properties, version.metadata = documents.encode(intent.after), documents.encode(intent.metadata)
+    version.digest, version.requires = intent.digest, documents.encode(intent.requires)
+    ending = _ending(claim, version, intent, NodeState.DONE)
+    return Report(claim, ending, version, changed=changed, event=consider.event(claim, version))
+
+
+def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
+    version.status, version.reason = Status.FAILED, reason
+    ending = _ending(claim, version, intent, NodeState.FAILED)
+    return Report(claim, ending, version, reason=reason, event=consider.event(claim, version))
 
 
 def _ending(claim: Claim, version: Version, intent: documents.Intent, state: NodeState) -> NodeState:
