@@ -10,6 +10,7 @@ worked out only when somebody asks (`Document.mark`), since only errors do.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -182,8 +183,8 @@ class _Constructor:
             if type(top) is dict:
                 if key is _NO_KEY:
                     key = value
-                    if type(key) is dict or type(key) is list:
-                        raise _problem("found unhashable key", event.start_mark, self._source)
+                    if type(key) is not str and key is not _MERGE:
+                        key = self._text_key(key, event)
                     if key in top:
                         raise self._duplicate(key, event)
                 elif key is _MERGE:
@@ -253,6 +254,12 @@ class _Constructor:
         own.update(explicit)
         self._alias_nodes += len(merged)
         return len(merged)
+
+    def _text_key(self, key: object, event: Any) -> str:
+        """Keys are text, spelled as in JSON: that is how templates travel and are stored."""
+        if type(key) is dict or type(key) is list:
+            raise _problem("found unhashable key", event.start_mark, self._source)
+        return key if isinstance(key, str) else json.dumps(key)
 
     def _duplicate(self, key: object, event: Any) -> errors.UserError:
         return _problem(f'duplicate key "{key}"', event.start_mark, self._source,

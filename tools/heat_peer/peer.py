@@ -16,6 +16,7 @@ import types
 import warnings
 
 from oslo_config import cfg
+from oslo_serialization import jsonutils
 from oslo_service import backend
 
 # Heat refuses to load until somebody chose how it should sleep.
@@ -61,10 +62,11 @@ def accept(case):
     """What the API and the engine do with a request for a new stack."""
     files = dict(case.get("files", {}))
     # Both layers parse text: the API's parse makes the errors that users see.
-    body = template_format.parse(case["template"])
+    body = carried(template_format.parse(case["template"]))
     params = environment_format.parse(case["environment"]) if "environment" in case else {}
     environment_format.default_for_missing(params)
     params["parameters"].update(case.get("parameters", {}))
+    params = carried(params)
     template = heat_template.Template(body, files=files)
     names = [f"env{n}.yaml" for n, _ in enumerate(case.get("environments", ()))]
     files.update(zip(names, case.get("environments", ()), strict=True))
@@ -79,6 +81,11 @@ def accept(case):
     stack.defn.all_resource_types()  # the type policy is checked here, and makes definitions parse
     stack.validate(validate_res_tmpl_only=case.get("lenient", False))
     return stack
+
+
+def carried(data):
+    """As it arrives at the engine: what the API parsed travels as JSON, where keys are text."""
+    return jsonutils.loads(jsonutils.dumps(data))
 
 
 def check_structure(template):
@@ -195,6 +202,8 @@ def plain(value):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):  # yaql makes them; JSON has none
+        return sorted((plain(item) for item in value), key=repr)
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return {"!data": repr(value)}

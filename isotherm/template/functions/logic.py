@@ -24,13 +24,7 @@ class If(Function):
         is_true = reader.is_true(reader.parse_condition(args[0]))
         if not is_true and len(args) == 2:
             return NOTHING
-        number = 1 if is_true else 2
-        try:
-            branch = reader.parse(args[number])
-        except Misuse as misuse:
-            misuse.path.append(number)
-            raise
-        return cls(name, branch)
+        return cls(name, reader.parse(args[1 if is_true else 2]))
 
     def evaluate(self, args: Any, scope: Scope) -> Any:
         return args

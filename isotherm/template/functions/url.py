@@ -62,10 +62,12 @@ class MakeUrl(Function):
 
 def _authority(args: dict[str, Any]) -> str:
     host = args.get("host", "")
-    if ":" in host and not host.startswith("["):
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    host = quote(host, safe=":")
+    if ":" in host:
         host = f"[{host}]"
-    user = quote(args.get("username", ""), safe="")
-    if "password" in args:
-        user += ":" + quote(args["password"], safe="")
-    port = f":{args['port']}" if "port" in args else ""
-    return f"{user}@{host}{port}" if user else f"{host}{port}"
+    user, password = (quote(args.get(part, ""), safe="") for part in ("username", "password"))
+    who = f"{user}:{password}@" if password else f"{user}@" if user else ""
+    port = args.get("port")
+    return f"{who}{host}:{port}" if port else f"{who}{host}"
