@@ -67,7 +67,7 @@ class Binder:
         reader = Reader(resource_names=self.names, parameter_names=surroundings["parameter_names"],
                         files=surroundings["files"], mappings=surroundings["mappings"],
                         facade=surroundings["facade"], zones=surroundings["zones"])
-        self.conditions = Conditions(surroundings["conditions"] if dialect.has_conditions else None,
+        self.conditions = Conditions(surroundings["conditions"] if surroundings["has_conditions"] else {},
                                      dialect.words.conditions, Parser(condition_functions_of(dialect), reader),
                                      self._scope)
         self._parser = Parser(functions_of(dialect), reader)

@@ -30,9 +30,7 @@ class Conditions:
         self._open: set[Any] = set()
 
     def definitions(self) -> Mapping[Any, Any]:
-        """The section as written; absent is empty."""
-        if self._section is None:
-            return {}
+        """The section as written."""
         if not isinstance(self._section, Mapping):
             raise Misuse("Conditions validation error: Condition definitions must be a map. Found a"
                          f" {type(self._section).__name__} instead")

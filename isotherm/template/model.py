@@ -56,6 +56,11 @@ class Template:
         return self._section(self.dialect.words.conditions)
 
     @property
+    def has_conditions(self) -> bool:
+        """Whether the section is there at all: an empty one is wrong, unlike the other sections."""
+        return self.dialect.has_conditions and self.dialect.words.conditions in self.data
+
+    @property
     def resources(self) -> Mapping[Any, Any]:
         return self._section(self.dialect.words.resources) or {}
 
@@ -153,6 +158,6 @@ def bind(template: Template, values: parameters.Values, *, files: Mapping[str, s
     """Read all resources, with stage one done. Raises UserError for the first that is malformed."""
     binder = Binder(template.dialect, template.resources, values, limits=limits, surroundings={
         "files": files, "facade": facade, "zones": zones, "mappings": template.mappings,
-        "conditions": template.condition_definitions,
+        "conditions": template.condition_definitions, "has_conditions": template.has_conditions,
         "parameter_names": frozenset(template.parameters) | frozenset(values)})
     return Bound(template, values, binder)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm.template.functions import sandbox
-from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope
+from isotherm.template.functions.node import Judged, Live, Misuse, Scope
 
 
-class Yaql(Function):
+class Yaql(Judged):
     __slots__ = ()
     form = "yaql"
 
@@ -21,7 +21,7 @@ class Yaql(Function):
                               "              data:\n"
                               "                var1: [3, 2, 1]"))
 
-    def check(self, args: Any, known: Known) -> None:
+    def judge(self, args: Any) -> None:
         expression = args["expression"]
         if not isinstance(expression, Live):
             self._parse(expression)

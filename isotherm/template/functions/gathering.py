@@ -57,7 +57,7 @@ class MapReplace(Function):
                 raise Misuse(f"key replacement {new} collides with a key in the input map", "ValueError")
             if _in(new, replaced):
                 raise Misuse(f"key replacement {new} collides with a key in the output map", "ValueError")
-            replaced[new] = values.get(value, value) if not isinstance(value, dict | list) else value
+            replaced[new] = values.get(value, value) if isinstance(value, str) else value
         return replaced
 
     def _map(self, value: Any) -> dict[Any, Any]:
@@ -74,6 +74,7 @@ class Filter(Function):
 
     __slots__ = ()
     form = "filter"
+    first = (1,)
 
     def inspect(self) -> None:
         if not isinstance(self.args, list):

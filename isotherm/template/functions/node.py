@@ -105,6 +105,7 @@ class Function(Live):
 
     __slots__ = ("args", "name")
     form: ClassVar[str] = ""
+    first: ClassVar[tuple[object, ...]] = ()  # arguments that are resolved before the others: their errors speak first
 
     def __init__(self, name: str, args: Any) -> None:
         self.name = name
@@ -163,6 +164,38 @@ class Function(Live):
         return f"{{{self.name}: {self.args!r}}}"
 
 
+class Judged(Function):
+    """A function whose arguments are checked as they were written: parts that were functions then are let through."""
+
+    __slots__ = ("flaw",)
+
+    def __init__(self, name: str, args: Any) -> None:
+        super().__init__(name, args)
+        self.flaw: Misuse | None = None
+
+    @classmethod
+    def read(cls, name: str, args: Any, reader: Reader) -> Any:
+        node = super().read(name, args, reader)
+        try:
+            node.judge(args)
+        except Misuse as misuse:
+            node.flaw = misuse
+        return node
+
+    def judge(self, args: Any) -> None:
+        raise NotImplementedError
+
+    def check(self, args: Any, known: Known) -> None:
+        if self.flaw is not None:
+            raise Misuse(self.flaw.message)
+
+    def with_args(self, args: Any) -> Function:
+        copy = super().with_args(args)
+        if isinstance(copy, Judged):
+            copy.flaw = self.flaw
+        return copy
+
+
 def path_text(path: list[object]) -> str:
     """Heat's grammar of paths: `resources.r.properties.list[0].key`; names that are numbers look like indices."""
     text = ""
@@ -209,7 +242,7 @@ def _settled_list(items: list[Any]) -> Any:
 def _reduce_function(function: Function, scope: Scope, hidden: frozenset[str]) -> Any:
     args = function.args
     if isinstance(args, Live):
-        args = _arguments(args, lambda item: reduce(item, scope, hidden))
+        args = _arguments(args, lambda item: reduce(item, scope, hidden), function.first)
         function = function.with_args(args)
     if isinstance(args, Live) or not function.is_ready(hidden):
         return function
@@ -221,13 +254,19 @@ def _reduce_function(function: Function, scope: Scope, hidden: frozenset[str]) -
     return value
 
 
-def _arguments(args: Any, walk: Callable[[Any], Any]) -> Any:
+def _arguments(args: Any, walk: Callable[[Any], Any], first: tuple[object, ...]) -> Any:
     """Direct arguments keep their place: where an `if` leaves nothing, a function sees null."""
     if isinstance(args, LiveList):
-        items = [_null(walk(item)) if isinstance(item, Live) else item for item in args]
+        items = list(args)
+        for index in sorted(range(len(items)), key=lambda index: index not in first) if first else range(len(items)):
+            if isinstance(items[index], Live):
+                items[index] = _null(walk(items[index]))
         return LiveList(items) if any(isinstance(item, Live) for item in items) else items
     if isinstance(args, LiveMap):
-        entries = {key: _null(walk(item)) if isinstance(item, Live) else item for key, item in args.items()}
+        entries = dict(args)
+        for key in sorted(entries, key=lambda key: key not in first) if first else args:
+            if isinstance(entries[key], Live):
+                entries[key] = _null(walk(entries[key]))
         return LiveMap(entries) if any(isinstance(item, Live) for item in entries.values()) else entries
     return _null(walk(args))
 
@@ -241,7 +280,7 @@ def resolve(value: Any, scope: Scope) -> Any:
     if isinstance(value, Function):
         args = value.args
         if isinstance(args, Live):
-            args = _arguments(args, lambda item: resolve(item, scope))
+            args = _arguments(args, lambda item: resolve(item, scope), value.first)
         return value.evaluate(args, scope)
     if isinstance(value, LiveMap):
         entries = {key: resolve(item, scope) if isinstance(item, Live) else item for key, item in value.items()}
@@ -276,7 +315,7 @@ def functions(value: Any) -> Iterator[tuple[tuple[object, ...], Function]]:
     if isinstance(value, Function):
         yield (), value
         for path, inner in functions(value.args):
-            yield path, inner
+            yield (value.name, *path), inner
         return
     for key, item in _children(value):
         for path, inner in functions(item):

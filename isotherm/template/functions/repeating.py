@@ -18,6 +18,7 @@ class Repeat(Function):
 
     __slots__ = ()
     form = "repeat"
+    first = ("for_each",)
     kinds: tuple[type, ...] = (list,)
     kind_names = "lists"
 
@@ -40,6 +41,7 @@ class Repeat(Function):
         lists = [self._values(each) for each in variables.values()]
         if not names:
             raise Misuse("not enough values to unpack (expected 2, got 0)", "ValueError")
+        self.judge([len(each) for each in variables.values() if each is not None])
         count, combinations = self.combined(lists)
         scope.budget.charge(count * scope.budget.measure(template))
         return [_filled(template, list(zip(names, values, strict=True)), scope) for values in combinations]
@@ -57,6 +59,9 @@ class Repeat(Function):
 
     def allowed_names(self) -> str:
         return self.kind_names
+
+    def judge(self, lengths: list[int]) -> None:
+        """Lists of any length can be combined."""
 
     def combined(self, lists: list[list[Any]]) -> tuple[int, Iterable[tuple[Any, ...]]]:
         """How many combinations there are, and they themselves: the first name changes slowest."""
@@ -94,13 +99,14 @@ class RepeatNested(RepeatWithMap):
     def allowed_names(self) -> str:
         return self.kind_names if self._is_nested() else "lists"
 
+    def judge(self, lengths: list[int]) -> None:
+        if not self._is_nested() and len(set(lengths)) > 1:
+            raise Misuse(f"For {self.name}, the length of for_each values should be equal if no nested loop.",
+                         "ValueError")
+
     def combined(self, lists: list[list[Any]]) -> tuple[int, Iterable[tuple[Any, ...]]]:
         if self._is_nested():
             return super().combined(lists)
-        lengths = {len(each) for each in lists if each}
-        if len(lengths) > 1:
-            raise Misuse(f"For {self.name}, the length of for_each values should be equal if no nested loop.",
-                         "ValueError")
         rows: Iterator[tuple[Any, ...]] = zip(*lists, strict=False)
         return min(map(len, lists)), rows
 

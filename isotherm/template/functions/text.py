@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 from isotherm.template.functions.node import Function, Live, Misuse, Scope
 
@@ -21,6 +21,7 @@ class Join(Function):
 
     __slots__ = ()
     form = "list_join"
+    first = tuple(range(1, 100))
     lists = ""
 
     def inspect(self) -> None:
@@ -79,6 +80,7 @@ class Replace(Function):
 
     __slots__ = ()
     form = "str_replace"
+    first: ClassVar[tuple[object, ...]] = ("template",)
 
     def inspect(self) -> None:
         if not isinstance(self.args, dict):
@@ -100,7 +102,9 @@ class Replace(Function):
             raise Misuse(f'"{self.name}" template must be a string', "TypeError")
         if not isinstance(params, dict):
             raise Misuse(f'"{self.name}" params must be a map', "TypeError")
-        values = {str(name): self.value(name, value, scope) for name, value in params.items()}
+        # In the order of replacement, since that is the order in which Heat finds a wrong one.
+        ordered = sorted(params, key=lambda name: (-len(str(name)), str(name)))
+        values = {str(name): self.value(name, params[name], scope) for name in ordered}
         if "" in values:
             raise Misuse("empty separator", "ValueError")
         # Looking for many names in a long text is work too, even where none is found.
@@ -127,6 +131,7 @@ class CfnReplace(Replace):
 
     __slots__ = ()
     form = "cfn.replace"
+    first = (1,)
 
     def inspect(self) -> None:
         if self.args is None:

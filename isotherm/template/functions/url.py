@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote, urlencode, urlunsplit
 
-from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope
+from isotherm.template.functions.node import Judged, Live, Misuse, Scope
 
 _PARTS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
 _MAX_PORT = 65535
 
 
-class MakeUrl(Function):
+class MakeUrl(Judged):
     __slots__ = ()
     form = "make_url"
 
-    def check(self, args: Any, known: Known) -> None:
+    def judge(self, args: Any) -> None:
         if not isinstance(args, dict):
             raise Misuse(f'The arguments to "{self.name}" must be a map', "TypeError")
         unknown = sorted(str(key) for key in args if key not in _PARTS)
         if unknown:
             raise Misuse(f'Invalid arguments to "{self.name}": {", ".join(unknown)}', "ValueError")
-        self._judge(args)
+        self._parts(args)
 
-    def _judge(self, args: dict[str, Any]) -> None:
+    def _parts(self, args: dict[str, Any]) -> None:
         for part in _PARTS:
             value = args.get(part)
             if part not in args or isinstance(value, Live):
@@ -50,7 +50,7 @@ class MakeUrl(Function):
     def evaluate(self, args: Any, scope: Scope) -> Any:
         if not isinstance(args, dict):
             raise Misuse(f'The arguments to "{self.name}" must be a map', "TypeError")
-        self._judge(args)
+        self._parts(args)
         scheme = args.get("scheme", "")
         if ":" in scheme:
             raise Misuse("URL \"scheme\" should not contain ':'", "ValueError")
