@@ -8,7 +8,10 @@ never run, those of a paused one wait.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import heapq
+import warnings
 from asyncio import events
 from collections.abc import Callable, Coroutine
 from contextvars import Context
@@ -110,6 +113,20 @@ class SimLoop(asyncio.AbstractEventLoop):
         task: asyncio.Task[T] = self.create_task(work)
         self.run(task.done)
         return task.result()
+
+    def close(self) -> None:
+        """The end of the world: what was still under way is closed, and whatever it says to that is not listened to."""
+        tasks, self.tasks = self.tasks, []
+        self._ready.clear()
+        self._timers.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for task in tasks:
+                if not task.done():
+                    with contextlib.suppress(RuntimeError):
+                        task.get_coro().close()  # type: ignore[union-attr]
+            tasks.clear()
+            gc.collect(0)
 
     def release(self, handles: list[asyncio.Handle]) -> None:
         """A paused process goes on."""

@@ -10,6 +10,7 @@ import contextvars
 import dataclasses
 import functools
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,7 +74,8 @@ class _Complaints(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if not isinstance(error, DatabaseGone):
-            self._tell(f"{record.getMessage()}: {type(error).__name__}: {error}")
+            where = "".join(traceback.format_exception(error)[-4:]) if error is not None else ""
+            self._tell(f"{record.getMessage()}: {type(error).__name__}: {error}\n{where}")
 
 
 @dataclass(slots=True)
@@ -123,6 +125,7 @@ class Run:
         except OutOfSteps as error:
             self.witness.broken("I13", str(error))
         finally:
+            self.loop.close()
             logger.removeHandler(complaints)
             logger.propagate = propagate
         return Outcome(

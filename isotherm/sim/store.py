@@ -54,10 +54,15 @@ class SimStore:
         if not self._writing:
             self._writing = True
             self._loop.call_later(self._chance.delay(COMMIT_S), self._commit, context=self._faults.nobody)
+        failure: Exception | None = None
         try:
-            return await future
-        finally:
-            await self._faults.point("write.after")
+            answer = await future
+        except Exception as error:  # noqa: BLE001 - raised below, after the point at which the caller may be struck
+            failure = error
+        await self._faults.point("write.after")
+        if failure is not None:
+            raise failure
+        return answer
 
     async def read(self, unit: Unit[T]) -> T:
         await self._faults.point("read.before")

@@ -196,6 +196,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     ended = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action, status,
                   reason)  # fmt: skip
     rows.insert_events(connection, [ended], now)
+    nodes.clear_order(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 
-from isotherm.states import EdgeKind, NodeState
+from isotherm.states import EdgeKind, NodeKind, NodeState
 from isotherm.store import bulk, rows
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite, Operation
@@ -68,3 +68,15 @@ def forget_edges(connection: sa.Connection, node_ids: Collection[int], *, keep: 
     spared = edge.kind != keep if keep is not None else sa.true()
     for end in (edge.src, edge.dst):
         connection.execute(sa.delete(t.edges).where(rows.among(end), spared), rows.ids(node_ids))
+
+
+def clear_order(connection: sa.Connection, stack_id: str) -> None:
+    """Take away what an operation had of its own order: it means nothing to the next one."""
+    node = t.nodes.c
+    left = connection.execute(
+        sa.select(node.id, node.kind).where(
+            node.stack_id == stack_id, node.kind.in_((NodeKind.CLEANUP, NodeKind.BARRIER))
+        )
+    ).all()
+    forget_edges(connection, [row.id for row in left], keep=EdgeKind.REQUIRES)
+    rows.delete_by_id(connection, node.id, [row.id for row in left if row.kind == NodeKind.BARRIER])

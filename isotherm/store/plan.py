@@ -55,7 +55,7 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
-    _clear_order(connection, operation.stack_id)
+    nodes.clear_order(connection, operation.stack_id)
     slots = _slots(connection, operation.stack_id)
     spares = _spares(connection, operation.stack_id)
     taken = _take_up(connection, slots, spares, wanted)
@@ -75,18 +75,6 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     )
     if not remaining:
         finish.next_phase(connection, operation_id, now)
-
-
-def _clear_order(connection: sa.Connection, stack_id: str) -> None:
-    """What earlier operations left of their own order: it means nothing to this one."""
-    node = t.nodes.c
-    left = connection.execute(
-        sa.select(node.id, node.kind).where(
-            node.stack_id == stack_id, node.kind.in_((NodeKind.CLEANUP, NodeKind.BARRIER))
-        )
-    ).all()
-    nodes.forget_edges(connection, [row.id for row in left], keep=EdgeKind.REQUIRES)
-    rows.delete_by_id(connection, node.id, [row.id for row in left if row.kind == NodeKind.BARRIER])
 
 
 def _slots(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:

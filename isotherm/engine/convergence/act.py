@@ -84,14 +84,17 @@ class Acting:
         version.physical_id = resource.physical_id
         if resource.data:
             version.data = documents.encode(resource.data)
+        if isinstance(outcome, runner.Done):
+            try:
+                return _done(claim, version, intent, await _published(version, intent, target, resource))
+            except errors.Temporary as error:
+                # The object is there, but what others want to know of it cannot be read yet.
+                outcome = runner.Waiting(error.retry_after_s, str(error))
         if isinstance(outcome, runner.Waiting):
             intent.handled, intent.progress = task.handled, task.progress
             version.intent = documents.encode(intent)
             return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason)
-        version.intent = None
-        if isinstance(outcome, runner.Failed):
-            return _failed(claim, version, intent, outcome.reason)
-        return await _done(claim, version, intent, target, resource)
+        return _failed(claim, version, intent, outcome.reason)
 
     async def republish(self, claim: Claim, version: Version, target: documents.Target, guard: LeaseGuard) -> Report:
         """Nothing has changed but what others want to know."""
@@ -112,14 +115,18 @@ class Acting:
         return self._types(version.implementation)(known, world)
 
 
-async def _done(
-    claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
-    resource: contract.Resource,
-) -> Report:  # fmt: skip
-    version.status, version.reason = Status.COMPLETE, ""
+async def _published(
+    version: Version, intent: documents.Intent, target: documents.Target | None, resource: contract.Resource
+) -> str | None:
+    if target is None or intent.action is Action.DELETE:
+        return version.published
+    return await _publish(resource, target)
+
+
+def _done(claim: Claim, version: Version, intent: documents.Intent, published: str | None) -> Report:
+    version.status, version.reason, version.intent = Status.COMPLETE, "", None
     if intent.action is Action.DELETE:
         return Report(claim, NodeState.DONE, version, removed=True, event=consider.event(claim, version))
-    published = version.published if target is None else await _publish(resource, target)
     changed = published != version.published or intent.action is Action.CREATE
     version.published = published
     version.properties, version.metadata = documents.encode(intent.after), documents.encode(intent.metadata)
@@ -129,7 +136,7 @@ async def _done(
 
 
 def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
-    version.status, version.reason = Status.FAILED, reason
+    version.status, version.reason, version.intent = Status.FAILED, reason, None
     ending = _ending(claim, version, intent, NodeState.FAILED)
     return Report(claim, ending, version, reason=reason, event=consider.event(claim, version))
 
@@ -149,5 +156,7 @@ async def _publish(resource: contract.Resource, target: documents.Target) -> str
 async def _attribute(resource: contract.Resource, name: str) -> object:
     try:
         return await resource.attribute(name)
+    except errors.Temporary:
+        raise
     except Exception:  # noqa: BLE001 - an attribute that cannot be read is not known; the resource itself is fine
         return None

@@ -192,6 +192,8 @@ class Worker:
         except errors.Superseded:
             self._running.pop(claim.node_id, None)
             self._wake.set()
+        except errors.Temporary as error:
+            self._report(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
         except asyncio.CancelledError:
             # Overtaken by a newer operation: give the lease back; the intent stays for whoever comes next.
             if claim.node_id in self._running:
