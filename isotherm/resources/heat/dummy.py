@@ -19,6 +19,7 @@ from isotherm.template import constraints
 NAME_LEN, UPDATE_IN_PLACE, FAIL, MAX_WAIT = "name_len", "update_in_place_prop", "fail_prop", "max_wait_secs"
 
 _SHORTEST_WAIT_S = 1.0
+_ATTEMPTS = 20
 
 
 class Dummy(contract.Resource):
@@ -46,10 +47,17 @@ class Dummy(contract.Resource):
     }
 
     async def handle_create(self) -> object:
-        letters = self.world.random.choices(string.ascii_lowercase + string.digits, k=self.properties[NAME_LEN])
-        physical_id = "".join(letters)
-        await self.world.reality.create(self.TYPE, self.token, self._stored(), physical_id)
-        self.physical_id = physical_id
+        for attempt in range(_ATTEMPTS):
+            letters = self.world.random.choices(string.ascii_lowercase + string.digits, k=self.properties[NAME_LEN])
+            try:
+                await self.world.reality.create(self.TYPE, self.token, self._stored(), "".join(letters))
+            except errors.Permanent:
+                # A short name may be taken already; then another one is drawn.
+                if attempt == _ATTEMPTS - 1 or await self.world.reality.find(self.token) is not None:
+                    raise
+            else:
+                self.physical_id = "".join(letters)
+                break
         return self._wait()
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:

@@ -1,0 +1,125 @@
+"""Validation of stacks: Heat's words, Heat's order, and all problems at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from isotherm.errors import UserError
+from isotherm.resources import heat, registry, validation
+from isotherm.template import environment, model
+from isotherm.template.parameters import Pseudo
+
+TYPES = registry.Registry(heat.TYPES)
+TEST, STRING, VALUE = "OS::Heat::TestResource", "OS::Heat::RandomString", "OS::Heat::Value"
+
+
+def check(resources: dict[str, Any], environ: dict[str, Any] | None = None, **sections: Any) -> model.Bound:
+    data = {"heat_template_version": "2021-04-16", "resources": resources, **sections}
+    return validation.accept(model.parse(data), environment.load(environ), TYPES, pseudo=Pseudo("s"))
+
+
+def refused(resources: dict[str, Any], **options: Any) -> list[str]:
+    with pytest.raises(UserError) as caught:
+        check(resources, **options)
+    assert str(caught.value) == str(caught.value.problems[0])
+    return [str(problem) for problem in caught.value.problems]
+
+
+def one(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"r": {"type": kind, "properties": properties}}
+
+
+@pytest.mark.parametrize(("resources", "message"), [
+    (one(TEST, bogus=1), "Property error: resources.r.properties: Unknown Property bogus"),
+    (one(TEST, value=[1]), "Property error: resources.r.properties.value: Value must be a string; got [1]"),
+    (one(VALUE), "Property error: resources.r.properties: Property value not assigned"),
+    (one(VALUE, value={"if": [False, 1]}),
+     "Property error: resources.r.properties.value: Property value not assigned"),
+    (one(VALUE, value="x", type="number"),
+     "Property error: resources.r.properties.value: could not convert string to float: 'x'"),
+    (one(STRING, character_classes=[{"class": "digits"}, {"bogus": 0}]),
+     "Property error: resources.r.properties.character_classes[1]: Unknown Property bogus"),
+    (one(STRING, length=3, character_classes=[{"min": 4}]),
+     "Length property cannot be smaller than combined character class and character sequence minimums"),
+    (one(TEST, value={"get_file": "x"}), "Property error: resources.r.properties.value: No content found in the "
+                                         '"files" section for get_file path: x'),
+    ({"r": {"type": "Foo::Bar"}}, "The Resource Type (Foo::Bar) could not be found."),
+    ({"r": {"type": TEST, "deletion_policy": "Snapshot"}},
+     'resources.r.deletion_policy: "Snapshot" deletion policy not supported'),
+    ({"r": {"type": TEST, "update_policy": {"x": 1}}},
+     "Property error: resources.r.update_policy: Unknown Property x"),
+    ({"r": {"type": TEST, "depends_on": "zz"}}, 'The specified reference "zz" (in r) is incorrect.'),
+    (one(TEST, value={"get_attr": ["r", "nope"]}), "Circular Dependency Found: r -> r"),
+])
+def test_what_is_wrong_with_one_resource(resources: dict[str, Any], message: str) -> None:
+    assert refused(resources)[0] == message
+
+
+def test_values_that_hang_on_others_are_judged_by_type() -> None:
+    other = {"a": {"type": TEST}}
+    check(other | one(STRING, length={"get_attr": ["a", "output"]}))
+    check(other | one(STRING, character_classes=[{"class": "x", "min": {"get_attr": ["a", "output"]}}]))
+    assert refused(other | one(STRING, length={"get_resource": "a"})) == [
+        "Property error: resources.r.properties.length: Value 'a' is not an integer"]
+    assert refused(other | one(STRING, length=600, salt={"get_attr": ["a", "output"]})) == [
+        "Property error: resources.r.properties.length: 600 is out of range (min: 1, max: 512)"]
+    assert refused(other | one(TEST, value={"get_attr": ["a", "nope"]})) == [
+        "resources.r.properties.value.get_attr: The Referenced Attribute (a nope) is incorrect."]
+
+
+def test_all_problems_in_heats_order() -> None:
+    assert refused({
+        "p": {"type": "Foo"}, "a": {"type": TEST, "properties": {"wait_secs": "x", "bogus": 1}},
+        "b": {"type": TEST, "depends_on": ["a", "zz"], "properties": {"value": {"list_join": ["", [5]]}}},
+    }, parameters={"p": {"type": "string", "default": ""}}, outputs={"o": {"value": {"get_attr": ["b", "no"]}}}) == [
+        "The Resource Type (Foo) could not be found.",
+        "Duplicate names {'p'}",
+        'The specified reference "zz" (in b) is incorrect.',
+        "Property error: resources.a.properties: Unknown Property bogus",
+        "Property error: resources.a.properties.wait_secs: could not convert string to float: 'x'",
+        "Property error: resources.b.properties.value: Items to join must be string, map or list not 5",
+        "outputs.o.value.get_attr: The Referenced Attribute (b no) is incorrect.",
+    ]
+
+
+def test_a_missing_parameter_is_told_once() -> None:
+    parameters = {"p": {"type": "string"}}
+    assert refused(one(TEST, value={"get_param": "p"}), parameters=parameters) == [
+        "The Parameter (p) was not provided."]
+    assert refused(one(TEST, value={"get_param": "missing"})) == [
+        "Property error: resources.r.properties.value: The Parameter (missing) was not provided."]
+
+
+def test_none_has_any_property_and_attribute() -> None:
+    check({"n": {"type": "OS::Heat::None", "properties": {"x": 1}}} | one(TEST, value={"get_attr": ["n", "any"]}))
+
+
+def test_the_environment_renames_types() -> None:
+    registry_section = {"My::*": "OS::Heat::*", "resources": {"special": {"My::Value": "OS::Heat::None"}}}
+    bound = check({"r": {"type": "My::Value", "properties": {"value": 1}},
+                   "special": {"type": "My::Value", "properties": {"anything": 1}}},
+                  environ={"resource_registry": registry_section})
+    assert bound.definitions["r"].type == "My::Value"
+
+
+def test_external_resources_are_not_judged() -> None:
+    check({"r": {"type": TEST, "external_id": "x", "properties": {"bogus": 1}}})
+
+
+def test_cfn_words() -> None:
+    data = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"R": {"Type": STRING, "Properties": {
+        "character_classes": [{"class": "x"}]}}}}
+    with pytest.raises(UserError, match=r"^Property error: Resources\.R\.Properties\.character_classes\[0\]\.class: "):
+        validation.accept(model.parse(data), environment.load({}), TYPES, pseudo=Pseudo("s"))
+
+
+def test_lenient_validation_judges_names_only() -> None:
+    data = {"heat_template_version": "2021-04-16", "parameters": {"p": {"type": "number"}},
+            "resources": one(TEST, value={"get_param": "p"}, wait_secs="x")}
+    template = model.parse(data)
+    values = validation.parameters.bind(template.parameters, environment.load({}), Pseudo(), require_all=False)
+    validation.validate(model.bind(template, values), environment.load({}), TYPES, strict=False)
+    with pytest.raises(UserError):
+        validation.validate(model.bind(template, values), environment.load({}), TYPES)

@@ -1,0 +1,173 @@
+"""Environments: sections, the registry's order, hooks and restrictions, children, and merging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isotherm.errors import UserError
+from isotherm.template import environment, merging, parameters
+from isotherm.template.environment import Environment, Registry, Target, TargetKind
+from isotherm.template.versions import HOT_LATEST
+
+KNOWN = dict.fromkeys(("OS::Heat::TestResource", "OS::Heat::None", "OS::Heat::Value"))
+
+
+def target(registry: dict[str, Any], type_name: str, resource: str | None = None) -> str:
+    loaded = environment.load({"resource_registry": registry})
+    found = loaded.registry.lookup(type_name, resource, known=KNOWN)
+    return found.name.removeprefix("OS::Heat::")
+
+
+@pytest.mark.parametrize(("registry", "type_name", "resource", "expected"), [
+    ({}, "OS::Heat::None", None, "None"),
+    ({}, "child.yaml", None, "child.yaml"),
+    ({"A": "B", "B": "OS::Heat::None"}, "A", None, "None"),
+    ({"A": "child.template"}, "A", None, "child.template"),
+    ({"OS::Heat::TestResource": "OS::Heat::None"}, "OS::Heat::TestResource", None, "None"),
+    ({"OS::Heat::TestResource": None}, "OS::Heat::TestResource", None, "TestResource"),
+    ({"A::*": "OS::Heat::*"}, "A::Value", None, "Value"),
+    ({"A::*": "OS::Heat::None"}, "A::X", None, "None"),
+    ({"A::*": "OS::Heat::Value", "A::B*": "OS::Heat::None"}, "A::BX", None, "Value"),
+    ({"A": "OS::Heat::Value", "resources": {"r": {"A": "OS::Heat::None"}}}, "A", "r", "None"),
+    ({"A": "OS::Heat::Value", "resources": {"r": {"A": "OS::Heat::None"}}}, "A", "s", "Value"),
+    ({"A": "OS::Heat::Value", "resources": {"r*": {"A": "OS::Heat::None"}}}, "A", "rx", "Value"),
+    ({"resources": {"r": {"A": "child.yaml"}}}, "A", "r", "child.yaml"),
+])
+def test_what_a_type_stands_for(registry: dict[str, Any], type_name: str, resource: str | None, expected: str) -> None:
+    assert target(registry, type_name, resource) == expected
+
+
+@pytest.mark.parametrize(("registry", "type_name"), [
+    ({}, "Foo"), ({"A": "B"}, "A"), ({"A": "B", "B": "A"}, "A"), ({"A": "A"}, "A"), ({"A::*": "OS::Heat::*"}, "A::No"),
+    ({"A::*": "child.yaml"}, "A::X"), ({"A1": "OS::Heat::None", "A*": None}, "A1"),
+    ({"resources": {"r": {"A::*": "OS::Heat::*"}}}, "A::None"),
+])
+def test_types_that_stand_for_nothing(registry: dict[str, Any], type_name: str) -> None:
+    with pytest.raises(UserError, match="could not be found") as caught:
+        target(registry, type_name, "r")
+    assert caught.value.kind == "EntityNotFound"
+
+
+def test_hooks_and_restrictions_by_wildcard() -> None:
+    loaded = environment.load({"resource_registry": {"resources": {
+        "r*": {"hooks": ["pre-create"], "restricted_actions": "update"}, "rx": {"hooks": "pre-update"},
+        "o": {"i": {"hooks": "post-delete"}}}}})
+    assert loaded.hooks_for("rx") == {"pre-create", "pre-update"}
+    assert loaded.hooks_for("r1") == {"pre-create"}
+    assert loaded.hooks_for("i") == frozenset()
+    assert loaded.restricted_actions_for("rx") == {"update"}
+    assert loaded.child("o").hooks_for("i") == {"post-delete"}
+
+
+@pytest.mark.parametrize(("below", "kind"), [
+    ({"hooks": "zz"}, "InvalidBreakPointHook"), ({"hooks": ["pre-create", 5]}, "InvalidBreakPointHook"),
+    ({"restricted_actions": "zz"}, "InvalidRestrictedAction"),
+])
+def test_bad_hooks_and_restrictions(below: object, kind: str) -> None:
+    with pytest.raises(UserError) as caught:
+        environment.load({"resource_registry": {"resources": {"r": below}}})
+    assert caught.value.kind == kind
+
+
+def test_a_child_sees_what_lies_below_its_name() -> None:
+    parent = environment.load({
+        "parameters": {"a": 1}, "parameter_defaults": {"d": 1}, "encrypted_param_names": ["a"],
+        "resource_registry": {"T": "x.yaml", "resources": {
+            "o": {"T": "y.yaml", "i": {"T": "z.yaml"}}, "o*": {"U": "u.yaml"}, "p": {"T": "p.yaml"}}}})
+    child = parent.child("o", {"b": 2})
+    assert child.as_dict() == {
+        "parameters": {"b": 2}, "parameter_defaults": {"d": 1}, "event_sinks": [], "encrypted_param_names": [],
+        "resource_registry": {"T": "x.yaml", "resources": {"T": "y.yaml", "i": {"T": "z.yaml"}, "U": "u.yaml"}}}
+    assert child.registry.lookup("T", "i", known=KNOWN) == Target(TargetKind.TEMPLATE, "z.yaml")
+    assert child.registry.lookup("T", "q", known=KNOWN) == Target(TargetKind.TEMPLATE, "x.yaml")
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("a: 1", 'environment has wrong section "a"'), ("parameters:", 'environment has empty section "parameters"'),
+    ("[1]", "The environment is not a valid YAML mapping data type."), ("parameters: 5", "must be a map"),
+    ("event_sinks: 5", "must be a list"), ("resource_registry: {A: 5}", "must be a text"),
+])
+def test_environments_that_are_wrong(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        environment.load(text)
+
+
+def test_loading() -> None:
+    assert environment.load("") == environment.load(None) == Environment()
+    assert environment.load('{"parameters": {"a": 1}}').parameters == {"a": 1}
+    assert environment.load({"a": 1}, strict=False).parameters == {"a": 1}
+    assert Registry().is_empty
+    assert Registry({"resources": {}}).is_empty
+    assert not Registry({"A": "B"}).is_empty
+
+
+_TREE = st.recursive(st.none() | st.integers() | st.sampled_from(["A", "x.yaml", "B::*", "pre-create"]),
+                     lambda inner: st.dictionaries(st.sampled_from(
+                         ["resources", "hooks", "restricted_actions", "A", "A::*", "r*"]), inner, max_size=3)
+                     | st.lists(inner, max_size=2), max_leaves=10)
+
+
+@given(_TREE)
+def test_no_registry_whatsoever_crashes(registry: object) -> None:
+    try:
+        loaded = environment.load({"resource_registry": registry})
+        loaded.hooks_for("r1")
+        loaded.child("r1").registry.lookup("A", "r1", known=KNOWN)
+    except UserError:
+        return
+
+
+SCHEMATA = parameters.parse_schemata({
+    "s": {"type": "string"}, "l": {"type": "comma_delimited_list"}, "j": {"type": "json"}, "n": {"type": "number"},
+    "b": {"type": "boolean"}}, HOT_LATEST)
+
+
+def merged(*environments: dict[str, Any]) -> dict[str, Any]:
+    return dict(merging.merge([Environment(), *map(environment.load, environments)], SCHEMATA).parameters)
+
+
+def asked(default: str = "", **strategies: str) -> dict[str, Any]:
+    return {"parameter_merge_strategies": {**({"default": default} if default else {}), **strategies}}
+
+
+@pytest.mark.parametrize(("strategy", "first", "second", "expected"), [
+    ("overwrite", {"s": "a"}, {"s": "b"}, {"s": "b"}),
+    ("merge", {"s": "a"}, {"s": "b"}, {"s": "ab"}),
+    ("merge", {"l": "a"}, {"l": "b"}, {"l": "a,b"}),
+    ("merge", {"l": ["a"]}, {"l": ["b"]}, {"l": ["a", "b"]}),
+    ("merge", {"j": {"a": {"x": 1}, "k": 1}}, {"j": {"a": {"y": 2}}}, {"j": {"a": {"y": 2}, "k": 1}}),
+    ("deep_merge", {"j": {"a": {"x": 1}, "l": [1], "s": "p"}}, {"j": {"a": {"y": 2}, "l": [2], "s": "q"}},
+     {"j": {"a": {"x": 1, "y": 2}, "l": [1, 2], "s": "pq"}}),
+    ("deep_merge", {"j": {"n": 1}}, {"j": {"n": 2}}, {"j": {"n": 2}}),
+    ("merge", {"s": "a"}, {"s": None}, {"s": "a"}),
+    ("overwrite", {"zz": "a"}, {"zz": "b", "s": "c"}, {"zz": "a", "s": "c"}),
+])
+def test_merging(strategy: str, first: dict[str, Any], second: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert merged({"parameters": first, **asked(strategy)}, {"parameters": second}) == expected
+
+
+@pytest.mark.parametrize(("first", "second", "kind"), [
+    ({"parameters": {"s": "a"}}, {"parameters": {"s": "b"}, **asked(s="merge")}, "ConflictingMergeStrategyForParam"),
+    ({"parameters": {"n": 1}, **asked("merge")}, {"parameters": {"n": 2}}, "ValueError"),
+    ({"parameters": {"b": True}, **asked("merge")}, {"parameters": {"b": False}}, "InvalidMergeStrategyForParam"),
+])
+def test_merges_that_are_refused(first: dict[str, Any], second: dict[str, Any], kind: str) -> None:
+    with pytest.raises(UserError) as caught:
+        merged(first, second)
+    assert caught.value.kind == kind
+
+
+def test_the_first_strategy_sticks_against_a_later_default() -> None:
+    assert merged({"parameters": {"s": "a"}, **asked(s="merge")}, {"parameters": {"s": "b"}, **asked("overwrite")}) == {
+        "s": "ab"}
+
+
+def test_parameters_of_templates_among_the_files_are_known() -> None:
+    child = "heat_template_version: 2016-10-14\nparameters: {inner: {type: json}}"
+    assert set(merging.known_parameters(SCHEMATA, {"c.yaml": child, "notes.txt": "hello"})) == {*SCHEMATA, "inner"}
+    with pytest.raises(UserError, match="Invalid type"):
+        merging.known_parameters({}, {"c.yaml": child.replace("json", "zz")})
