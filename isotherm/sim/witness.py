@@ -76,8 +76,8 @@ class Witness:
         resources = {row.id: row for row in self._database.look("resources")}
         nodes = self._database.look("nodes")
         stacks = {row.id: row for row in self._database.look("stacks")}
-        self._hear_events()
         self._see_retained(stacks)
+        self._hear_events()
         self._no_lost_wake_up(nodes, stacks)
         self._one_owner(resources, nodes)
         self._intents_are_new(resources, stacks)

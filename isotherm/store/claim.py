@@ -88,16 +88,16 @@ def _inputs(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, l
 _STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(rows.among(_NODE.id))
 
 
-def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> set[int]:
-    """Make intents durable. Answers the nodes that may act; the others have been overtaken and hold nothing any more.
+def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> set[tuple[int, int]]:
+    """Make intents durable. Answers the claims that may act; the others have been overtaken and hold nothing any more.
 
     INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
     """
     found = {row.id: row for row in connection.execute(_STILL, rows.ids(b.claim.node_id for b in beginnings))}
     fenced = [b for b in beginnings if (row := found.get(b.claim.node_id)) and row.fence == b.claim.fence]
     ours = [b for b in fenced if _is_ours(found[b.claim.node_id], b.claim)]
-    accepted = {b.claim.node_id for b in ours}
-    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.node_id not in accepted], now)
+    accepted = {b.claim.key for b in ours}
+    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in accepted], now)
     _write(connection, ours, now)
     rows.insert_events(connection, (b.event for b in ours), now)
     return accepted
@@ -137,12 +137,12 @@ _RENEW = Bulk(
 )  # fmt: skip
 
 
-def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[int]:
-    """Keep the leases of steps that take long. Answers the nodes that are still ours; the others should be given up."""
+def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[tuple[int, int]]:
+    """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up."""
     found = {row.id: row for row in connection.execute(_STILL, rows.ids(c.node_id for c in claims))}
     ours = [c for c in claims if (row := found.get(c.node_id)) and row.fence == c.fence and _is_ours(row, c)]
     _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
-    return {c.node_id for c in ours}
+    return {c.key for c in ours}
 
 
 def operations_to_plan(connection: sa.Connection, until: float, now: float, room: int) -> list[Operation]:

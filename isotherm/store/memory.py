@@ -68,7 +68,7 @@ class _TakeBack(Exception):
 
 
 def _row_type(name: str, columns: list[str]) -> Any:
-    return NamedTuple(name.title(), [(column, Any) for column in columns])  # type: ignore[misc]
+    return NamedTuple(name.title(), [(column, Any) for column in columns])
 
 
 def _let_us_begin(connection: Any, _record: object) -> None:

@@ -121,6 +121,11 @@ class Claim:
     inputs: tuple[Input, ...]
     operation: Operation
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """Which node, and which lease on it: a worker may come to hold a node again that it had lost."""
+        return self.node_id, self.fence
+
 
 @dataclass(frozen=True, slots=True)
 class Event:

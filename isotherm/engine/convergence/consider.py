@@ -162,17 +162,17 @@ class Considering:
         version = claim.version
         if version is None:
             return Report(claim, NodeState.DONE)
-        if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
-            return _removed(claim, version, "retained", retained=True)
-        intent = _intent(version)
-        if intent is not None and intent.action is Action.DELETE and intent.handled:
-            return Continue(version, intent, None)
         if version.physical_id is None and version.digest is None:
             if facts is None:
                 return LookUp(version)
             if facts.physical_id is None:
                 return _removed(claim, version, "nothing had been made")
             version = dataclasses.replace(version, physical_id=facts.physical_id)
+        if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
+            return _removed(claim, version, "retained", retained=True)
+        intent = _intent(version)
+        if intent is not None and intent.action is Action.DELETE and intent.handled:
+            return Continue(version, intent, None)
         wish = documents.Intent(Action.DELETE, claim.operation.id)
         begun = dataclasses.replace(
             version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,

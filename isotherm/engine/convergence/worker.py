@@ -51,7 +51,7 @@ class _Running:
 class _Turn:
     """What one transaction brought."""
 
-    begun: set[int] = field(default_factory=set)
+    begun: set[tuple[int, int]] = field(default_factory=set)
     claims: list[Claim] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     next_due: float | None = None
@@ -72,7 +72,7 @@ class Worker:
         self._tuning = tuning
         self._consider = consider.Considering(types, new_id)
         self._act = act.Acting(types, world)
-        self._running: dict[int, _Running] = {}
+        self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[consider.Begin] = []
         self._plans: set[asyncio.Task[None]] = set()
@@ -119,7 +119,7 @@ class Worker:
         begins, self._begins = self._begins, []
         turn = await self._store.write(lambda connection: self._work(connection, reports, begins))
         for report in reports:
-            self._running.pop(report.claim.node_id, None)
+            self._running.pop(report.claim.key, None)
         self._start(begins, turn.begun)
         self._next_due = turn.next_due
         for operation in turn.operations:
@@ -128,7 +128,7 @@ class Worker:
             task.add_done_callback(self._plans.discard)
         for claim in turn.claims:
             guard = act.LeaseGuard(self._clock, claim.lease_until)
-            self._running[claim.node_id] = _Running(claim, guard)
+            self._running[claim.key] = _Running(claim, guard)
             self._take(claim, None)
         await self._renew()
 
@@ -151,13 +151,13 @@ class Worker:
         turn.next_due = now if full else claiming.next_due(connection)
         return turn
 
-    def _start(self, begins: list[consider.Begin], begun: set[int]) -> None:
+    def _start(self, begins: list[consider.Begin], begun: set[tuple[int, int]]) -> None:
         for begin in begins:
             claim = begin.beginning.claim
-            if claim.node_id in begun:
+            if claim.key in begun:
                 self._spawn(claim, self._step(claim, begin.beginning.version, begin.intent, begin.target))
             else:
-                self._running.pop(claim.node_id, None)
+                self._running.pop(claim.key, None)
 
     def _take(self, claim: Claim, facts: consider.Facts | None) -> None:
         try:
@@ -182,7 +182,7 @@ class Worker:
         self._wake.set()
 
     def _spawn(self, claim: Claim, work: object) -> None:
-        running = self._running[claim.node_id]
+        running = self._running[claim.key]
         running.task = asyncio.create_task(self._guarded(claim, work))
 
     async def _guarded(self, claim: Claim, work: object) -> None:
@@ -190,13 +190,13 @@ class Worker:
         try:
             await work  # type: ignore[misc]
         except errors.Superseded:
-            self._running.pop(claim.node_id, None)
+            self._running.pop(claim.key, None)
             self._wake.set()
         except errors.Temporary as error:
             self._report(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
         except asyncio.CancelledError:
             # Overtaken by a newer operation: give the lease back; the intent stays for whoever comes next.
-            if claim.node_id in self._running:
+            if claim.key in self._running:
                 self._report(Report(claim, NodeState.SCHEDULED))
         except Exception as error:
             log.exception("a step failed in the engine", extra={"node": claim.node_id, "resource": claim.name})
@@ -205,15 +205,15 @@ class Worker:
     async def _step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None
     ) -> None:
-        self._report(await self._act.step(claim, version, intent, target, self._running[claim.node_id].guard))
+        self._report(await self._act.step(claim, version, intent, target, self._running[claim.key].guard))
 
     async def _republish(self, claim: Claim, version: Version, target: documents.Target) -> None:
-        self._report(await self._act.republish(claim, version, target, self._running[claim.node_id].guard))
+        self._report(await self._act.republish(claim, version, target, self._running[claim.key].guard))
 
     async def _look_up(self, claim: Claim, question: consider.LookUp) -> None:
         found, parameter = None, None
         if question.version is not None:
-            found = await self._act.find(claim, question.version, self._running[claim.node_id].guard)
+            found = await self._act.find(claim, question.version, self._running[claim.key].guard)
         else:
             parameter = await self._planning.hidden_parameters(claim.operation)
         self._take(claim, consider.Facts(found, parameter))
@@ -239,7 +239,7 @@ class Worker:
         until = now + self._tuning.lease_s
         ours = await self._store.write(lambda connection: claiming.renew(connection, [r.claim for r in late], until))
         for running in late:
-            if running.claim.node_id in ours:
+            if running.claim.key in ours:
                 running.guard.until = until
             elif running.task is not None:
                 running.task.cancel()
