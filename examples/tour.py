@@ -6,15 +6,15 @@ import os
 import sys
 from pathlib import Path
 
-from isotherm.cli import main
+from isotherm.cli import codes, main
 
 TOUR = [
-    ("What does this template ask for?", "validate examples/site.yaml", main.OK),
+    ("What does this template ask for?", "validate examples/site.yaml", codes.OK),
     ("What would it make, in which order, and why? In production it has a cache.",
-     "plan examples/site.yaml -e examples/production.env.yaml", main.OK),
-    ("Things that need each other are made one after the other ...", "plan examples/chain.yaml", main.OK),
-    ("... and things that do not, at the same time.", "plan examples/leaves.yaml", main.OK),
-    ("A mistake is told the way a compiler tells it.", "validate examples/broken.yaml", main.WRONG),
+     "plan examples/site.yaml -e examples/production.env.yaml", codes.OK),
+    ("Things that need each other are made one after the other ...", "plan examples/chain.yaml", codes.OK),
+    ("... and things that do not, at the same time.", "plan examples/leaves.yaml", codes.OK),
+    ("A mistake is told the way a compiler tells it.", "validate examples/broken.yaml", codes.WRONG),
 ]
 
 

@@ -16,27 +16,29 @@ import click
 
 import isotherm
 from isotherm import errors
-from isotherm.cli import problems, show
+from isotherm.cli import codes, problems, show
 
 #: name -> (module:attribute, what it does)
 COMMANDS = {
+    "deploy": ("isotherm.cli.deploy:deploy", "Make a stack from a template, and watch it come into being."),
+    "update": ("isotherm.cli.deploy:update", "Bring a stack to another template, environment or parameters."),
+    "delete": ("isotherm.cli.delete:delete", "Delete a stack and all that belongs to it."),
+    "rollback": ("isotherm.cli.steer:rollback", "Take a stack back to the last state that was complete."),
+    "cancel": ("isotherm.cli.steer:cancel", "Stop what is under way on a stack."),
+    "check": ("isotherm.cli.steer:check", "Ask every resource of a stack whether it is still there."),
+    "watch": ("isotherm.cli.steer:watch", "Show a stack live, and drive what is under way to its end."),
+    "list": ("isotherm.cli.stacks:list_", "The stacks there are."),
+    "show": ("isotherm.cli.stacks:show_", "One stack: its state, how far it has come, its outputs."),
+    "resources": ("isotherm.cli.contents:resources", "The resources of a stack."),
+    "events": ("isotherm.cli.contents:events", "What happened to a stack, in order."),
+    "outputs": ("isotherm.cli.contents:outputs", "The outputs of a stack, or the value of one."),
+    "graph": ("isotherm.cli.graph:graph", "Draw the resources of a stack, what they hang on, and their states."),
     "validate": ("isotherm.cli.validate:validate", "Check a template, and show what it asks for."),
     "plan": ("isotherm.cli.plan:plan", "Show what a template would make, in which order and why."),
     "resource-type": ("isotherm.cli.resource_type:resource_type", "The resource types that templates can use."),
     "function": ("isotherm.cli.function:function", "The functions of the template language."),
     "template-version": ("isotherm.cli.template_version:template_version", "The versions of the template language."),
 }
-
-OK, WRONG, USAGE, NOT_FOUND, CONFLICT, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
-EXIT_CODES = f"""\b
-Exit codes:
-  {OK}    done
-  {WRONG}    what was asked for is wrong: a template, an environment, a parameter
-  {USAGE}    the command line is wrong
-  {NOT_FOUND}    something that was named does not exist
-  {CONFLICT}    it clashes with what is there, or lost a race
-  {BUG}   a defect of Isotherm itself
-  {INTERRUPTED}  interrupted"""
 
 
 class LazyGroup(click.Group):
@@ -57,7 +59,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_target, line) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=codes.HELP)
 @click.version_option(isotherm.__version__, prog_name="isotherm")
 def cli() -> None:
     """Isotherm takes a template, makes reality match it, and keeps it matching.
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal = show.Terminal()
     try:
         code = cli.main(arguments, prog_name="isotherm", obj=terminal, standalone_mode=False)
-        return code if isinstance(code, int) else OK
+        return code if isinstance(code, int) else codes.OK
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -79,21 +81,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems.tell(terminal, error)
         return exit_code(error)
     except (click.Abort, KeyboardInterrupt):
-        return INTERRUPTED
+        return codes.INTERRUPTED
     except BrokenPipeError:
         # Whoever read our answer (head, less) has had enough. Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return codes.OK
     except Exception:  # noqa: BLE001  # the outermost edge: a defect must end in a message and a code of its own
         traceback.print_exc()
         click.echo("This is a defect of Isotherm, not of your template: please report the lines above.", err=True)
-        return BUG
+        return codes.BUG
 
 
 def exit_code(error: errors.UserError) -> int:
     if isinstance(error, errors.NotFound):
-        return NOT_FOUND
-    return CONFLICT if isinstance(error, errors.Conflict) else WRONG
+        return codes.NOT_FOUND
+    return codes.CONFLICT if isinstance(error, errors.Conflict) else codes.WRONG
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ class Terminal:
         if self.as_json:
             self.json(data)
             return
+        self.say(draw)
+
+    def say(self, draw: Callable[[], Iterable[RenderableType]]) -> None:
+        """Print something for people."""
         console = self.out
         for part in draw():
             _print(console, part)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from isotherm.cli import main
+from isotherm.cli import codes, main
 from tests.cli.conftest import Run
 
 
@@ -50,8 +50,8 @@ def test_help_tells_the_exit_codes(run: Run) -> None:
 
 
 def test_a_wrong_command_line_has_a_code_of_its_own(run: Run) -> None:
-    assert run("validat").code == main.USAGE
-    assert run("plan", "no-such-file.yaml").code == main.USAGE
+    assert run("validat").code == codes.USAGE
+    assert run("plan", "no-such-file.yaml").code == codes.USAGE
 
 
 def test_help_loads_neither_templates_nor_resources() -> None:
@@ -65,6 +65,6 @@ def test_a_defect_ends_in_a_code_of_its_own_and_asks_to_be_reported(
         run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("isotherm.cli.template_version.known", lambda: 1 / 0)
     ran = run("template-version", "list")
-    assert ran.code == main.BUG
+    assert ran.code == codes.BUG
     assert "ZeroDivisionError" in ran.err
     assert "please report" in ran.err

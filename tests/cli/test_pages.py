@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from isotherm.cli import main
+from isotherm.cli import codes
 from tests.cli.conftest import Run
 from tests.cli.test_help import ALL
 
@@ -20,7 +20,7 @@ def test_the_page_names_every_command_and_no_other() -> None:
 
 
 def test_the_page_has_the_exit_codes_of_the_help() -> None:
-    in_help = dict(re.findall(r"^ +(\d+) +(\S.*)$", main.EXIT_CODES, re.MULTILINE))
+    in_help = dict(re.findall(r"^ +(\d+) +(\S.*)$", codes.HELP, re.MULTILINE))
     assert dict(re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, re.MULTILINE)) == in_help
 
 
@@ -28,6 +28,6 @@ def test_the_first_session_of_the_readme_works(run: Run) -> None:
     typed = re.findall(r"^\$ isotherm ([^#|\n]+)", README, re.MULTILINE)
     assert len(typed) >= 8
     for line in typed:
-        expected = main.WRONG if "broken" in line else main.OK
+        expected = codes.WRONG if "broken" in line else codes.OK
         arguments = [str(ROOT / word) if word.startswith("examples/") else word for word in line.split()]
         assert run(*arguments).code == expected, line

@@ -1,0 +1,83 @@
+"""`isotherm deploy` and `isotherm update`: from a template to a stack, live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from isotherm.cli import inputs, local, options, show
+from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_timeout = click.option("--timeout", "timeout", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
+                        help="How long it may take; after that it has failed.")
+_tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with.")
+
+
+@click.command(epilog=options.example("isotherm deploy web -t examples/site.yaml -e examples/production.env.yaml",
+                                      "isotherm deploy demo -t examples/leaves.yaml --parameter max_wait_secs=5 --rollback"))
+@click.argument("name")
+@options.template_option
+@options.environment_options
+@click.option("--rollback", is_flag=True, help="If it fails, delete what was made.")
+@_timeout
+@_tags
+@options.json_option
+@click.pass_obj
+def deploy(terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
+           rollback: bool, timeout: float | None, tags: str | None) -> int:  # noqa: PLR0913 - one for each option
+    """Make a stack from a template, and watch it come into being.
+
+    The engine runs inside this command. Ctrl-C stops it and leaves the stack as it is; `isotherm watch NAME` goes on,
+    and so does any other command that drives. A kill does no harm either.
+    """
+    read = inputs.read(terminal, template, environments, parameters)
+    request = Request(read.text, read.files, read.environment.as_dict(), not rollback)
+    request = replace(request, timeout_s=timeout * 60 if timeout else request.timeout_s, tags=_split(tags))
+
+    async def ask(orchestrator: Orchestrator) -> Accepted:
+        with inputs.placed(read.document):
+            return await orchestrator.create(name, request)
+
+    return local.operate(terminal, name, ask)
+
+
+@click.command(epilog=options.example("isotherm update web -t examples/site.yaml --parameter servers=alpha,beta,gamma",
+                                      "isotherm update demo -t examples/chain.yaml --rollback"))
+@click.argument("name")
+@options.template_option
+@options.environment_options
+@click.option("--rollback/--no-rollback", default=None, help="If it fails, go back to the last state that was complete.")
+@_timeout
+@_tags
+@options.json_option
+@click.pass_obj
+def update(terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
+           rollback: bool | None, timeout: float | None, tags: str | None) -> int:  # noqa: PLR0913 - one for each option
+    """Bring a stack to another template, environment or parameters.
+
+    It is accepted at any time, also while another operation is under way: the newest wins, and what runs is waited for.
+    What is not said about rollback, timeout and tags stays as it was. `isotherm plan NAME -t TEMPLATE` shows beforehand
+    what would happen.
+    """
+    read = inputs.read(terminal, template, environments, parameters)
+
+    async def ask(orchestrator: Orchestrator) -> Accepted:
+        stack = await orchestrator.show(name)
+        request = Request(
+            read.text, read.files, read.environment.as_dict(),
+            stack["disable_rollback"] if rollback is None else not rollback,
+            timeout * 60 if timeout else stack["timeout_s"], stack["tags"] if tags is None else _split(tags),
+        )
+        with inputs.placed(read.document):
+            return await orchestrator.update(name, request)
+
+    return local.operate(terminal, name, ask)
+
+
+def _split(tags: str | None) -> list[str]:
+    return [tag.strip() for tag in (tags or "").split(",") if tag.strip()]

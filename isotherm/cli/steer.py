@@ -1,0 +1,56 @@
+"""Commands that steer a stack that is there: `rollback`, `cancel`, `check`, and `watch`, which only drives it on."""
+
+from __future__ import annotations
+
+import click
+
+from isotherm.cli import local, options, show
+
+
+@click.command(epilog=options.example("isotherm rollback web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def rollback(terminal: show.Terminal, name: str) -> int:
+    """Take a stack back to the last state that was complete.
+
+    Versions of resources that still exist are taken up again. A stack that never was complete goes back to nothing.
+    """
+    return local.operate(terminal, name, lambda orchestrator: orchestrator.rollback(name))
+
+
+@click.command(epilog=options.example("isotherm cancel web", "isotherm cancel web --no-rollback"))
+@click.argument("name")
+@click.option("--no-rollback", is_flag=True, help="Stay where it is, instead of going back to the last complete state.")
+@options.json_option
+@click.pass_obj
+def cancel(terminal: show.Terminal, name: str, no_rollback: bool) -> int:
+    """Stop what is under way on a stack.
+
+    Nothing new is begun; what has been begun is finished. Then the stack goes back to the last state that was complete.
+    """
+    return local.operate(terminal, name, lambda orchestrator: orchestrator.cancel(name, rollback=not no_rollback))
+
+
+@click.command(epilog=options.example("isotherm check web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def check(terminal: show.Terminal, name: str) -> int:
+    """Ask every resource of a stack whether it is still there.
+
+    What is gone is marked as failed, and made again by the next update.
+    """
+    return local.operate(terminal, name, lambda orchestrator: orchestrator.check(name))
+
+
+@click.command(epilog=options.example("isotherm watch web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def watch(terminal: show.Terminal, name: str) -> int:
+    """Show a stack live, and drive what is under way to its end.
+
+    It does not matter who began it, or what became of them. Several commands may drive at the same time.
+    """
+    return local.watch(terminal, name)
