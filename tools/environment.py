@@ -66,7 +66,8 @@ def install(python: Path, wanted: list[str]) -> bool:
     pip = [str(python), "-m", "pip", "install"]
     if uv.exists() or runs([*pip, "--quiet", "--only-binary", ":all:", "uv"], quiet=True):
         say("installing with uv")
-        target = ["--python", str(python), "--build-constraint", str(CONSTRAINTS)]
+        # Compiled at once, or every start would pay for it where Python may not write beside its sources.
+        target = ["--python", str(python), "--build-constraint", str(CONSTRAINTS), "--compile-bytecode"]
         if runs([str(uv), "pip", "install", *target, *arguments]):
             return True
     say("installing with pip")

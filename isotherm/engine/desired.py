@@ -68,7 +68,7 @@ def _wanted(
         target = documents.Target(definition.freeze(), implementation, exports.get(name, []), restricted)
         text = documents.encode(target)
         wanted.append(
-            Wanted(name, _digest(text, definition.secrets, values), text, tuple(definition.requires),
+            Wanted(name, _digest(text, definition.secrets, values), text, tuple(sorted(definition.requires)),
                    DeletionPolicy[definition.deletion_policy.upper()])
         )  # fmt: skip
     return wanted

@@ -33,19 +33,19 @@ class Embedded:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._clock = SystemClock()
-        self._store = ThreadedStore.open(f"sqlite:///{folder / DATABASE}")
+        self.store = ThreadedStore.open(f"sqlite:///{folder / DATABASE}")
         self._worker: Worker | None = None
-        self.orchestrator = Orchestrator(self._store, known.registry(), self._clock, new_id, self._wake)
+        self.orchestrator = Orchestrator(self.store, known.registry(), self._clock, new_id, self._wake)
 
     def close(self) -> None:
-        self._store.close()
+        self.store.close()
 
     def follow(self, stack_id: str) -> Following:
-        return Following(self._store, self._clock, stack_id)
+        return Following(self.store, self._clock, stack_id)
 
     async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
         """The names of stacks on which something is under way."""
-        return await self._store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
+        return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
 
     def is_driven(self) -> bool:
         """Whether some process works on what is under way in this folder."""
@@ -62,13 +62,13 @@ class Embedded:
         here = presence.Presence(self.folder / WORKERS, name)
         dead = here.join()
         if dead:
-            await self._store.write(lambda connection: release.workers(connection, dead, self._clock.now()))
+            await self.store.write(lambda connection: release.workers(connection, dead, self._clock.now()))
             here.bury(dead)
         reality = JournalReality(self.folder / JOURNAL)
         world = contract.World(self._clock, reality, random.Random())  # noqa: S311 - names, not secrets
         types = known.registry()
-        plans = planning.Planning(self._store, types, self._clock)
-        self._worker = Worker(name, self._store, world, types.get, plans, new_id)
+        plans = planning.Planning(self.store, types, self._clock)
+        self._worker = Worker(name, self.store, world, types.get, plans, new_id)
         task = asyncio.create_task(self._worker.run())
         try:
             yield

@@ -1,0 +1,188 @@
+"""The convergence engine in one process on SQLite: throughput, growth, no-op and small updates, memory, and hops.
+
+The yardstick is bare sqlite3 writing the same rows (an insert, two updates and two events for each resource) in batches
+of 100 with the same durability. Each engine run is a process of its own: what one leaves in memory is no other's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any
+
+from bench import harness, shapes
+from isotherm.engine.desired import Asked, Identity, desire
+from isotherm.engine.embedded import Embedded
+from isotherm.engine.orchestrator import Request
+from isotherm.resources import known
+
+OPERATIONS = ("create", "no-op", "update all", "delete")
+
+
+# One run of the engine, in a process of its own.
+
+
+async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
+    commits, began = engine.store.commits, time.perf_counter()
+    accepted = await asked
+    while (stack := await engine.orchestrator.show(accepted.stack_id))["status"] == "IN_PROGRESS":
+        await asyncio.sleep(0.005)
+    if stack["status"] != "COMPLETE":
+        raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
+    return {"seconds": time.perf_counter() - began, "commits": engine.store.commits - commits}
+
+
+async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
+    """Create, update with no change, change ten, change all, delete; with what reading the template alone costs."""
+    engine = Embedded(folder)
+    api, found = engine.orchestrator, {}
+    same = Request(shapes.template(shape, size))
+    async with engine.driving():
+        found["create"] = await _timed(engine, api.create("s", same))
+        found["read"] = {"seconds": harness.seconds(lambda: _read(same.template))}
+        found["no-op"] = await _timed(engine, api.update("s", same))
+        ten = Request(shapes.template(shape, size, "y", changed=10))
+        found["change ten"] = await _timed(engine, api.update("s", ten))
+        found["update all"] = await _timed(engine, api.update("s", Request(shapes.template(shape, size, "z"))))
+        found["delete"] = await _timed(engine, api.delete("s"))
+    engine.close()
+    found["bare"] = {"seconds": bare(folder / "bare.db", size)}
+    found["memory"] = {"mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return found
+
+
+def _read(template: str) -> None:
+    desire(Asked(template, {}, {}), Identity("s", "id", "project"), known.registry())
+
+
+def bare(path: Path, size: int) -> float:
+    """Seconds that sqlite3 alone needs to write the rows of so many resources."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("CREATE TABLE resources (id INTEGER PRIMARY KEY, stack_id TEXT, name TEXT, type TEXT, "
+                       "action INTEGER, status INTEGER, properties TEXT, physical_id TEXT, updated_at REAL)")
+    connection.execute("CREATE TABLE events (id INTEGER PRIMARY KEY, stack_id TEXT, name TEXT, type TEXT, "
+                       "action INTEGER, status INTEGER, reason TEXT, created_at REAL)")
+    stack, kind, properties = "s" * 36, "OS::Heat::TestResource", json.dumps({"value": "x", "client_name": "x"})
+    event = "INSERT INTO events (stack_id, name, type, action, status, reason, created_at) VALUES (?, ?, ?, 1, ?, '', ?)"
+    steps: list[tuple[str, Any]] = [
+        ("INSERT INTO resources VALUES (?, ?, ?, ?, 1, 1, ?, NULL, NULL)",
+         lambda i: (i, stack, f"r{i}", kind, properties)),
+        ("UPDATE resources SET status = 1, updated_at = ? WHERE id = ?", lambda i: (1.0, i)),
+        (event, lambda i: (stack, f"r{i}", kind, 1, 1.0)),
+        ("UPDATE resources SET status = 2, physical_id = ?, updated_at = ? WHERE id = ?",
+         lambda i: (f"s-r{i}-0123456789ab", 2.0, i)),
+        (event, lambda i: (stack, f"r{i}", kind, 2, 2.0)),
+    ]
+    began = time.perf_counter()
+    for statement, row in steps:
+        for start in range(0, size, 100):
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(statement, [row(i) for i in range(start, min(start + 100, size))])
+            connection.execute("COMMIT")
+    taken = time.perf_counter() - began
+    connection.close()
+    return taken
+
+
+# The figures.
+
+
+def _run(shape: str, size: int) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(prefix="isotherm-bench-"))
+    try:
+        command = [sys.executable, "-m", "bench.engine", "--life", shape, str(size), str(folder)]
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        found: dict[str, Any] = json.loads(answer.stdout)
+        return found
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _terraform(report: harness.Report, shape: str, size: int, ours: float) -> None:
+    """The same shape as terraform_data resources: terraform's time for one apply, over ours for one create."""
+    made = json.loads(shapes.template(shape, size))["resources"]
+    blocks = {
+        name: {"input": one["properties"]["value"], "depends_on": [f"terraform_data.{n}" for n in one.get("depends_on", [])]}
+        for name, one in made.items()
+    }
+    with tempfile.TemporaryDirectory(prefix="isotherm-terraform-") as folder:
+        Path(folder, "main.tf.json").write_text(json.dumps({"resource": {"terraform_data": blocks}}))
+        environment = {**os.environ, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
+        try:
+            subprocess.run(["terraform", "init", "-input=false"], cwd=folder, check=True, capture_output=True, env=environment)
+            began = time.perf_counter()
+            subprocess.run(["terraform", "apply", "-auto-approve", "-input=false"], cwd=folder, check=True,
+                           capture_output=True, env=environment)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"terraform could not be measured: {error}", file=sys.stderr)
+            return
+        report.figure(f"{shape} {size} create: terraform / ours", (time.perf_counter() - began) / ours, "x")
+
+
+def main() -> int:
+    options = harness.arguments(__doc__ or "")
+    report = harness.Report("engine", options.runs)
+    sizes = (10, 100, 1_000) if options.small else (100, 1_000, 10_000, 100_000)
+    medians: dict[tuple[str, int, str], float] = {}
+    for shape in shapes.SHAPES:
+        for size in sizes:
+            # A hundred thousand take minutes: one run of each shape, and the growth is read off the create.
+            runs = [_run(shape, size) for _ in range(1 if size >= 100_000 else options.runs)]
+            _figures(report, shape, size, runs, medians)
+            print(f"  engine: {shape} {size} done", file=sys.stderr)
+    for shape in shapes.SHAPES:
+        for small, big in zip(sizes[1:], sizes[2:], strict=False):
+            growth = medians[shape, big, "create"] / medians[shape, small, "create"]
+            report.figure(f"{shape} create: {small} to {big}", growth, "x", limit=11.0)
+    if shutil.which("terraform"):
+        size = sizes[1]
+        for shape in shapes.SHAPES:
+            _terraform(report, shape, size, medians[shape, size, "create"])
+    return report.close()
+
+
+def _figures(
+    report: harness.Report, shape: str, size: int, runs: list[dict[str, Any]], medians: dict[tuple[str, int, str], float]
+) -> None:
+    def median(ratio: Any) -> float:
+        return statistics.median(ratio(run) for run in runs)
+
+    report.runs = len(runs)
+    for operation in OPERATIONS:
+        seconds = median(lambda run, operation=operation: run[operation]["seconds"])
+        medians[shape, size, operation] = seconds
+        report.figure(f"{shape} {size} {operation}", seconds / size * 1e6, "us per resource")
+    measured = size == (10_000 if size >= 10_000 else 1_000)
+    create = median(lambda run: run["create"]["seconds"] / run["bare"]["seconds"])
+    report.figure(f"{shape} {size} create / bare sqlite3", create, "x",
+                  limit=10.0 if shape == "layered" and measured else None)
+    if shape == "chain" and size <= 10_000:
+        hops = median(lambda run: run["create"]["commits"] / size)
+        report.figure(f"chain {size} commits per hop", hops, "commits", limit=3.0)
+    if shape == "layered" and measured:
+        idle = median(lambda run: run["no-op"]["seconds"] / run["read"]["seconds"])
+        report.figure(f"layered {size} no-op / read the template", idle, "x", limit=1.5)
+        ten = median(lambda run: run["change ten"]["seconds"] / run["no-op"]["seconds"])
+        report.figure(f"layered {size} change ten / no-op", ten, "x", limit=1.5)
+    if size >= 100_000:
+        report.figure(f"{shape} {size} peak memory", median(lambda run: run["memory"]["mebibytes"]), "MiB", limit=1024)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--life"]:
+        print(json.dumps(asyncio.run(_life(Path(sys.argv[4]), sys.argv[2], int(sys.argv[3])))))
+        sys.exit(0)
+    sys.exit(main())
