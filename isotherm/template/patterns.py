@@ -4,7 +4,8 @@ A template brings the pattern and a request brings the value, so both may be hos
 the interpreter while it does, and cannot be interrupted. `fullmatch` therefore first bounds how many ways the pattern
 can try a value of this length, from the parse tree. If that is small, `re` is the fastest and is used. If not, and the
 pattern is regular (no back references, no look-around), the states it may be in are followed side by side, which takes
-time proportional to length times states. What is neither is refused. See docs/decisions/0006-patterns-in-bounded-time.md.
+time proportional to length times states. What is neither is refused. The reasons are in
+docs/decisions/0006-patterns-in-bounded-time.md.
 """
 
 from __future__ import annotations
