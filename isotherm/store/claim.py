@@ -145,31 +145,39 @@ def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> s
     return {c.key for c in ours}
 
 
+_OP = t.operations.c
+_TO_PLAN = sa.select(_OP.id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
+_TAKE_OPERATIONS = (
+    sa.update(t.operations).where(rows.among(_OP.id)).values(due=sa.bindparam("o_until"), fence=_OP.fence + 1)
+)
+
+
 def operations_to_plan(connection: sa.Connection, until: float, now: float, room: int) -> list[Operation]:
     """Take operations that have been accepted and not been planned, also those whose planner died."""
-    op = t.operations.c
-    taken = list(connection.execute(sa.select(op.id).where(op.due <= now).order_by(op.due).limit(room)).scalars())
+    taken = list(connection.execute(_TO_PLAN, {"now": now, "room": room}).scalars())
     if not taken:
         return []
-    connection.execute(
-        sa.update(t.operations).where(rows.among(op.id)).values(due=until, fence=op.fence + 1), rows.ids(taken)
-    )
+    connection.execute(_TAKE_OPERATIONS, {**rows.ids(taken), "o_until": until})
     found = (rows.operation(connection, id_) for id_ in taken)
     return [operation for operation in found if operation is not None]
 
 
+_EXPIRED = sa.select(_OP.id).where(_OP.deadline <= sa.bindparam("now"), _OP.state.in_(UNFINISHED)).limit(100)
+
+
 def expired(connection: sa.Connection, now: float) -> list[str]:
     """Operations whose deadline has passed."""
-    op = t.operations.c
-    return list(
-        connection.execute(sa.select(op.id).where(op.deadline <= now, op.state.in_(UNFINISHED)).limit(100)).scalars()
-    )
+    return list(connection.execute(_EXPIRED, {"now": now}).scalars())
+
+
+# Each minimum is one step down its index.
+_NEXT_DUE = sa.select(
+    *(sa.select(sa.func.min(column)).where(column.is_not(None)).scalar_subquery()
+      for column in (_NODE.due, _OP.due, _OP.deadline))
+)  # fmt: skip
 
 
 def next_due(connection: sa.Connection) -> float | None:
     """When the next thing falls due, as far as is known now."""
-    times = [
-        connection.execute(sa.select(sa.func.min(column)).where(column.is_not(None))).scalar()
-        for column in (_NODE.due, t.operations.c.due, t.operations.c.deadline)
-    ]
+    times = connection.execute(_NEXT_DUE).one()
     return min((time for time in times if time is not None), default=None)
