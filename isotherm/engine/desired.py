@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -86,9 +87,9 @@ def _digest(text: str, secrets: frozenset[str], values: parameters.Values) -> st
 def _exports(bound: model.Bound, surroundings: environment.Environment, types: Registry) -> dict[str, list[str]]:
     """By resource: the attributes that somebody reads."""
     needed: dict[str, set[str]] = {}
-    readers = [*bound.definitions.values(), *bound.outputs.values()]
-    for reader in readers:
-        for name, path in reader.needs:
+    readers = itertools.chain((d.needs for d in bound.definitions.values()), (o.needs for o in bound.outputs.values()))
+    for needs in readers:
+        for name, path in needs:
             if name in bound.definitions:
                 needed.setdefault(name, set()).update(_attribute_names(bound, name, path, surroundings, types))
     return {name: sorted(attributes) for name, attributes in needed.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeVar
 
 import msgspec
@@ -54,13 +55,22 @@ class Input(msgspec.Struct):
     environment: dict[str, Any] = {}
 
 
+_encoder = msgspec.json.Encoder()
+
+
 def encode(document: object) -> str:
-    return msgspec.json.encode(document).decode()
+    return _encoder.encode(document).decode()
+
+
+@functools.cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
 
 
 def decode(text: str, kind: type[T]) -> T:
-    return msgspec.json.decode(text.encode(), type=kind)
+    found: T = _decoder(kind).decode(text)  # type: ignore[arg-type]  # a type is hashable
+    return found
 
 
 def decode_any(text: str) -> Any:
-    return msgspec.json.decode(text.encode())
+    return msgspec.json.decode(text)

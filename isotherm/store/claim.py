@@ -7,9 +7,8 @@ still writes changes no row.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -59,9 +58,9 @@ def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
 
 def _load(connection: sa.Connection, node_ids: Collection[int], until: float) -> list[Claim]:
     found = connection.execute(_LOAD, rows.ids(node_ids)).all()
-    versions = rows.versions(connection, [row.resource_id for row in found if row.resource_id is not None])
-    inputs = _inputs(connection, [row.id for row in found if row.kind == NodeKind.UPDATE])
-    operations = rows.current_operations(connection, {row.stack_id for row in found})
+    versions = rows.versions(connection, [row[8] for row in found if row[8] is not None])
+    inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
+    operations = rows.current_operations(connection, {row[1] for row in found})
     return [
         Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until, definition, digest,
               versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id])
@@ -93,9 +92,9 @@ def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float
 
     INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
     """
-    found = {row.id: row for row in connection.execute(_STILL, rows.ids(b.claim.node_id for b in beginnings))}
-    fenced = [b for b in beginnings if (row := found.get(b.claim.node_id)) and row.fence == b.claim.fence]
-    ours = [b for b in fenced if _is_ours(found[b.claim.node_id], b.claim)]
+    found = _still(connection, (b.claim for b in beginnings))
+    fenced = [b for b in beginnings if b.claim.node_id in found]
+    ours = [b for b in fenced if found[b.claim.node_id]]
     accepted = {b.claim.key for b in ours}
     settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in accepted], now)
     _write(connection, ours, now)
@@ -103,8 +102,14 @@ def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float
     return accepted
 
 
-def _is_ours(row: Any, claim: Claim) -> bool:
-    return bool(row.state == NodeState.RUNNING and row.generation == claim.generation)
+def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[int, bool]:
+    """Of these claims, the ones whose fence still holds, and whether their node is still theirs to act on."""
+    held = {claim.node_id: claim for claim in claims}
+    return {
+        id_: state == NodeState.RUNNING and generation == held[id_].generation
+        for id_, fence, state, generation in connection.execute(_STILL, rows.ids(held))
+        if fence == held[id_].fence
+    }
 
 
 _ATTACH = Bulk(
@@ -139,8 +144,8 @@ _RENEW = Bulk(
 
 def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[tuple[int, int]]:
     """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up."""
-    found = {row.id: row for row in connection.execute(_STILL, rows.ids(c.node_id for c in claims))}
-    ours = [c for c in claims if (row := found.get(c.node_id)) and row.fence == c.fence and _is_ours(row, c)]
+    found = _still(connection, claims)
+    ours = [c for c in claims if found.get(c.node_id)]
     _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
     return {c.key for c in ours}
 

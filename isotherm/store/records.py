@@ -1,15 +1,19 @@
-"""What goes over the store's counter: plain values, in the words of the engine. JSON stays text until somebody needs it."""
+"""What goes over the store's counter: plain values, in the words of the engine. JSON stays text until somebody needs it.
+
+They are made by the ten thousand: msgspec makes them several times as fast as dataclasses do, and out of sight of the
+garbage collector (none of them can be part of a cycle).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(msgspec.Struct, frozen=True, gc=False):
     """A request that has been checked and may become an operation. `generation` is the one it was based on."""
 
     stack_id: str
@@ -20,13 +24,12 @@ class Acceptance:
     disable_rollback: bool
     timeout_s: float | None
     tags: str = "[]"
-    blobs: Mapping[str, str] = field(default_factory=dict)
+    blobs: Mapping[str, str] = {}
     reason: str = ""
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewStack:
+class NewStack(msgspec.Struct, frozen=True, gc=False):
     """What a stack is born with, besides its first operation."""
 
     id: str
@@ -36,8 +39,7 @@ class NewStack:
     owner_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, gc=False):
     """An operation as its row has it, with what is needed of its stack."""
 
     id: str
@@ -56,8 +58,7 @@ class Operation:
     project: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True, gc=False):
     """One resource of the template that is to be: the definition, frozen, and the digest that tells it from others."""
 
     name: str
@@ -67,8 +68,7 @@ class Wanted:
     deletion_policy: DeletionPolicy
 
 
-@dataclass(slots=True)
-class Version:
+class Version(msgspec.Struct, gc=False):
     """One version of a resource: a row, or one that is about to be."""
 
     id: int
@@ -95,8 +95,7 @@ class Version:
     intent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(msgspec.Struct, frozen=True, gc=False):
     """What a requirement of a node has published, and which version of it did."""
 
     name: str
@@ -104,8 +103,7 @@ class Input:
     published: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """A node that a worker has taken, with all that it needs to act (ledger S2.8, S2.16)."""
 
     node_id: int
@@ -127,8 +125,7 @@ class Claim:
         return self.node_id, self.fence
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, gc=False):
     """A transition, for the user's eyes."""
 
     stack_id: str
@@ -141,8 +138,7 @@ class Event:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(msgspec.Struct, frozen=True, gc=False):
     """What is about to be done to the cloud: made durable, on condition that the node is still ours to act on."""
 
     claim: Claim
@@ -152,8 +148,7 @@ class Beginning:
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(msgspec.Struct, frozen=True, gc=False):
     """How a step on a node ended. `state` is DONE, FAILED, WAITING, or SCHEDULED to be looked at again at once."""
 
     claim: Claim
@@ -171,8 +166,7 @@ class Report:
     event: Event | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeWrite:
+class NodeWrite(msgspec.Struct, frozen=True, gc=False):
     """A node as a plan wants it."""
 
     id: int
@@ -186,8 +180,7 @@ class NodeWrite:
     resource_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True, gc=False):
     src: int
     dst: int
     kind: EdgeKind

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -20,9 +21,17 @@ from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
 
 _NODE = t.nodes.c
-_SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.kind, _NODE.dirty).where(
-    rows.among(_NODE.id)
-)
+_SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.dirty).where(rows.among(_NODE.id))
+
+
+class _Node(NamedTuple):
+    """What decides whether a report counts, and what it counts for."""
+
+    id: int
+    state: int
+    generation: int
+    fence: int
+    dirty: int
 
 
 @dataclass(slots=True)
@@ -36,7 +45,7 @@ class Ended:
 
 def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now: float) -> None:
     """Record how steps ended, and everything that follows from it. `new_id` is for a rollback, should one begin."""
-    found = {row.id: row for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
+    found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
     _write_versions(connection, valid, now)
     rows.insert_events(connection, (r.event for r in valid if r.event is not None), now)

@@ -6,10 +6,11 @@ before anything can be said, or report at once because there is nothing to do.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine import decide, documents
@@ -94,7 +95,7 @@ class Considering:
                     return LookUp(version)
                 if facts.physical_id is not None:
                     intent.handled = True
-                    return Continue(dataclasses.replace(version, physical_id=facts.physical_id), intent, target)
+                    return Continue(replace(version, physical_id=facts.physical_id), intent, target)
         return self._decide(claim, target, intent, facts)
 
     def _decide(
@@ -150,7 +151,7 @@ class Considering:
         wish.before = documents.decode(version.properties, dict[str, Any])
         # Until the outcome is known it may use what it used before and what it will use (INV-9).
         may_use = sorted({*documents.decode(version.requires, list[int]), *wish.requires})
-        begun = dataclasses.replace(
+        begun = replace(
             version, action=Action.UPDATE, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
             operation_id=claim.operation.id, intent=documents.encode(wish),
         )  # fmt: skip
@@ -167,14 +168,14 @@ class Considering:
                 return LookUp(version)
             if facts.physical_id is None:
                 return _removed(claim, version, "nothing had been made")
-            version = dataclasses.replace(version, physical_id=facts.physical_id)
+            version = replace(version, physical_id=facts.physical_id)
         if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
             return _removed(claim, version, "retained", retained=True)
         intent = _intent(version)
         if intent is not None and intent.action is Action.DELETE and intent.handled:
             return Continue(version, intent, None)
         wish = documents.Intent(Action.DELETE, claim.operation.id)
-        begun = dataclasses.replace(
+        begun = replace(
             version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,
             intent=documents.encode(wish),
         )  # fmt: skip
@@ -191,14 +192,14 @@ class Considering:
             return Continue(version, intent, None)
         if intent is not None and intent.action is not Action.CHECK:
             reason = f"{intent.action.name} was interrupted"
-            failed = dataclasses.replace(version, status=Status.FAILED, reason=reason, intent=None)
+            failed = replace(version, status=Status.FAILED, reason=reason, intent=None)
             return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
         wish = documents.Intent(
             Action.CHECK, claim.operation.id, digest=version.digest,
             after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
             requires=documents.decode(version.requires, list[int]),
         )  # fmt: skip
-        begun = dataclasses.replace(
+        begun = replace(
             version, action=Action.CHECK, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish)
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
@@ -252,7 +253,7 @@ def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
 
 
 def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
-    settled = dataclasses.replace(
+    settled = replace(
         version, digest=claim.digest, requires=documents.encode(wish.requires), operation_id=claim.operation.id,
         intent=None,
     )  # fmt: skip
@@ -264,7 +265,7 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
 
 
 def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = False) -> Report:
-    gone = dataclasses.replace(version, action=Action.DELETE, status=Status.COMPLETE, reason=reason)
+    gone = replace(version, action=Action.DELETE, status=Status.COMPLETE, reason=reason)
     return Report(claim, NodeState.DONE, gone, removed=True, retained=retained, event=event(claim, gone))
 
 
