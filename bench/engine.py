@@ -7,6 +7,7 @@ of 100 with the same durability. Each engine run is a process of its own: what o
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import resource
@@ -115,14 +116,16 @@ def _terraform(report: harness.Report, shape: str, size: int, ours: float) -> No
     """The same shape as terraform_data resources: terraform's time for one apply, over ours for one create."""
     made = json.loads(shapes.template(shape, size))["resources"]
     blocks = {
-        name: {"input": one["properties"]["value"], "depends_on": [f"terraform_data.{n}" for n in one.get("depends_on", [])]}
+        name: {"input": one["properties"]["value"],
+               "depends_on": [f"terraform_data.{need}" for need in one.get("depends_on", [])]}
         for name, one in made.items()
     }
     with tempfile.TemporaryDirectory(prefix="isotherm-terraform-") as folder:
         Path(folder, "main.tf.json").write_text(json.dumps({"resource": {"terraform_data": blocks}}))
         environment = {**os.environ, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
         try:
-            subprocess.run(["terraform", "init", "-input=false"], cwd=folder, check=True, capture_output=True, env=environment)
+            subprocess.run(["terraform", "init", "-input=false"], cwd=folder, check=True, capture_output=True,
+                           env=environment)
             began = time.perf_counter()
             subprocess.run(["terraform", "apply", "-auto-approve", "-input=false"], cwd=folder, check=True,
                            capture_output=True, env=environment)
@@ -144,7 +147,7 @@ def main() -> int:
             _figures(report, shape, size, runs, medians)
             print(f"  engine: {shape} {size} done", file=sys.stderr)
     for shape in shapes.SHAPES:
-        for small, big in zip(sizes[1:], sizes[2:], strict=False):
+        for small, big in itertools.pairwise(sizes[1:]):
             growth = medians[shape, big, "create"] / medians[shape, small, "create"]
             report.figure(f"{shape} create: {small} to {big}", growth, "x", limit=11.0)
     if shutil.which("terraform"):

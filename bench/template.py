@@ -2,7 +2,8 @@
 
 The template has 10,000 resources, each with three properties, one get_attr and one get_param. Ours is everything from
 text to plan: reading, binding, validating, the levels of the graph, and the form in which definitions are stored.
-Theirs is yaml.CSafeLoader on the same text. Growth is ours at ten times the size. Both are pure computing: time is CPU time.
+Theirs is yaml.CSafeLoader on the same text. Growth is one template of ten times the size against ten of this size: 1
+is linear, and the limit is below what n log n would cost. All of it is computing, so time is CPU time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RESOURCE = """  r{number}:
       wait_secs: 0
 """
 LIMIT = 3.0
-GROWTH_LIMIT = 11.0
+GROWTH_LIMIT = 1.2
 ROOMY = document.Limits(max_bytes=1 << 30, max_nodes=1 << 30)
 
 
@@ -64,8 +65,8 @@ def main() -> int:
     report.figure("size of the text", len(text) / 1e6, "MB")
     report.ratio(f"parse, validate and plan {size:,} / yaml.CSafeLoader", lambda: plan(text, size),
                  lambda: yaml.load(text, yaml.CSafeLoader), limit=LIMIT, cpu=True)
-    report.ratio(f"parse, validate and plan {size * 10:,} / {size:,}", lambda: plan(larger, size * 10),
-                 lambda: plan(text, size), limit=GROWTH_LIMIT, cpu=True)
+    report.ratio(f"one of {size * 10:,} / ten of {size:,}", lambda: plan(larger, size * 10),
+                 lambda: [plan(text, size) for _ in range(10)], limit=GROWTH_LIMIT, cpu=True)
     return report.close()
 
 

@@ -73,8 +73,8 @@ def _forced_by(
     for name in changed:
         known = schema.get(name)
         if known is not None and known.immutable:
-            raise errors.UserError(f"Update to properties {name} of {resource.name} ({implementation.TYPE}) is not supported",
-                                   kind="NotSupported")  # fmt: skip
+            text = f"Update to properties {name} of {resource.name} ({implementation.TYPE}) is not supported"
+            raise errors.UserError(text, kind="NotSupported")
         if known is not None and not known.update_allowed:
             return name
     return (resource.needs_replace(before, after, changed) or "") if changed else ""

@@ -49,7 +49,7 @@ def desire(asked: Asked, stack: Identity, types: Registry, *, validate: bool = T
     template = model.parse(document.load(asked.template))
     surroundings = environment.load(asked.environment)
     pseudo = parameters.Pseudo(stack_name=stack.name, stack_id=stack.id, project_id=stack.project,
-                               dialect=template.dialect)  # fmt: skip
+                               dialect=template.dialect)
     values = parameters.bind(template.parameters, surroundings, pseudo)
     bound = model.bind(template, values, files=asked.files)
     if validate:
@@ -71,7 +71,7 @@ def _wanted(
         wanted.append(
             Wanted(name, _digest(text, definition.secrets, values), text, tuple(sorted(definition.requires)),
                    DeletionPolicy[definition.deletion_policy.upper()])
-        )  # fmt: skip
+        )
     return wanted
 
 

@@ -32,7 +32,7 @@ class Published(msgspec.Struct, array_like=True):
 
 
 class Intent(msgspec.Struct):
-    """What is about to be done to the cloud. Durable before it is done; whoever finds it later knows all there is to know."""
+    """What is about to be done to the cloud, durable before it is done: whoever finds it later knows all there is."""
 
     action: Action
     operation_id: str

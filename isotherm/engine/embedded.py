@@ -65,7 +65,7 @@ class Embedded:
             await self.store.write(lambda connection: release.workers(connection, dead, self._clock.now()))
             here.bury(dead)
         reality = JournalReality(self.folder / JOURNAL)
-        world = contract.World(self._clock, reality, random.Random())  # noqa: S311 - names, not secrets
+        world = contract.World(self._clock, reality, random.Random())
         types = known.registry()
         plans = planning.Planning(self.store, types, self._clock)
         self._worker = Worker(name, self.store, world, types.get, plans, new_id)

@@ -119,7 +119,7 @@ class Following:
             operation["created_at"] if operation else now, operation["ended_at"] if operation else now,
             operation["remaining"] if operation else 0, self._counts,
             [self._line(node, picture) for node in picture.nodes], picture.whole, list(self._times.failures.items()),
-        )  # fmt: skip
+        )
 
     async def events(self, after: int) -> list[dict[str, Any]]:
         """The events since `after`, the next thousand of them at most."""
@@ -153,4 +153,4 @@ class Following:
             (node["version_reason"] if state is NodeState.FAILED else node["reason"]) or "",
             picture.waits_for.get(node["id"], ()), node["pending"] if state is NodeState.PENDING else 0,
             self._times.began.get(name), self._times.ended.get(name),
-        )  # fmt: skip
+        )

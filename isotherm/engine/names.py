@@ -16,4 +16,4 @@ def check_stack_name(name: str) -> None:
             f"Invalid stack name {shown} must contain only alphanumeric or \"_-.\" characters, must start with alpha "
             "and must be 255 characters or less.",
             hint="For example: web-1",
-        )  # fmt: skip
+        )

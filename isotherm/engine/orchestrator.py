@@ -57,7 +57,7 @@ class Orchestrator:
     def __init__(
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
         wake: Callable[[], None] = lambda: None, project: str = PROJECT,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._store = store
         self._types = types
         self._clock = clock
@@ -129,7 +129,7 @@ class Orchestrator:
         stack = await self._find(name_or_id)
         if stack["status"] != Status.IN_PROGRESS:
             raise errors.UserError(f"Nothing is running on stack {stack['name']}.", kind="NotSupported",
-                                   hint="Only an operation that is in progress can be cancelled.")  # fmt: skip
+                                   hint="Only an operation that is in progress can be cancelled.")
         if rollback:
             return await self.rollback(name_or_id)
         reason = f"{Action(stack['action']).name} was cancelled"
@@ -214,7 +214,8 @@ class Orchestrator:
     async def _find(self, name_or_id: str, *, deleted: bool = False) -> reads.Row:
         found = await self._store.read(lambda connection: reads.stack(connection, self._project, name_or_id))
         if found is None or (found["tomb"] and not deleted):
-            raise errors.NotFound(f"The Stack ({name_or_id}) could not be found.", hint="`isotherm list` shows what there is.")
+            raise errors.NotFound(f"The Stack ({name_or_id}) could not be found.",
+                                  hint="`isotherm list` shows what there is.")
         return found
 
     def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
@@ -241,14 +242,14 @@ class Orchestrator:
         return Acceptance(
             stack_id, generation, self._new_id(), action, _hash(input_), request.disable_rollback, request.timeout_s,
             documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
-        )  # fmt: skip
+        )
 
     def _again(self, stack: reads.Row, action: Action) -> Acceptance:
         """An operation that asks for nothing new."""
         return Acceptance(
             stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
             stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started",
-        )  # fmt: skip
+        )
 
     async def _accepted(self, acceptance: Acceptance, unit: Callable[[sa.Connection], int]) -> Accepted:
         generation = await self._store.write(unit)
@@ -265,7 +266,7 @@ def _expect(connection: sa.Connection, stack: reads.Row) -> None:
     found = reads.stack(connection, stack["project"], stack["id"])
     if found is None or found["generation"] != stack["generation"]:
         raise errors.Conflict("Another operation on this stack was accepted at the same moment.", kind="ActionInProgress",
-                              hint="Look at the stack, and ask again if you still want it.")  # fmt: skip
+                              hint="Look at the stack, and ask again if you still want it.")
 
 
 def _hash(text: str) -> str:

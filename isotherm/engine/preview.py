@@ -65,7 +65,7 @@ class Preview:
                  "changes": {k: {"from": c.before, "to": c.after} for k, c in i.changes.items()}}
                 for i in self.items
             ],
-        }  # fmt: skip
+        }
 
 
 class _StandIn(PublishedReferences):
@@ -111,7 +111,7 @@ def _proves(row: Mapping[str, Any], digest: str) -> bool:
     return bool(
         row["digest"] == digest and row["state"] is NodeState.DONE and row["status"] is Status.COMPLETE
         and row["intent"] is None and row["kind"] is NodeKind.UPDATE
-    )  # fmt: skip
+    )
 
 
 def _deletion(row: Mapping[str, Any]) -> Item:
@@ -141,7 +141,7 @@ class _Looking:
             key: Change(_shown(applied.properties.get(key), key in secret),
                         UNKNOWN if key in unknown else _shown(after.get(key), key in secret))
             for key in decision.changed
-        }  # fmt: skip
+        }
         certain = not unknown or decision.verdict is decide.Verdict.CREATE
         return Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
 
@@ -155,7 +155,7 @@ class _Looking:
             return registry.typed_properties(implementation, resolved.properties)
         except (errors.IsothermError, ValueError, TypeError):
             # A stand-in does not fit where a number belongs: nothing can be said of this resource before it is applied.
-            return {name: word for name in definition.properties}
+            return dict.fromkeys(definition.properties, word)
 
     def _secret(
         self, definition: Any, implementation: type[contract.Resource], upstream: frozenset[str], after: Mapping[str, Any]
@@ -170,7 +170,7 @@ class _Looking:
         return decide.Applied(
             row["type"], row["action"], Status.COMPLETE if row["status"] is Status.IN_PROGRESS else row["status"],
             documents.decode(row["properties"], dict[str, Any]), documents.decode_any(row["metadata"]), unknown,
-        )  # fmt: skip
+        )
 
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:

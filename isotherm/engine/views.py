@@ -88,7 +88,7 @@ def retained(rows: Sequence[Row]) -> list[dict[str, Any]]:
         {"resource_name": row["name"], "resource_type": row["type"], "physical_resource_id": row["physical_id"],
          "since": time(row["created_at"])}
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def outputs(goal: desired.Desired, found: Sequence[tuple[str, int | None, str | None]]) -> list[dict[str, Any]]:

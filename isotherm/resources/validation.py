@@ -25,6 +25,7 @@ from isotherm.template.definitions import Definition
 from isotherm.template.environment import Environment, TargetKind
 from isotherm.template.functions import node
 from isotherm.template.functions.references import GetAttr
+from isotherm.template.parameter_schema import MASK
 
 Type = type[contract.Resource]
 
@@ -203,7 +204,17 @@ class _Validation:
                 failed[name] = _property_error(error, path + properties.step(name))
             if _hangs_on_resources(value):
                 loose.add(name)
-        yield from self._typed(data, one, path, frozenset(loose), failed)
+        found = self._typed(data, one, path, frozenset(loose), failed)
+        yield from self._masked(found, raw, path) if self._bound.values.hidden else found
+
+    def _masked(self, problems: Iterator[Problem], raw: Mapping[str, Any], path: str) -> Iterator[Problem]:
+        """Problems of properties that read hidden parameters, without a word of their values."""
+        hidden = self._bound.values.hidden
+        secret = tuple(path + properties.step(name) for name, value in raw.items()
+                       if isinstance(value, node.Live) and _reads(value, hidden))
+        for problem in problems:
+            quotes = secret and problem.path.startswith(secret) and "not provided" not in problem.message
+            yield replace(problem, message=f"{MASK} does not fit here") if quotes else problem
 
     def _tentative(self, value: Any) -> Any:
         if isinstance(value, GetAttr) and not isinstance(value.args, node.Live):
@@ -275,6 +286,10 @@ def _raised(step: Callable[[], object]) -> Iterator[Problem]:
 def _property_error(error: UserError, path: str) -> Problem:
     """A function that fails while a property is read is told as a property error, whatever it is by itself."""
     return replace(error.problems[0], path=path, label=properties.LABEL, kind="StackValidationFailed")
+
+
+def _reads(value: Any, hidden: frozenset[str]) -> bool:
+    return any(name is None or name in hidden for _, one in node.functions(value) for name in one.parameters())
 
 
 def _hangs_on_resources(value: Any) -> bool:

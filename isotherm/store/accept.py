@@ -26,13 +26,13 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
                 reason=request.reason, description=request.description or "", tags=request.tags,
                 disable_rollback=request.disable_rollback, timeout_s=request.timeout_s, convergence=stack.convergence,
                 created_at=now,
-            )  # fmt: skip
+            )
         )
     except sa.exc.IntegrityError as error:
         raise errors.Conflict(
             f"The Stack ({stack.name}) already exists.", kind="StackExists",
             hint="Update it, delete it, or choose another name.",
-        ) from error  # fmt: skip
+        ) from error
     _open(connection, request, 1, now)
 
 
@@ -44,7 +44,7 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float) -> int
         stack.action: request.action, stack.status: Status.IN_PROGRESS, stack.reason: request.reason,
         stack.updated_at: now, stack.disable_rollback: request.disable_rollback, stack.timeout_s: request.timeout_s,
         stack.tags: request.tags,
-    }  # fmt: skip
+    }
     if request.description is not None:
         values[stack.description] = request.description
     hit = connection.execute(
@@ -56,7 +56,7 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float) -> int
         raise errors.Conflict(
             "Another operation on this stack was accepted at the same moment, or the stack is gone.",
             kind="ActionInProgress", hint="Look at the stack, and ask again if you still want it.",
-        )  # fmt: skip
+        )
     _halt(connection, request.stack_id, request.generation, now)
     _open(connection, request, request.generation + 1, now)
     return request.generation + 1
@@ -100,10 +100,10 @@ def _open(connection: sa.Connection, request: Acceptance, generation: int, now: 
             state=OperationState.PLANNING, input=request.input, disable_rollback=request.disable_rollback,
             timeout_s=request.timeout_s, tags=request.tags, remaining=0, created_at=now, due=now, fence=0,
             deadline=None if request.timeout_s is None else now + request.timeout_s,
-        )  # fmt: skip
+        )
     )
     started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
-                    Status.IN_PROGRESS, request.reason)  # fmt: skip
+                    Status.IN_PROGRESS, request.reason)
     rows.insert_events(connection, [started], now)
 
 
@@ -115,7 +115,7 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
     stack = connection.execute(
         sa.select(t.stacks.c.generation, t.stacks.c.complete_operation_id, t.stacks.c.disable_rollback,
                   t.stacks.c.timeout_s).where(t.stacks.c.id == stack_id)
-    ).one()  # fmt: skip
+    ).one()
     target = rows.operation(connection, stack.complete_operation_id) if stack.complete_operation_id else None
     supersede(
         connection,
@@ -125,7 +125,7 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
             tags=target.tags if target else "[]", reason=reason,
         ),
         now,
-    )  # fmt: skip
+    )
     if target:
         use = t.uses.c
         used = sa.select(sa.literal(operation_id), use.hash).where(use.operation_id == target.id)

@@ -38,11 +38,11 @@ _TAKE = (
     .where(rows.among(_NODE.id))
     .values(state=NodeState.RUNNING, worker=sa.bindparam("n_worker"), fence=_NODE.fence + 1,
             lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until"))
-)  # fmt: skip
+)
 _LOAD = sa.select(
     _NODE.id, _NODE.stack_id, _NODE.name, _NODE.kind, _NODE.generation, _NODE.fence, _NODE.definition, _NODE.digest,
     _NODE.resource_id,
-).where(rows.among(_NODE.id))  # fmt: skip
+).where(rows.among(_NODE.id))
 
 
 def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
@@ -65,7 +65,7 @@ def _load(connection: sa.Connection, node_ids: Collection[int], until: float) ->
         Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until, definition, digest,
               versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id])
         for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
-    ]  # fmt: skip
+    ]
 
 
 _INPUTS = (
@@ -115,13 +115,13 @@ def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[int, bool
 _ATTACH = Bulk(
     sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id")),
     "n_resource_id", "n_id",
-)  # fmt: skip
+)
 _REPLACE = Bulk(
     sa.update(t.resources)
     .where(t.resources.c.id == sa.bindparam("v_old"))
     .values(superseded=True, replaced_by=sa.bindparam("v_new")),
     "v_new", "v_old",
-)  # fmt: skip
+)
 
 
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
@@ -139,7 +139,7 @@ _RENEW = Bulk(
     .where(_NODE.id == sa.bindparam("n_id"), _NODE.fence == sa.bindparam("n_fence"))
     .values(lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until")),
     "n_until", "n_id", "n_fence",
-)  # fmt: skip
+)
 
 
 def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[tuple[int, int]]:
@@ -179,7 +179,7 @@ def expired(connection: sa.Connection, now: float) -> list[str]:
 _NEXT_DUE = sa.select(
     *(sa.select(sa.func.min(column)).where(column.is_not(None)).scalar_subquery()
       for column in (_NODE.due, _OP.due, _OP.deadline))
-)  # fmt: skip
+)
 
 
 def next_due(connection: sa.Connection) -> float | None:

@@ -149,7 +149,7 @@ def _visited(connection: sa.Connection, operation: Operation) -> dict[str, tuple
         .outerjoin(t.resources, resource.id == node.resource_id)
         .where(node.stack_id == operation.stack_id, node.generation == operation.generation,
                node.kind == NodeKind.UPDATE)
-    )  # fmt: skip
+    )
     return {row[0]: (row[1], _decode(row[2]) if row[2] else [], row[3]) for row in found}
 
 
@@ -182,7 +182,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
         .where(t.operations.c.id == operation.id)
         .values(state=OperationState.FAILED if failed else OperationState.COMPLETE, ended_at=now, deadline=None,
                 due=None)
-    )  # fmt: skip
+    )
     reason = operation.failure or f"Stack {operation.action.name} completed successfully"
     values: dict[str, object] = {"status": status, "reason": reason}
     if not failed and operation.action is Action.DELETE:
@@ -194,7 +194,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
         sa.update(t.stacks).where(stack.id == operation.stack_id, stack.operation_id == operation.id).values(values)
     )
     ended = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action, status,
-                  reason)  # fmt: skip
+                  reason)
     rows.insert_events(connection, [ended], now)
     nodes.clear_order(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
@@ -209,7 +209,7 @@ def fail(connection: sa.Connection, operation: Operation, failure: str, now: flo
         .values(state=OperationState.FAILED, failure=failure, ended_at=now, deadline=None, due=None)
     )
     failed = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action,
-                   Status.FAILED, failure)  # fmt: skip
+                   Status.FAILED, failure)
     rows.insert_events(connection, [failed], now)
 
 

@@ -38,7 +38,7 @@ _COLUMNS = (
     _NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.generation, _NODE.pending, _NODE.reason, _VERSION.type,
     _VERSION.action, _VERSION.status, _VERSION.operation_id, _VERSION.superseded,
     _VERSION.reason.label("version_reason"),
-)  # fmt: skip
+)
 _NODES = (
     sa.select(*_COLUMNS)
     .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
@@ -111,7 +111,7 @@ def others_in_progress(connection: sa.Connection, project: str, besides: Collect
         .where(stack.project == project, stack.tomb == "", stack.status == Status.IN_PROGRESS,
                stack.id.not_in(list(besides)))
         .order_by(stack.created_at)
-    )  # fmt: skip
+    )
     return list(connection.execute(query).scalars())
 
 

@@ -11,11 +11,10 @@ from isotherm.store import bulk, rows
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite, Operation
 
-
 _INSERT = bulk.insert(
     t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "dirty", "definition", "digest",
     "resource_id", "fence", "due",
-)  # fmt: skip
+)
 
 
 def insert(connection: sa.Connection, new: Iterable[NodeWrite], operation: Operation, now: float) -> None:
@@ -24,7 +23,7 @@ def insert(connection: sa.Connection, new: Iterable[NodeWrite], operation: Opera
         ((w.id, operation.stack_id, w.name, int(w.kind), int(w.state), operation.generation, w.pending, w.dirty,
           w.definition, w.digest, w.resource_id, 0, now if w.state is NodeState.SCHEDULED else None)
          for w in new),
-    )  # fmt: skip
+    )
 
 
 _READY = sa.bindparam("n_ready", type_=sa.Integer) == 1
@@ -35,7 +34,7 @@ _REWRITE = bulk.Bulk(
             dirty=sa.bindparam("n_dirty"), generation=sa.bindparam("n_generation"), reason=None,
             due=sa.case((_READY, rows.scheduled_from("n_now")), else_=None)),
     "n_id", "n_kind", "n_state", "n_pending", "n_dirty", "n_generation", "n_ready", "n_now",
-)  # fmt: skip
+)
 
 
 def rewrite(connection: sa.Connection, writes: Iterable[NodeWrite], generation: int, now: float) -> None:
@@ -44,7 +43,7 @@ def rewrite(connection: sa.Connection, writes: Iterable[NodeWrite], generation: 
         connection,
         ((w.id, int(w.kind), int(w.state), w.pending, w.dirty, generation, int(w.state is NodeState.SCHEDULED), now)
          for w in writes),
-    )  # fmt: skip
+    )
 
 
 _DEFINE = bulk.Bulk(
@@ -52,7 +51,7 @@ _DEFINE = bulk.Bulk(
     .where(t.nodes.c.id == sa.bindparam("n_id"))
     .values(definition=sa.bindparam("n_definition"), digest=sa.bindparam("n_digest")),
     "n_definition", "n_digest", "n_id",
-)  # fmt: skip
+)
 
 
 def define(connection: sa.Connection, writes: Iterable[NodeWrite]) -> None:

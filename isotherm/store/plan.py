@@ -38,7 +38,7 @@ class Slot:
         return (
             self.digest == digest and self.state == NodeState.DONE and self.kind == NodeKind.UPDATE
             and self.status == Status.COMPLETE and not self.intent
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _slots(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
         # Nodes that delete a superseded version are no slots: clean-up deals with them.
         .where(node.stack_id == stack_id, sa.or_(resource.superseded.is_(None), resource.superseded == sa.false()),
                node.kind != NodeKind.BARRIER)
-    )  # fmt: skip
+    )
     return {row[1]: Slot(*row) for row in found}
 
 
@@ -187,7 +187,7 @@ class _Writer:
                            rows.among(resource.name))
                     .values(deletion_policy=policy),
                     rows.ids(names),
-                )  # fmt: skip
+                )
 
 
 def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot]) -> None:
@@ -211,7 +211,7 @@ def check(connection: sa.Connection, operation_id: str, now: float) -> None:
     writes = [
         NodeWrite(s.id, s.name, NodeKind.CHECK, NodeState.SCHEDULED, 0, int(s.state != NodeState.DONE))
         for s in slots if s.kind != NodeKind.CLEANUP
-    ]  # fmt: skip
+    ]
     nodes.rewrite(connection, writes, operation.generation, now)
     connection.execute(
         sa.update(t.operations)

@@ -52,7 +52,7 @@ def resources(connection: sa.Connection, stack_id: str) -> list[dict[str, Any]]:
         .outerjoin(t.resources, r.id == n.resource_id)
         .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
         .order_by(n.id)
-    )  # fmt: skip
+    )
     found = [dict(row) for row in connection.execute(query).mappings()]
     for row in found:
         row["action"] = Action(row["action"]) if row["action"] is not None else Action.INIT

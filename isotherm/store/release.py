@@ -29,7 +29,7 @@ _FREE = (
         due=sa.case((_NODE.state.in_(_TAKEABLE), sa.bindparam("now")), else_=_NODE.due),
         worker=None, lease_until=None, fence=_NODE.fence + 1,
     )
-)  # fmt: skip
+)
 
 
 def workers(connection: sa.Connection, dead: Collection[str], now: float) -> int:

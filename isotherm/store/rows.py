@@ -28,21 +28,19 @@ def ids(values: Iterable[int | str]) -> dict[str, str]:
 
 _VERSION = t.resources.c
 _VERSION_COLUMNS = [
-    _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token, _VERSION.physical_id, _VERSION.action,
-    _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest, _VERSION.metadata, _VERSION.data,
+    _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
+    _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest, _VERSION.metadata, _VERSION.data,
     _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded, _VERSION.deletion_policy,
     _VERSION.external, _VERSION.operation_id, _VERSION.intent,
-]  # fmt: skip
+]
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 
 
 def version_of(row: Any) -> Version:
-    (id_, stack_id, name, type_, implementation, token, physical_id, action, status, *rest) = row
-    (reason, properties, digest, metadata, data, published, requires, replaces, superseded, policy, *last) = rest
-    return Version(
-        id_, stack_id, name, type_, implementation, token, physical_id, _ACTIONS[action], _STATUSES[status], reason, properties, digest,
-        metadata, data, published, requires, replaces, superseded, _POLICIES[policy], *last,
-    )  # fmt: skip
+    version = Version(*row)
+    version.action, version.status = _ACTIONS[version.action], _STATUSES[version.status]
+    version.deletion_policy = _POLICIES[version.deletion_policy]
+    return version
 
 
 # An enum's own call costs more than all the rest of reading a row.
@@ -68,7 +66,7 @@ _UPDATE_VERSIONS = Bulk(
             updated_at=sa.bindparam("v_now")),
     "v_physical_id", "v_action", "v_status", "v_reason", "v_properties", "v_digest", "v_metadata", "v_data",
     "v_published", "v_requires", "v_operation_id", "v_intent", "v_now", "v_id",
-)  # fmt: skip
+)
 
 
 def update_versions(connection: sa.Connection, changed: Iterable[Version], now: float) -> None:
@@ -81,14 +79,14 @@ def update_versions(connection: sa.Connection, changed: Iterable[Version], now: 
         ((v.physical_id, int(v.action), int(v.status), v.reason, v.properties, v.digest, v.metadata, v.data,
           v.published, v.requires, v.operation_id, v.intent, now, v.id)
          for v in changed),
-    )  # fmt: skip
+    )
 
 
 _INSERT_VERSIONS = insert(
     t.resources, "id", "stack_id", "name", "type", "implementation", "token", "physical_id", "action", "status", "reason",
     "properties", "digest", "metadata", "data", "published", "requires", "replaces", "superseded", "deletion_policy",
     "external", "operation_id", "intent", "created_at",
-)  # fmt: skip
+)
 
 
 def insert_versions(connection: sa.Connection, new: Iterable[Version], now: float) -> None:
@@ -98,7 +96,7 @@ def insert_versions(connection: sa.Connection, new: Iterable[Version], now: floa
           v.reason, v.properties, v.digest, v.metadata, v.data, v.published, v.requires, v.replaces, v.superseded,
           int(v.deletion_policy), v.external, v.operation_id, v.intent, now)
          for v in new),
-    )  # fmt: skip
+    )
 
 
 _INSERT_EVENTS = insert(
@@ -111,7 +109,7 @@ def insert_events(connection: sa.Connection, happened: Iterable[Event], now: flo
         connection,
         ((e.stack_id, e.operation_id, e.name, e.type, e.physical_id, int(e.action), int(e.status), e.reason, now)
          for e in happened),
-    )  # fmt: skip
+    )
 
 
 _INSERT_EDGES = insert(t.edges, "src", "dst", "kind")
@@ -125,7 +123,7 @@ _OPERATION = [
     t.operations.c.id, t.operations.c.stack_id, t.stacks.c.name, t.operations.c.generation, t.operations.c.action,
     t.operations.c.state, t.operations.c.input, t.operations.c.disable_rollback, t.operations.c.timeout_s,
     t.operations.c.tags, t.operations.c.remaining, t.operations.c.failure, t.operations.c.fence, t.stacks.c.project,
-]  # fmt: skip
+]
 _CURRENT = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.operation_id == t.operations.c.id).where(among(t.stacks.c.id))
 _BY_ID = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.id == t.operations.c.stack_id).where(among(t.operations.c.id))
 

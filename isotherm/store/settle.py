@@ -81,7 +81,7 @@ def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: flo
         {"stack_id": v.stack_id, "name": v.name, "type": v.type, "physical_id": v.physical_id, "token": v.token,
          "created_at": now}
         for r in valid if r.retained and (v := r.version) is not None
-    ]  # fmt: skip
+    ]
     if kept:
         connection.execute(sa.insert(t.retained), kept)
 
@@ -94,7 +94,7 @@ _WRITE = Bulk(
             # A report counts once: said again, it finds another fence.
             fence=_NODE.fence + 1),
     "n_id", "n_kind", "n_state", "n_due", "n_reason",
-)  # fmt: skip
+)
 _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 
@@ -189,7 +189,7 @@ _FOLLOW = (
     .join(t.nodes, _NODE.id == t.edges.c.dst)
     .where(rows.among(t.edges.c.src), _NODE.state == NodeState.PENDING,
            _NODE.generation == sa.bindparam("generation"))
-)  # fmt: skip
+)
 
 
 def _wave(connection: sa.Connection, generation: int, ended: Sequence[Ended], now: float) -> int:
@@ -216,7 +216,7 @@ _WAIT = Bulk(
     .values(state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"), dirty=sa.bindparam("n_dirty"),
             due=sa.case((sa.bindparam("n_ready", type_=sa.Integer) == 1, rows.scheduled_from("n_now")), else_=None)),
     "n_id", "n_state", "n_pending", "n_dirty", "n_ready", "n_now",
-)  # fmt: skip
+)
 
 
 def _write_waiters(connection: sa.Connection, waiters: dict[int, _Waiter], now: float) -> None:
@@ -225,7 +225,7 @@ def _write_waiters(connection: sa.Connection, waiters: dict[int, _Waiter], now: 
         connection,
         ((id_, int(states[id_]), w.pending, w.dirty, int(states[id_] is NodeState.SCHEDULED), now)
          for id_, w in waiters.items()),
-    )  # fmt: skip
+    )
 
 
 def _state(waiter: _Waiter) -> NodeState:

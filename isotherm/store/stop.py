@@ -24,7 +24,7 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
     rolls_back = (
         not operation.disable_rollback and operation.action in (Action.CREATE, Action.UPDATE)
         and operation.state != OperationState.CLEANING
-    )  # fmt: skip
+    )
     _give_up(connection, operation)
     if rolls_back:
         finish.fail(connection, operation, failure, now)
@@ -64,7 +64,7 @@ def _give_up(connection: sa.Connection, operation: Operation) -> None:
         sa.select(_NODE.resource_id)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
                _NODE.state.in_(_UNDER_WAY), _NODE.resource_id.is_not(None))
-    )  # fmt: skip
+    )
     resource = t.resources.c
     connection.execute(
         sa.update(t.resources)
@@ -82,7 +82,7 @@ def _what_is_left(connection: sa.Connection, operation: Operation) -> str:
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
                _NODE.state.in_(_UNDER_WAY))
         .order_by(_NODE.id).limit(4)
-    ).all()  # fmt: skip
+    ).all()
     if not left:
         return f"{operation.remaining} resources had not begun"
     names = [f"{name} ({reason})" if reason else name for name, reason in left[:3]]

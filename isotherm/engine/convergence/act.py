@@ -68,12 +68,13 @@ class Acting:
         """The object that carries the version's token, if there is one."""
         if version.physical_id is not None:
             return version.physical_id
-        return await self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard).find_by_token()
+        resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard)
+        return await resource.find_by_token()
 
     async def step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
         guard: LeaseGuard,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         """One step of what the intent says; the report tells how it ended."""
         deleting = intent.action is Action.DELETE
         wanted = documents.decode(version.properties, dict[str, Any]) if deleting else intent.after
@@ -110,7 +111,7 @@ class Acting:
         known = contract.Self(
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
             documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
-        )  # fmt: skip
+        )
         world = contract.World(self._world.clock, GuardedReality(self._world.reality, guard), self._world.random)
         return self._types(version.implementation)(known, world)
 

@@ -119,7 +119,7 @@ class Considering:
             Action.UPDATE if decision.verdict is decide.Verdict.UPDATE else Action.CREATE, claim.operation.id,
             digest=claim.digest, after=after, metadata=resolved.metadata, changed=dict(decision.changed),
             requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
-        )  # fmt: skip
+        )
         if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
             return _nothing(claim, claim.version, wish, target)
         if decision.verdict is decide.Verdict.UPDATE and claim.version is not None:
@@ -142,7 +142,7 @@ class Considering:
             documents.encode(wish.requires), None if unborn or old is None else old.id, False,
             DeletionPolicy.RETAIN if external is not None else policy_of(definition), external is not None,
             claim.operation.id, documents.encode(wish),
-        )  # fmt: skip
+        )
         return Begin(Beginning(claim, version, not unborn, event(claim, version)), wish, target)
 
     def _begin_update(
@@ -154,7 +154,7 @@ class Considering:
         begun = replace(
             version, action=Action.UPDATE, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
             operation_id=claim.operation.id, intent=documents.encode(wish),
-        )  # fmt: skip
+        )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
 
     # Delete one version.
@@ -178,7 +178,7 @@ class Considering:
         begun = replace(
             version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,
             intent=documents.encode(wish),
-        )  # fmt: skip
+        )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
 
     # Look whether it is there.
@@ -198,7 +198,7 @@ class Considering:
             Action.CHECK, claim.operation.id, digest=version.digest,
             after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
             requires=documents.decode(version.requires, list[int]),
-        )  # fmt: skip
+        )
         begun = replace(
             version, action=Action.CHECK, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish)
         )
@@ -225,7 +225,7 @@ def _applied(version: Version | None, intent: documents.Intent | None) -> decide
     return decide.Applied(
         version.type, version.action, status, documents.decode(version.properties, dict[str, Any]),
         documents.decode_any(version.metadata), uncertain,
-    )  # fmt: skip
+    )
 
 
 def _refuse(claim: Claim, target: documents.Target, resolved: Any, decision: decide.Decision) -> None:
@@ -233,10 +233,10 @@ def _refuse(claim: Claim, target: documents.Target, resolved: Any, decision: dec
     version = claim.version
     if version is not None and version.external != (resolved.external_id is not None):
         raise errors.UserError(f"Update to property external_id of {claim.name} ({version.type}) is not supported.",
-                               kind="NotSupported")  # fmt: skip
+                               kind="NotSupported")
     if version is not None and version.external and version.physical_id != resolved.external_id:
         raise errors.UserError(f"Update to property external_id of {claim.name} ({version.type}) is not supported.",
-                               kind="NotSupported")  # fmt: skip
+                               kind="NotSupported")
     if verdict.value in target.restricted:
         raise errors.UserError(f"{verdict.value} is restricted for resource.", kind="ResourceActionRestricted")
 
@@ -248,7 +248,7 @@ def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
     restricted = isinstance(error, errors.UserError) and error.kind == "ResourceActionRestricted"
     reason = str(error) if restricted else runner.describe(claim.name, error)
     said = Event(claim.stack_id, claim.operation.id, claim.name, type_, version.physical_id if version else None, action,
-                 Status.FAILED, reason)  # fmt: skip
+                 Status.FAILED, reason)
     return Report(claim, NodeState.FAILED, reason=reason, event=said)
 
 
@@ -256,7 +256,7 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
     settled = replace(
         version, digest=claim.digest, requires=documents.encode(wish.requires), operation_id=claim.operation.id,
         intent=None,
-    )  # fmt: skip
+    )
     published = None if version.published is None else documents.decode(version.published, documents.Published)
     if published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
@@ -271,4 +271,4 @@ def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = Fa
 
 def event(claim: Claim, version: Version) -> Event:
     return Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, version.action,
-                 version.status, version.reason)  # fmt: skip
+                 version.status, version.reason)

@@ -60,10 +60,10 @@ class _Turn:
 class Worker:
     """One worker of the convergence engine."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the ports of a worker, one each
         self, name: str, store: Store, world: contract.World, types: consider.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(),  # noqa: B008 - frozen
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name = name
         self._store = store
         self._clock = world.clock
@@ -162,7 +162,7 @@ class Worker:
     def _take(self, claim: Claim, facts: consider.Facts | None) -> None:
         try:
             answer = self._consider(claim, facts)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the node must not be left without an answer
+        except Exception as error:
             log.exception("considering a node failed", extra={"node": claim.node_id, "resource": claim.name})
             answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
         if isinstance(answer, Report):
