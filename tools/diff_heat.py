@@ -38,7 +38,7 @@ def heat_python() -> Path:
 
 
 def heat_answers(python: Path, family: str) -> dict[str, dict[str, corpus.Answer]]:
-    runs = [run for runs in corpus.runs(family).values() for run in runs]
+    runs = [run for case in corpus.cases(family) for run in corpus.runs(family, case)]
     found: dict[str, dict[str, corpus.Answer]] = {}
     for run, answer in zip(runs, heat_side.answers(python, runs), strict=True):
         found.setdefault(run.case, {})[run.variant] = answer
@@ -48,8 +48,8 @@ def heat_answers(python: Path, family: str) -> dict[str, dict[str, corpus.Answer
 def report(family: str, answers: dict[str, dict[str, corpus.Answer]]) -> tuple[int, int]:
     """Print what differs; return how many runs were compared and how many differ without a listed reason."""
     asked = differing = 0
-    for case, runs in corpus.runs(family).items():
-        for run in runs:
+    for case in corpus.cases(family):
+        for run in corpus.runs(family, case):
             asked += 1
             found = compare.unexplained(run, answers[case][run.variant], isotherm_side.answer(run))
             differing += bool(found)

@@ -1,13 +1,13 @@
 """The corpus of questions that both Heat and Isotherm answer, and Heat's recorded answers.
 
-`cases/*.yaml` holds the questions, one family a file, written for reading; this module turns them into *runs*, the plain
-JSON cases that either side understands (template text, environments, files, parameters, what exists already). One case
-becomes many runs: one for each template version it is to be asked in.
+`cases/*.yaml` holds the questions, one family a file, written for reading; this module turns them into *runs*, the
+plain JSON cases that either side understands (template text, environments, files, parameters, what exists already). One
+case becomes many runs: one for each template version it is to be asked in.
 
 Three shapes of family, told by its `shape`:
 
-    expression   name: value          put into a property and into an output of a fixed world of parameters and resources
-    condition    name: value          put into the conditions section and used by a resource and an output
+    expression   name: value     put into a property and into an output of a fixed world of parameters and resources
+    condition    name: value     put into the conditions section and used by a resource and an output
     template     name: {template, versions?, parameters?, environment?, environments?, files?, references?, ...}
 
 `answers/*.json` holds what Heat said, grouped by equal answers, since most versions agree.
@@ -72,8 +72,10 @@ class _Loader(yaml.CSafeLoader):
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
 
 
+@cache
 def read(path: Path) -> dict[str, Json]:
-    data: dict[str, Json] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a safe loader
+    """A file of cases or a world. Read once: nobody may change it."""
+    data: dict[str, Json] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     return data
 
 
@@ -81,11 +83,15 @@ def families() -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.yaml"))
 
 
-def runs(family: str) -> dict[str, list[Run]]:
-    """All runs of a family, by case."""
+def cases(family: str) -> list[str]:
+    return [str(name) for name in read(CASES / f"{family}.yaml")["cases"]]
+
+
+def runs(family: str, case: str) -> list[Run]:
+    """One run for each version that the case is to be asked in, and place that it is to be put into."""
     data = read(CASES / f"{family}.yaml")
-    expand = _SHAPES[data["shape"]]
-    return {str(name): list(expand(family, str(name), case, data)) for name, case in data["cases"].items()}
+    found = {str(name): value for name, value in data["cases"].items()} if case not in data["cases"] else data["cases"]
+    return list(_SHAPES[data["shape"]](family, case, found[case], data))
 
 
 def recorded(family: str) -> dict[str, dict[str, Answer]]:
@@ -112,36 +118,42 @@ def record(family: str, answers: dict[str, dict[str, Answer]]) -> None:
 # ---- expansion -------------------------------------------------------------------------------------------------------
 
 def _expressions(family: str, name: str, value: Json, data: dict[str, Json]) -> Iterator[Run]:
+    in_hot = {"resources": {"subject": {"type": "OS::Heat::Value", "properties": {"value": value}}}}
+    in_cfn = {"Resources": {"subject": {"Type": "OS::Heat::Value", "Properties": {"value": value}}}}
+    properties = {False: _inner(in_hot), True: _inner(in_cfn)}
+    outputs = {False: _dumped({"outputs": {"subject": {"value": value}}}),
+               True: _dumped({"Outputs": {"subject": {"Value": value}}})}
     for version in VERSION_SETS[data["versions"]]:
-        world = _world(data, version)
-        yield _placed(Run(family, name, version, _question(world), ("definitions", "subject")), world, version, value)
+        question = _question(data["world"])
+        head = _version_line(version) + _world_text(data["world"], _has_conditions(version))
+        run = {**question, "template": head + properties[version in CFN]}
+        yield Run(family, name, version, run, ("definitions", "subject"))
         if version not in ALIASES:  # one place is enough to see that an alias is its date
-            run = Run(family, name, f"{version} output", _question(world), ("outputs", "subject"))
-            yield _placed(run, world, version, value)
+            run = {**question, "template": head + outputs[version in CFN]}
+            yield Run(family, name, f"{version} output", run, ("outputs", "subject"))
 
 
-def _placed(run: Run, world: dict[str, Json], version: str, value: Json) -> Run:
-    sections = dict(world["template"])
-    cfn = version in CFN
-    if run.focus == ("outputs", "subject"):
-        sections["Outputs" if cfn else "outputs"] = {"subject": {"Value" if cfn else "value": value}}
-    else:
-        key = "Resources" if cfn else "resources"
-        subject = {"Type": "OS::Heat::Value", "Properties": {"value": value}}
-        sections[key] = {**sections[key], "subject": subject if cfn else {k.lower(): v for k, v in subject.items()}}
-    run.question["template"] = text(sections, version)
-    return run
+@cache
+def _world_text(world: str, has_conditions: bool) -> str:
+    """Most of each template is its world, always the same. Its last section is the resources: one more can follow."""
+    data = read(WORLDS / f"{world}.yaml")
+    template = data["template"] if has_conditions else data["template_without_conditions"]
+    assert list(template)[-1].lower() == "resources"
+    return _dumped(template)
+
+
+def _inner(section: dict[str, Json]) -> str:
+    """What stands in a section, without its heading."""
+    return _dumped(section).partition("\n")[2]
 
 
 def _conditions(family: str, name: str, value: Json, data: dict[str, Json]) -> Iterator[Run]:
+    world = read(WORLDS / f"{data['world']}.yaml")
     for version in VERSION_SETS[data["versions"]]:
-        world = _world(data, version)
-        sections = dict(world["template"])
+        sections = dict(world["template"] if _has_conditions(version) else world["template_without_conditions"])
         key = "Conditions" if version in CFN else "conditions"
         sections[key] = {**sections.get(key, {}), "subject": value}
-        question = _question(world)
-        question["template"] = text(sections, version)
-        yield Run(family, name, version, question)
+        yield Run(family, name, version, {**_question(data["world"]), "template": text(sections, version)})
 
 
 def _templates(family: str, name: str, case: dict[str, Json], data: dict[str, Json]) -> Iterator[Run]:
@@ -159,29 +171,25 @@ def _templates(family: str, name: str, case: dict[str, Json], data: dict[str, Js
 _SHAPES = {"expression": _expressions, "condition": _conditions, "template": _templates}
 
 
-@cache
-def _read_world(name: str) -> dict[str, Json]:
-    return read(WORLDS / f"{name}.yaml")
+def _has_conditions(version: str) -> bool:
+    return version == AWS or version in VERSION_SETS["conditional"]
 
 
-def _world(data: dict[str, Json], version: str) -> dict[str, Json]:
-    """The world of a family; what a version does not know (conditions) is left out of its world."""
-    world = dict(_read_world(data["world"]))
-    if version not in (*VERSION_SETS["conditional"], AWS):
-        world["template"] = world.get("template_without_conditions", world["template"])
-    return world
-
-
-def _question(world: dict[str, Json]) -> dict[str, Json]:
-    return {key: value for key, value in world.items() if key not in ("template", "template_without_conditions")}
+def _question(world: str) -> dict[str, Json]:
+    data = read(WORLDS / f"{world}.yaml")
+    return {key: value for key, value in data.items() if key not in ("template", "template_without_conditions")}
 
 
 def text(content: Json, version: str = "none") -> str:
     """The text of a template or environment; a case may give it as text, to say exactly what is read."""
     if isinstance(content, str):
         return content
-    body = yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True) if content else ""
-    return _version_line(version) + body
+    return _version_line(version) + (_dumped(content) if content else "")
+
+
+def _dumped(content: Json) -> str:
+    dumped: str = yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+    return dumped
 
 
 def _version_line(version: str) -> str:

@@ -1,4 +1,4 @@
-"""Where we differ from Heat on purpose. One line each: which runs, and why. The tests assert that they really differ."""
+"""Where we differ from Heat on purpose: which runs, and why. The tests assert that they really differ."""
 
 from __future__ import annotations
 
@@ -14,15 +14,28 @@ class Difference(NamedTuple):
 
 
 DIFFERENCES: tuple[Difference, ...] = (
-    Difference(("functions_collections/if get_attr condition/20[12][1678]-*",
+    Difference(("functions_collections/if get_attr condition/2016-10-14*",
+                "functions_collections/if get_attr condition/201[78]-*",
+                "functions_collections/if get_attr condition/2021-*",
                 "functions_collections/if get_attr condition/[a-z]*"),
                "we say where the condition stands; Heat's path begins at the function"),
-    Difference(("functions_collections/map_replace map/20[12][1678]-1*",
-                "functions_collections/map_replace map/20[12][178]-*", "functions_collections/map_replace map/[a-z]*"),
+    Difference(("functions_collections/map_replace map/2016-10-14",
+                "functions_collections/map_replace map/201[78]-??-??",
+                "functions_collections/map_replace map/2021-??-??", "functions_collections/map_replace map/[a-z]*"),
                "Heat tells the number of the missing item and nothing else; we tell the form of the arguments"),
+    Difference(("providers/*",),
+               "templates as resource types come with nested stacks; until then they are refused by name"),
+    Difference(("resources/properties function/*", "resources/properties function merge/*"),
+               "Heat falls over properties that are one function, though its syntax has them; we resolve it"),
+    Difference(("sections/conditions cycle/*",),
+               "Heat accepts conditions that go in a circle as long as nobody uses them; nobody ever means that"),
+    Difference(("sections/yaml set/*", "sections/yaml binary/*"),
+               "only what JSON can carry is data; other YAML tags are refused instead of being turned into something"),
+    Difference(("parameters/hidden bad value/*", "parameters/hidden constraint/*", "generated/g7-105/2017-09-01",
+                "generated/g7-105/2021-04-16", "generated/g7-125/2015-10-15"),
+               "no error tells anything about the value of a hidden parameter"),
     Difference(("parameters/pattern alternation/*",),
                "Heat tries the first way a pattern fits and then looks whether it was the whole; we look for any way"),
-    Difference(("parameters/name number/*",), "Heat falls over a parameter whose name is a number"),
     Difference(("environments/merge list mixed/*",),
                "Heat falls over a list that is merged with a comma-delimited text; both are lists to us"),
     Difference(("sections/yaml duplicate keys/*",),
@@ -36,5 +49,12 @@ DIFFERENCES: tuple[Difference, ...] = (
 
 def reason(run: corpus.Run) -> str:
     """Why this run may differ, or nothing."""
-    return next((entry.reason for entry in DIFFERENCES for pattern in entry.runs if fnmatch.fnmatchcase(run.id, pattern)),
-                "")
+    return next((entry.reason for entry in DIFFERENCES if _matches(entry, run.id)), "")
+
+
+def is_about(entry: Difference, family: str, case: str) -> bool:
+    return any(_matches(entry, run.id) for run in corpus.runs(family, case))
+
+
+def _matches(entry: Difference, run_id: str) -> bool:
+    return any(fnmatch.fnmatchcase(run_id, pattern) for pattern in entry.runs)

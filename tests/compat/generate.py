@@ -10,6 +10,7 @@ import random
 import sys
 
 import yaml
+
 from compat import corpus
 
 HEAD = """# Nested functions, written by generate.py. Kept as data: do not edit, write new ones with another seed.
@@ -61,7 +62,8 @@ class Maker:
         return str(self.random.randint(0, 9))
 
     def _param_text(self, depth: int) -> corpus.Json:
-        return {"get_param": self.random.choice(("text", "empty", "secret", ["tree", "k"], ["names", 1], ["tree", "zz"]))}
+        paths = (["tree", "k"], ["names", 1], ["tree", "zz"])
+        return {"get_param": self.random.choice(("text", "empty", "secret", *paths))}
 
     def _join(self, depth: int) -> corpus.Json:
         return {"list_join": [self.text(0), self.list(depth)]}

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from compat import corpus
-
 from isotherm import errors
+from isotherm.engine import names
 from isotherm.resources import attributes, custom_constraints, known, registry, validation
 from isotherm.template import definitions, document, environment, merging, model, parameters
 
@@ -32,7 +32,9 @@ def _describe(question: Mapping[str, Any]) -> corpus.Answer:
     environ = _environment(question, template)
     template.check_structure()
     strict = not question.get("lenient", False)
-    pseudo = parameters.Pseudo(question.get("stack_name", STACK_NAME), None, PROJECT, dialect=template.dialect)
+    stack_name = question.get("stack_name", STACK_NAME)
+    names.check_stack_name(stack_name)
+    pseudo = parameters.Pseudo(stack_name, None, PROJECT, dialect=template.dialect)
     values = parameters.bind(template.parameters, environ, pseudo, require_all=False, check_values=False)
     bound = model.bind(template, values, files=question.get("files", {}), facade=_facade(question),
                        zones=("zone-a", "zone-b"))
@@ -51,9 +53,9 @@ def _environment(question: Mapping[str, Any], template: model.Template) -> envir
     base = environment.load(question.get("environment"))
     base = replace(base, parameters={**base.parameters, **question.get("parameters", {})})
     files = [environment.load(text) for text in question.get("environments", ())]
-    names = [f"env{number}.yaml" for number, _ in enumerate(files)]
+    shown = [f"env{number}.yaml" for number, _ in enumerate(files)]
     known_parameters = merging.known_parameters(template.parameters, question.get("files", {}))
-    return merging.merge([base, *files], known_parameters, ["", *names])
+    return merging.merge([base, *files], known_parameters, ["", *shown])
 
 
 def _facade(question: Mapping[str, Any]) -> model.Facade | None:

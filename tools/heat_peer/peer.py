@@ -1,7 +1,7 @@
 """The real Heat, asked one case at a time: what does it make of this template?
 
-Runs in an environment of its own that holds PyPI's `openstack-heat`; imports Heat, never Isotherm, so that the two sides
-share nothing but the questions. Reads one JSON case a line from standard input and writes one JSON answer a line.
+Runs in an environment of its own that holds PyPI's `openstack-heat`; imports Heat, never Isotherm, so that the two
+sides share nothing but the questions. Reads one JSON case a line from standard input, writes one JSON answer a line.
 
 The steps are those of Heat's engine when it is asked for a new stack, in the same order (parse, merge environments,
 structure, definitions, validation), so the *first* error is the one its users see. No database, no service, no network:
@@ -23,17 +23,15 @@ from oslo_service import backend
 backend.init_backend(backend.BackendType.THREADING)
 
 from heat.common import context as heat_context  # noqa: E402
-from heat.common import environment_format  # noqa: E402
-from heat.common import environment_util  # noqa: E402
-from heat.common import exception  # noqa: E402
-from heat.common import template_format  # noqa: E402
+from heat.common import (  # noqa: E402
+    environment_format,
+    environment_util,
+    exception,
+    template_format,
+)
 from heat.engine import attributes as heat_attributes  # noqa: E402
-from heat.engine import conditions as heat_conditions  # noqa: E402, F401
-from heat.engine import environment  # noqa: E402
-from heat.engine import function  # noqa: E402
-from heat.engine import node_data  # noqa: E402
+from heat.engine import environment, function, node_data, stk_defn  # noqa: E402
 from heat.engine import stack as heat_stack  # noqa: E402
-from heat.engine import stk_defn  # noqa: E402
 from heat.engine import template as heat_template  # noqa: E402
 
 STACK_NAME = "corpus"
@@ -54,7 +52,7 @@ def answer(case):
         stack = accept(case)
         pretend_created(stack, case.get("references", {}), case.get("unborn", ()))
         return describe(stack)
-    except Exception as problem:
+    except Exception as problem:  # noqa: BLE001 - whatever Heat raises is its answer
         return {"error": told(problem)}
 
 
@@ -192,7 +190,7 @@ def attempt(call, *arguments):
     """A value, or the error in its place: one bad part must not hide the others."""
     try:
         value = call(*arguments)
-    except Exception as problem:
+    except Exception as problem:  # noqa: BLE001 - whatever Heat raises is its answer
         return {"!error": told(problem)}
     return plain(value)
 
