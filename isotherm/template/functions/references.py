@@ -165,7 +165,10 @@ class GetParam(Function):
 
     def parameters(self) -> Iterator[str | None]:
         name = self.args[0] if isinstance(self.args, list) and self.args else self.args
-        yield name if isinstance(name, str) else None
+        if isinstance(name, str):
+            yield name
+        elif isinstance(name, Live):
+            yield None
 
     def evaluate(self, args: Any, scope: Scope) -> Any:
         if not args:
