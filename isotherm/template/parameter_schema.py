@@ -85,8 +85,17 @@ class ParameterSchema:
         try:
             self.validate_value(value, custom)
         except (ValueError, TypeError) as exc:
-            return Problem(f"Parameter '{self.name}' is invalid: {exc}")
+            return Problem(f"Parameter '{self.name}' is invalid: {self._told(value, custom) if self.hidden else exc}")
         return None
+
+    def _told(self, value: Any, custom: CustomConstraints | None) -> str:
+        """What is wrong with a hidden value, without a word of it."""
+        try:
+            typed = self.convert(value)
+            failed = next(one for one in self.constraints if one.check(typed, self._coerce, custom) is not None)
+        except (ValueError, TypeError, StopIteration):
+            return f"{MASK} is not a {self.type_name}"
+        return str(failed.description) or f"{MASK} does not fit the constraint {failed.key}"
 
     def text(self, typed: Any) -> str:
         """A typed value as `stack show` prints it."""

@@ -93,7 +93,8 @@ def bind(schemata: Mapping[str, ParameterSchema], environment: Environment, pseu
             values[name] = schema.convert(given)
         except ValueError as exc:
             values.pop(name, None)
-            failures[name] = UserError(f"Parameter '{name}' is invalid: {exc}")
+            told = f"{MASK} is not a {schema.type_name}" if schema.hidden else str(exc)
+            failures[name] = UserError(f"Parameter '{name}' is invalid: {told}")
     return Values(values, schemata, failures)
 
 

@@ -123,3 +123,13 @@ def test_lenient_validation_judges_names_only() -> None:
     validation.validate(model.bind(template, values), environment.load({}), TYPES, strict=False)
     with pytest.raises(UserError):
         validation.validate(model.bind(template, values), environment.load({}), TYPES)
+
+
+@pytest.mark.parametrize("constraint", [{"allowed_values": ["a"]}, {"allowed_pattern": "a"}, {"length": {"max": 1}}])
+def test_hidden_values_are_not_told_in_errors(constraint: dict[str, Any]) -> None:
+    parameters = {"p": {"type": "string", "hidden": True, "constraints": [constraint]}}
+    told = refused({}, parameters=parameters, environ={"parameters": {"p": "marker-of-a-secret"}})
+    assert told == [f"Parameter 'p' is invalid: ****** does not fit the constraint {next(iter(constraint))}"]
+    told = refused(one(STRING, length={"get_param": "p"}), parameters={"p": {"type": "string", "hidden": True}},
+                   environ={"parameters": {"p": "marker-of-a-secret"}})
+    assert told == ["Property error: resources.r.properties.length: ****** does not fit here"]
