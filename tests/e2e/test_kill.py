@@ -1,0 +1,76 @@
+"""A kill -9 at any moment costs nothing: the next command goes on, nothing is lost, and nothing is made twice."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from isotherm.cli import codes
+from tests.e2e.conftest import Home
+
+LAYERS, WIDTH = 40, 5
+KILLS = 50
+
+
+def template(wait_s: float) -> str:
+    """Layers of Dummies, each of which needs two of the layer before."""
+    lines = ["heat_template_version: 2018-08-31", "resources:"]
+    for layer in range(LAYERS):
+        for place in range(WIDTH):
+            lines += [f"  r{layer:02}_{place}:", "    type: OS::Heat::Dummy", "    properties:", f"      max_wait_secs: {wait_s}"]
+            if layer:
+                needs = ", ".join(f"{{get_resource: r{layer - 1:02}_{(place + step) % WIDTH}}}" for step in range(2))
+                lines.append(f"      update_in_place_prop: {{list_join: ['-', [{needs}]]}}")
+    return "\n".join(lines)
+
+
+def kill_somewhere(process: subprocess.Popen[str], dice: random.Random, start_s: float) -> bool:
+    """Kill it while it starts, or some time after its first word; whether it was killed before it ended by itself."""
+    if dice.random() < 0.25:
+        time.sleep(dice.uniform(0, start_s))
+    else:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(dice.uniform(0, 0.5))
+    process.kill()
+    process.communicate()
+    return process.returncode == -9
+
+
+@pytest.mark.ledger("S0.4")
+def test_a_deployment_survives_fifty_kills(home: Home, tmp_path: Path) -> None:
+    seed = int(os.environ.get("SEED", random.randrange(10**6)))
+    print(f"SEED={seed}")
+    dice = random.Random(seed)
+    file = tmp_path / "layers.yaml"
+    file.write_text(template(wait_s=0.4))
+    home.run("list")
+    began = time.monotonic()
+    home.run("list")
+    start_s = time.monotonic() - began
+    killed = 0
+    arguments = ["deploy", "layers", "-t", file]
+    while killed < KILLS:
+        process = home.start(*arguments)
+        killed += kill_somewhere(process, dice, start_s)
+        if process.returncode == codes.CONFLICT:
+            # It was accepted before it was killed: it exists, and has only to be driven on.
+            arguments = ["watch", "layers"]
+        elif process.returncode == codes.OK:
+            break
+    code, out = home.run("watch", "layers", timeout_s=120)
+    assert code == 0, out
+    print(f"killed {killed} times")
+    assert killed == KILLS, "it was done before it could be killed often enough"
+    assert home.ask("show", "layers")["stack_status"] == "CREATE_COMPLETE"
+    resources = home.ask("resources", "layers")
+    made = home.made()
+    assert Counter(entry["id"] for entry in made).most_common(1)[0][1] == 1
+    assert {entry["id"] for entry in made} == {r["physical_resource_id"] for r in resources}
+    assert len(made) == LAYERS * WIDTH
