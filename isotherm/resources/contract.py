@@ -2,8 +2,8 @@
 
 A type is a class with schemas and a few methods. The engine makes one short-lived object of it per step, on whichever
 worker has the lease, and throws it away afterwards: nothing may be kept in the object between two methods. What has to
-last goes into the value that a `handle_*` method returns (any JSON data): it is stored, and handed to `check_*`, perhaps
-in another process, perhaps after a crash.
+last goes into the value that a `handle_*` method returns (any JSON data): it is stored, and handed to `check_*`,
+perhaps in another process, perhaps after a crash.
 
     class Lamp(contract.Resource):
         TYPE = "Example::Lamp"
@@ -181,12 +181,13 @@ class Resource:
         """What is wrong with the (typed) properties together, beyond what the schema can say."""
         return iter(())
 
-    def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any], changed: Mapping[str, Any]) -> str | None:
+    def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
+                      changed: Mapping[str, Any]) -> str | None:
         """The name of the property that forces a replacement although the schema would allow an update, or None."""
         return None
 
     def needs_replace_failed(self) -> bool:
-        """Whether a resource whose last operation failed is replaced by the next update (else it is updated in place)."""
+        """Whether a resource whose last operation failed is replaced by the next update, or updated in place."""
         return True
 
     # What others may ask for.
