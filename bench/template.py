@@ -35,7 +35,7 @@ RESOURCE = """  r{number}:
       wait_secs: 0
 """
 LIMIT = 3.0
-GROWTH_LIMIT = 1.2
+GROWTH_LIMIT = 1.1
 ROOMY = document.Limits(max_bytes=1 << 30, max_nodes=1 << 30)
 
 

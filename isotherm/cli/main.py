@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import click
 
 import isotherm
-from isotherm import errors
+from isotherm import collector, errors
 from isotherm.cli import codes, problems, show
 
 #: name -> (module:attribute, what it does)
@@ -98,5 +98,11 @@ def exit_code(error: errors.UserError) -> int:
     return codes.CONFLICT if isinstance(error, errors.Conflict) else codes.WRONG
 
 
+def run() -> int:
+    """`main` in a process of its own: what the command `isotherm` calls."""
+    collector.calm()
+    return main()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -1,0 +1,18 @@
+"""The collector is calm in a process that asks for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+SCRIPT = """
+import gc
+from isotherm import collector
+collector.calm()
+assert gc.isenabled() and gc.get_threshold() == collector.THRESHOLDS and gc.get_freeze_count() > 1000
+"""
+
+
+def test_it_looks_seldom_and_not_at_what_was_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
