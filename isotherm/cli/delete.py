@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from isotherm.cli import local, options, show
-from isotherm.engine.embedded import Embedded
+from isotherm.cli import home, local, options, show
+from isotherm.engine.folder import Folder
 
 
 @click.command(epilog=options.example("isotherm delete web", "isotherm delete web --yes --json"))
@@ -28,10 +28,10 @@ def delete(terminal: show.Terminal, name: str, yes: bool) -> int:
 def _confirm(name: str) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("Nobody is there to be asked: add --yes to delete without asking.")
-    count = len(local.read(lambda engine: _resources(engine, name)))
+    count = len(home.use(Folder, lambda folder: _resources(folder, name)))
     question = f"Delete stack {show.clean(name)} and its {show.count(count, 'resource')}?"
     click.confirm(question, abort=True)
 
 
-async def _resources(engine: Embedded, name: str) -> list[dict[str, object]]:
-    return await engine.orchestrator.resources(name)
+async def _resources(folder: Folder, name: str) -> list[dict[str, object]]:
+    return await folder.reading.resources(name)

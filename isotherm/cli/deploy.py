@@ -19,7 +19,7 @@ _tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with
 
 
 @click.command(epilog=options.example("isotherm deploy web -t examples/site.yaml -e examples/production.env.yaml",
-                                      "isotherm deploy demo -t examples/leaves.yaml --parameter max_wait_secs=5 --rollback"))
+                                      "isotherm deploy demo -t examples/leaves.yaml -p max_wait_secs=5 --rollback"))
 @click.argument("name")
 @options.template_option
 @options.environment_options
@@ -28,8 +28,9 @@ _tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with
 @_tags
 @options.json_option
 @click.pass_obj
-def deploy(terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
-           rollback: bool, timeout: float | None, tags: str | None) -> int:  # noqa: PLR0913 - one for each option
+def deploy(  # noqa: PLR0913 - one for each option
+           terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
+           rollback: bool, timeout: float | None, tags: str | None) -> int:
     """Make a stack from a template, and watch it come into being.
 
     The engine runs inside this command. Ctrl-C stops it and leaves the stack as it is; `isotherm watch NAME` goes on,
@@ -56,8 +57,9 @@ def deploy(terminal: show.Terminal, name: str, template: str, environments: tupl
 @_tags
 @options.json_option
 @click.pass_obj
-def update(terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
-           rollback: bool | None, timeout: float | None, tags: str | None) -> int:  # noqa: PLR0913 - one for each option
+def update(  # noqa: PLR0913 - one for each option
+           terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
+           rollback: bool | None, timeout: float | None, tags: str | None) -> int:
     """Bring a stack to another template, environment or parameters.
 
     It is accepted at any time, also while another operation is under way: the newest wins, and what runs is waited for.

@@ -9,8 +9,8 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from isotherm.cli import local, options, show, tree, words
-from isotherm.engine.embedded import Embedded
+from isotherm.cli import home, options, show, tree, words
+from isotherm.engine.folder import Folder
 from isotherm.graph import dot
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import NodeState
@@ -23,7 +23,7 @@ from isotherm.states import NodeState
 @click.pass_obj
 def graph(terminal: show.Terminal, name: str, as_dot: bool) -> None:
     """Draw the resources of a stack, what they hang on, and their states."""
-    resources, edges = local.read(lambda engine: _read(engine, name))
+    resources, edges = home.use(Folder, lambda folder: _read(folder, name))
     # An old version that waits to be deleted has the name of its successor, and no place in the graph.
     nodes = {r["resource_name"]: r for r in reversed(resources) if not r["to_be_deleted"]}
     nodes = dict(reversed(nodes.items()))
@@ -39,8 +39,8 @@ def graph(terminal: show.Terminal, name: str, as_dot: bool) -> None:
         terminal.answer(data, lambda: _draw(nodes, requires))
 
 
-async def _read(engine: Embedded, name: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    return await engine.orchestrator.resources(name), await engine.orchestrator.edges(name)
+async def _read(folder: Folder, name: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    return await folder.reading.resources(name), await folder.reading.edges(name)
 
 
 def _draw(nodes: Mapping[str, Mapping[str, Any]], requires: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:

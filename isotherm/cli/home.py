@@ -1,13 +1,42 @@
-"""Where stacks live when the engine runs inside the command: one folder, `$ISOTHERM_HOME` or the user's data folder."""
+"""Where stacks live when the engine runs inside the command: one folder, `$ISOTHERM_HOME` or the user's data folder.
+
+`use` opens it. Commands that only look open a `Folder`, which spares them the time to load what makes things happen.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 
 from isotherm import errors
+from isotherm.engine.folder import Folder
+
+T = TypeVar("T")
+Opened = TypeVar("Opened", bound=Folder)
 
 VARIABLE = "ISOTHERM_HOME"
+LOG = "engine.log"
+
+
+def use(kind: Callable[[Path], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
+    """Open the home, do the work, and close it."""
+    path = folder()
+    # What the engine has to say about itself must not tear the picture apart.
+    handler = logging.FileHandler(path / LOG, delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log = logging.getLogger("isotherm")
+    log.handlers[:], log.propagate = [handler], False
+    opened = kind(path)
+    try:
+        return asyncio.run(work(opened))
+    finally:
+        opened.close()
+        log.handlers.clear()
+        handler.close()
 
 
 def folder() -> Path:

@@ -17,6 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from isotherm.cli import codes, picture, show, words
+from isotherm.cli import outputs as outputs_
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.following import Following, Frame
 
@@ -123,12 +124,14 @@ async def _outputs(engine: Embedded, stack: Mapping[str, Any]) -> list[dict[str,
     return await engine.orchestrator.outputs(stack["id"])
 
 
-def _conclusion(watched: Watched, frame: Frame, outputs: list[dict[str, Any]], others: list[str]) -> Iterator[RenderableType]:
+def _conclusion(
+    watched: Watched, frame: Frame, outputs: list[dict[str, Any]], others: list[str]
+) -> Iterator[RenderableType]:
     yield from _ending(watched, frame)
     if outputs and frame.ended:
         yield Text("")
         yield show.heading("Outputs")
-        yield show.indent(output_table(outputs))
+        yield show.indent(outputs_.table(outputs))
     if others:
         yield Text(f"Still in progress: {show.clean(words.some(others, len(others)))}. "
                    f"To go on: isotherm watch {show.clean(others[0])}", "dim")
@@ -147,16 +150,4 @@ def _ending(watched: Watched, frame: Frame) -> Iterator[RenderableType]:
     if not well:
         yield show.indent(show.text(stack["stack_status_reason"], "red"))
     elif watched.is_overtaken(frame):
-        yield show.indent(Text("This is not what was asked for: another operation took over, see `isotherm events`.", "yellow"))
-
-
-def output_table(outputs: list[dict[str, Any]]) -> RenderableType:
-    rows = [(o["output_key"], _value(o), o["description"]) for o in outputs]
-    return show.table(["name", "value", "description"], rows, styles=["cyan", "", "dim"])
-
-
-def _value(output: Mapping[str, Any]) -> Text:
-    if "output_error" in output:
-        return show.text(output["output_error"], "red")
-    return show.text(output["output_value"])
-
+        yield show.indent(Text("Not what was asked for: another operation took over, see `isotherm events`.", "yellow"))

@@ -1,32 +1,18 @@
-"""Runs the engine inside the command, on the home folder: to read, to ask, and to make things happen.
+"""Runs the engine inside the command, on the home folder: to ask, and to make things happen.
 
-`read` is for commands that only look. `operate` asks for an operation and drives it, live, to its end: the command is the
-worker. Whatever else is under way in the home, also what a killed command left, is driven along with it.
+`operate` asks for an operation and drives it, live, to its end: the command is the worker. Whatever else is under way in
+the home, also what a killed command left, is driven along with it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
 
 from isotherm.cli import home, live, show
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Orchestrator
-
-T = TypeVar("T")
-LOG = "engine.log"
-
-
-def read(question: Callable[[Embedded], Coroutine[Any, Any, T]]) -> T:
-    """Ask something of the engine; nothing is driven."""
-    engine = _open()
-    try:
-        return asyncio.run(question(engine))
-    finally:
-        engine.close()
 
 
 def operate(terminal: show.Terminal, name: str, ask: Callable[[Orchestrator], Awaitable[Accepted]]) -> int:
@@ -36,7 +22,7 @@ def operate(terminal: show.Terminal, name: str, ask: Callable[[Orchestrator], Aw
         accepted = await ask(engine.orchestrator)
         return await _drive(engine, terminal, live.Watched(name, accepted.stack_id, accepted.operation_id))
 
-    return read(work)
+    return home.use(Embedded, work)
 
 
 def watch(terminal: show.Terminal, name: str) -> int:
@@ -46,7 +32,7 @@ def watch(terminal: show.Terminal, name: str) -> int:
         stack = await engine.orchestrator.show(name)
         return await _drive(engine, terminal, live.Watched(stack["stack_name"], stack["id"]))
 
-    return read(work)
+    return home.use(Embedded, work)
 
 
 async def _drive(engine: Embedded, terminal: show.Terminal, watched: live.Watched) -> int:
@@ -69,13 +55,3 @@ def _on_interrupt(stopped: asyncio.Event) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, interrupt)
 
-
-def _open() -> Embedded:
-    folder = home.folder()
-    # What the engine has to say about itself must not tear the picture apart.
-    handler = logging.FileHandler(folder / LOG, delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    log = logging.getLogger("isotherm")
-    log.handlers[:] = [handler]
-    log.propagate = False
-    return Embedded(folder)

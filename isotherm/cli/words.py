@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from rich.text import Text
 
+from isotherm.cli import show
 from isotherm.engine.following import Line
 from isotherm.states import Action, NodeState, Status
 
@@ -12,18 +16,18 @@ SIGNS = {
     NodeState.PENDING: ("·", "dim"), NodeState.SCHEDULED: ("○", "cyan"), NodeState.RUNNING: ("●", "blue"),
     NodeState.WAITING: ("●", "blue"), NodeState.DONE: ("✓", "green"), NodeState.FAILED: ("✗", "bold red"),
     NodeState.SKIPPED: ("-", "dim"),
-}  # fmt: skip
+}
 #: How many nodes are in which state is told in these words, in this order.
 TOLD = (
     ("running", (NodeState.RUNNING, NodeState.WAITING), "blue"), ("scheduled", (NodeState.SCHEDULED,), "cyan"),
     ("waiting", (NodeState.PENDING,), ""), ("done", (NodeState.DONE,), "green"),
     ("failed", (NodeState.FAILED,), "red"), ("skipped", (NodeState.SKIPPED,), "dim"),
-)  # fmt: skip
+)
 
 _DOING = {
     Action.CREATE: "creating", Action.UPDATE: "updating", Action.DELETE: "deleting", Action.CHECK: "checking",
     Action.ROLLBACK: "rolling back",
-}  # fmt: skip
+}
 _DONE = {Action.CREATE: "created", Action.UPDATE: "updated", Action.DELETE: "deleted", Action.CHECK: "checked"}
 _STYLES = {"COMPLETE": "green", "FAILED": "red", "IN_PROGRESS": "blue"}
 
@@ -39,7 +43,7 @@ def of(line: Line) -> str:
     if line.state is NodeState.DONE:
         return _DONE.get(line.action, "done") if line.touched else "no change"
     return {NodeState.PENDING: "waiting", NodeState.FAILED: "failed", NodeState.SKIPPED: "skipped",
-            NodeState.SCHEDULED: "scheduled"}[line.state]  # fmt: skip
+            NodeState.SCHEDULED: "scheduled"}[line.state]
 
 
 def status(word: str) -> Text:
@@ -61,3 +65,10 @@ def some(names: list[str], count: int, most: int = 3) -> str:
     shown = ", ".join(names[:most])
     left = count - len(names[:most])
     return f"{shown} and {left:,} more" if left > 0 and shown else shown or f"{count:,} others"
+
+
+def nobody(stack: Mapping[str, Any]) -> Iterator[Text]:
+    """Something is under way, and no command is driving it: say how to go on."""
+    if stack["status"] == "IN_PROGRESS" and not stack["driven"]:
+        name = show.clean(stack["stack_name"])
+        yield Text(f"Nobody works on {name} at the moment. To go on: isotherm watch {name}", "yellow")

@@ -1,7 +1,6 @@
 """The whole engine inside one process, on one folder: no service, no broker, nothing to set up.
 
-The folder holds the database, the journal of a reality for types that have no cloud, and the locks of the workers that
-are alive. Several processes may use one folder at once: each has a worker of its own, and leases keep them apart.
+Several processes may use one folder at once: each has a worker of its own, and leases keep them apart.
 """
 
 from __future__ import annotations
@@ -10,46 +9,26 @@ import asyncio
 import os
 import random
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from isotherm.clock import SystemClock
 from isotherm.engine import planning, presence
 from isotherm.engine.convergence.worker import Worker
-from isotherm.engine.following import Following
-from isotherm.engine.orchestrator import PROJECT, Orchestrator
+from isotherm.engine.folder import JOURNAL, WORKERS, Folder
+from isotherm.engine.orchestrator import Orchestrator
 from isotherm.resources import contract, known
 from isotherm.resources.reality import JournalReality
-from isotherm.store import live, release
-from isotherm.store.database import ThreadedStore
-
-DATABASE, JOURNAL, WORKERS = "isotherm.db", "reality.journal", "workers"
+from isotherm.store import release
 
 
-class Embedded:
-    """An engine on a folder. Reading and asking work at once; `driving` is what makes things happen."""
+class Embedded(Folder):
+    """An engine on a folder. Asking works at once; `driving` is what makes things happen."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._clock = SystemClock()
-        self.store = ThreadedStore.open(f"sqlite:///{folder / DATABASE}")
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self._worker: Worker | None = None
-        self.orchestrator = Orchestrator(self.store, known.registry(), self._clock, new_id, self._wake)
-
-    def close(self) -> None:
-        self.store.close()
-
-    def follow(self, stack_id: str) -> Following:
-        return Following(self.store, self._clock, stack_id)
-
-    async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
-        """The names of stacks on which something is under way."""
-        return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
-
-    def is_driven(self) -> bool:
-        """Whether some process works on what is under way in this folder."""
-        return presence.anybody(self.folder / WORKERS)
+        self.orchestrator = Orchestrator(self.store, known.registry(), self.clock, new_id, self._wake)
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:
@@ -59,15 +38,15 @@ class Embedded:
         never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
         """
         name = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        here = presence.Presence(self.folder / WORKERS, name)
+        here = presence.Presence(self.path / WORKERS, name)
         dead = here.join()
         if dead:
-            await self.store.write(lambda connection: release.workers(connection, dead, self._clock.now()))
+            await self.store.write(lambda connection: release.workers(connection, dead, self.clock.now()))
             here.bury(dead)
-        reality = JournalReality(self.folder / JOURNAL)
-        world = contract.World(self._clock, reality, random.Random())
+        reality = JournalReality(self.path / JOURNAL)
+        world = contract.World(self.clock, reality, random.Random())
         types = known.registry()
-        plans = planning.Planning(self.store, types, self._clock)
+        plans = planning.Planning(self.store, types, self.clock)
         self._worker = Worker(name, self.store, world, types.get, plans, new_id)
         task = asyncio.create_task(self._worker.run())
         try:

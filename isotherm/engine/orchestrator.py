@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine import desired, documents, names, planning, preview, views
+from isotherm.engine import desired, documents, names, outputs, planning, preview, reading
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action, Status
@@ -22,8 +22,6 @@ from isotherm.store import accept, plan, reads, rows, stop
 from isotherm.store.database import Store
 from isotherm.store.records import Acceptance, NewStack, Operation
 from isotherm.template import parameters
-
-PROJECT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +49,18 @@ class Accepted:
     generation: int
 
 
-class Orchestrator:
-    """Operations on the stacks of one project."""
+class Orchestrator(reading.Reading):
+    """Operations on the stacks of one project, and all that can be read of them."""
 
     def __init__(
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
-        wake: Callable[[], None] = lambda: None, project: str = PROJECT,
+        wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
     ) -> None:
-        self._store = store
+        super().__init__(store, project)
         self._types = types
         self._clock = clock
         self._new_id = new_id
         self._wake = wake
-        self._project = project
         self._planning = planning.Planning(store, types, clock)
 
     # Operations.
@@ -163,42 +160,6 @@ class Orchestrator:
         present = await self._store.read(lambda c: reads.resources(c, living["id"])) if living else []
         return preview.of(goal, present, self._types)
 
-    # Reads.
-
-    async def stacks(self) -> list[dict[str, Any]]:
-        found = await self._store.read(lambda connection: reads.stacks(connection, self._project))
-        return [views.stack(row) for row in found]
-
-    async def show(self, name_or_id: str) -> dict[str, Any]:
-        row = await self._find(name_or_id, deleted=True)
-
-        def unit(connection: sa.Connection) -> dict[str, Any]:
-            operation = reads.operation(connection, row["operation_id"])
-            counts = reads.counts(connection, row["id"], row["generation"])
-            kept = reads.retained(connection, row["id"])
-            return {**views.stack(row), **views.progress(operation, counts), "retained": views.retained(kept)}
-
-        return await self._store.read(unit)
-
-    async def resources(self, name_or_id: str) -> list[dict[str, Any]]:
-        row = await self._find(name_or_id, deleted=True)
-        found = await self._store.read(lambda connection: reads.resources(connection, row["id"]))
-        return [views.resource(one) for one in found]
-
-    async def edges(self, name_or_id: str) -> list[tuple[str, str]]:
-        row = await self._find(name_or_id, deleted=True)
-        return await self._store.read(lambda connection: reads.edges(connection, row["id"]))
-
-    async def events(self, name_or_id: str, *, after: int = 0, last: int | None = None) -> list[dict[str, Any]]:
-        row = await self._find(name_or_id, deleted=True)
-
-        def unit(connection: sa.Connection) -> Sequence[reads.Row]:
-            if last is not None:
-                return reads.last_events(connection, row["id"], last)
-            return reads.events(connection, row["id"], after)
-
-        return [views.event(one) for one in await self._store.read(unit)]
-
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id)
         operation = await self._store.read(lambda connection: _current(connection, row["operation_id"]))
@@ -207,16 +168,9 @@ class Orchestrator:
         goal = await self._planning.desired(operation)
         wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
         found = await self._store.read(lambda connection: reads.published(connection, row["id"], wanted))
-        return views.outputs(goal, found)
+        return outputs.of(goal, found)
 
     # Inside.
-
-    async def _find(self, name_or_id: str, *, deleted: bool = False) -> reads.Row:
-        found = await self._store.read(lambda connection: reads.stack(connection, self._project, name_or_id))
-        if found is None or (found["tomb"] and not deleted):
-            raise errors.NotFound(f"The Stack ({name_or_id}) could not be found.",
-                                  hint="`isotherm list` shows what there is.")
-        return found
 
     def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from isotherm import errors
-from isotherm.engine import desired, documents
-from isotherm.engine.references import PublishedReferences
+from isotherm.engine import documents
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.reads import Row
-from isotherm.store.records import Input
 
 
 def time(at: float | None) -> str | None:
@@ -89,17 +86,3 @@ def retained(rows: Sequence[Row]) -> list[dict[str, Any]]:
          "since": time(row["created_at"])}
         for row in rows
     ]
-
-
-def outputs(goal: desired.Desired, found: Sequence[tuple[str, int | None, str | None]]) -> list[dict[str, Any]]:
-    """Output values from what resources have published; one that cannot be had says why."""
-    references = PublishedReferences([Input(*one) for one in found], goal.values.__getitem__)
-    views = []
-    for output in goal.bound.outputs.values():
-        view: dict[str, Any] = {"output_key": output.name, "description": output.description, "output_value": None}
-        try:
-            view["output_value"] = output.resolve(references)
-        except errors.IsothermError as error:
-            view["output_error"] = str(error)
-        views.append(view)
-    return views

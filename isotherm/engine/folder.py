@@ -1,0 +1,42 @@
+"""A folder in which stacks live, as somebody sees it who only looks.
+
+It holds the database, the journal of a reality for types that have no cloud, and the locks of the workers that are alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from isotherm.clock import SystemClock
+from isotherm.engine import presence
+from isotherm.engine.following import Following
+from isotherm.engine.reading import PROJECT, Reading
+from isotherm.store import live
+from isotherm.store.database import ThreadedStore
+
+DATABASE, JOURNAL, WORKERS = "isotherm.db", "reality.journal", "workers"
+
+
+class Folder:
+    """The stacks of one folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.clock = SystemClock()
+        self.store = ThreadedStore.open(f"sqlite:///{path / DATABASE}")
+        self.reading = Reading(self.store)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def follow(self, stack_id: str) -> Following:
+        return Following(self.store, self.clock, stack_id)
+
+    async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
+        """The names of stacks on which something is under way."""
+        return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
+
+    def is_driven(self) -> bool:
+        """Whether some process works on what is under way in this folder."""
+        return presence.anybody(self.path / WORKERS)

@@ -1,0 +1,67 @@
+"""What can be read of stacks without knowing their templates: from rows, at any moment, and quickly.
+
+Kept apart from the operations so that a command that only looks need not load the template language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.engine import views
+from isotherm.store import reads
+from isotherm.store.database import Store
+
+PROJECT = "default"
+
+
+class Reading:
+    """Reads the stacks of one project."""
+
+    def __init__(self, store: Store, project: str = PROJECT) -> None:
+        self._store = store
+        self._project = project
+
+    async def stacks(self) -> list[dict[str, Any]]:
+        found = await self._store.read(lambda connection: reads.stacks(connection, self._project))
+        return [views.stack(row) for row in found]
+
+    async def show(self, name_or_id: str) -> dict[str, Any]:
+        row = await self._find(name_or_id, deleted=True)
+
+        def unit(connection: sa.Connection) -> dict[str, Any]:
+            operation = reads.operation(connection, row["operation_id"])
+            counts = reads.counts(connection, row["id"], row["generation"])
+            kept = reads.retained(connection, row["id"])
+            return {**views.stack(row), **views.progress(operation, counts), "retained": views.retained(kept)}
+
+        return await self._store.read(unit)
+
+    async def resources(self, name_or_id: str) -> list[dict[str, Any]]:
+        row = await self._find(name_or_id, deleted=True)
+        found = await self._store.read(lambda connection: reads.resources(connection, row["id"]))
+        return [views.resource(one) for one in found]
+
+    async def edges(self, name_or_id: str) -> list[tuple[str, str]]:
+        row = await self._find(name_or_id, deleted=True)
+        return await self._store.read(lambda connection: reads.edges(connection, row["id"]))
+
+    async def events(self, name_or_id: str, *, after: int = 0, last: int | None = None) -> list[dict[str, Any]]:
+        row = await self._find(name_or_id, deleted=True)
+
+        def unit(connection: sa.Connection) -> Sequence[reads.Row]:
+            if last is not None:
+                return reads.last_events(connection, row["id"], last)
+            return reads.events(connection, row["id"], after)
+
+        return [views.event(one) for one in await self._store.read(unit)]
+
+    async def _find(self, name_or_id: str, *, deleted: bool = False) -> reads.Row:
+        found = await self._store.read(lambda connection: reads.stack(connection, self._project, name_or_id))
+        if found is None or (found["tomb"] and not deleted):
+            raise errors.NotFound(f"The Stack ({name_or_id}) could not be found.",
+                                  hint="`isotherm list` shows what there is.")
+        return found
