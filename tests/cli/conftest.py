@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,14 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stacks of a test are its own, never those of whoever runs it."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("ISOTHERM_HOME", str(folder))
+    return folder
 
 
 @pytest.fixture

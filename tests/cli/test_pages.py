@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from isotherm.cli import codes
 from tests.cli.conftest import Run
 from tests.cli.test_help import ALL
@@ -24,10 +26,13 @@ def test_the_page_has_the_exit_codes_of_the_help() -> None:
     assert dict(re.findall(r"^\| (\d+) \| (.+) \|$", PAGE, re.MULTILINE)) == in_help
 
 
+@pytest.mark.ledger("S2.3")
 def test_the_first_session_of_the_readme_works(run: Run) -> None:
     typed = re.findall(r"^\$ isotherm ([^#|\n]+)", README, re.MULTILINE)
     assert len(typed) >= 8
     for line in typed:
         expected = codes.WRONG if "broken" in line else codes.OK
         arguments = [str(ROOT / word) if word.startswith("examples/") else word for word in line.split()]
+        if arguments[0] in ("deploy", "update"):
+            arguments += ["--parameter", "max_wait_secs=0"]  # a test does not sit and wait
         assert run(*arguments).code == expected, line
