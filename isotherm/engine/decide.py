@@ -30,6 +30,9 @@ class Applied:
     metadata: Any
     # Properties of which it is not known whether they were applied: an update was begun and nobody saw its end.
     uncertain: Collection[str] = ()
+    # Whether an object is known at all, and whether it was ever seen to be what its row says.
+    made: bool = True
+    proven: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,13 @@ def decide(
     if applied.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its deletion had begun")
     names = properties.diff(applied.properties, after) | set(applied.uncertain)
+    if not applied.proven:
+        # Something failed half-way: whatever could have been changed in place may have been.
+        names |= {name for name, one in implementation.properties_schema.items() if one.update_allowed}
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
-    if applied.status is Status.FAILED and (applied.action is Action.CHECK or resource.needs_replace_failed()):
+    lost = applied.action is Action.CHECK or not applied.made
+    if applied.status is Status.FAILED and (lost or resource.needs_replace_failed()):
         return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
     cause = _forced_by(implementation, resource, applied.properties, after, changed)
     if cause:

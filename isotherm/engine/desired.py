@@ -50,11 +50,11 @@ def desire(asked: Asked, stack: Identity, types: Registry, *, validate: bool = T
     surroundings = environment.load(asked.environment)
     pseudo = parameters.Pseudo(stack_name=stack.name, stack_id=stack.id, project_id=stack.project,
                                dialect=template.dialect)
-    values = parameters.bind(template.parameters, surroundings, pseudo)
-    bound = model.bind(template, values, files=asked.files)
     if validate:
-        validation.validate(bound, surroundings, types)
-    return Desired(_wanted(bound, values, surroundings, types), bound, values, template.description)
+        bound = validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files)
+    else:
+        bound = model.bind(template, parameters.bind(template.parameters, surroundings, pseudo), files=asked.files)
+    return Desired(_wanted(bound, bound.values, surroundings, types), bound, bound.values, template.description)
 
 
 def _wanted(

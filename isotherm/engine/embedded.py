@@ -44,7 +44,7 @@ class Embedded(Folder):
             await self.store.write(lambda connection: release.workers(connection, dead, self.clock.now()))
             here.bury(dead)
         reality = JournalReality(self.path / JOURNAL)
-        world = contract.World(self.clock, reality, random.Random())
+        world = contract.World(self.clock, reality, random.SystemRandom())
         types = known.registry()
         plans = planning.Planning(self.store, types, self.clock)
         self._worker = Worker(name, self.store, world, types.get, plans, new_id)

@@ -11,15 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import sqlalchemy as sa
-
 from isotherm import errors
 from isotherm.engine import desired, documents, names, outputs, planning, preview, reading
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action, Status
 from isotherm.store import accept, plan, reads, rows, stop
-from isotherm.store.database import Store
+from isotherm.store.database import Connection, Store
 from isotherm.store.records import Acceptance, NewStack, Operation
 from isotherm.template import parameters
 
@@ -72,7 +70,7 @@ class Orchestrator(reading.Reading):
         acceptance = self._acceptance(stack_id, 0, Action.CREATE, request, goal.description)
         stack = NewStack(stack_id, self._project, name, convergence)
 
-        def unit(connection: sa.Connection) -> None:
+        def unit(connection: Connection) -> None:
             now = self._clock.now()
             accept.create(connection, stack, acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
@@ -87,7 +85,7 @@ class Orchestrator(reading.Reading):
         await self._refuse_immutable(stack, goal)
         acceptance = self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal.description)
 
-        def unit(connection: sa.Connection) -> int:
+        def unit(connection: Connection) -> int:
             now = self._clock.now()
             generation = accept.supersede(connection, acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
@@ -99,7 +97,7 @@ class Orchestrator(reading.Reading):
         stack = await self._find(name_or_id)
         acceptance = self._again(stack, Action.DELETE)
 
-        def unit(connection: sa.Connection) -> int:
+        def unit(connection: Connection) -> int:
             now = self._clock.now()
             generation = accept.supersede(connection, acceptance, now)
             plan.write(connection, acceptance.operation_id, [], now)
@@ -112,7 +110,7 @@ class Orchestrator(reading.Reading):
         stack = await self._find(name_or_id)
         operation_id = self._new_id()
 
-        def unit(connection: sa.Connection) -> int:
+        def unit(connection: Connection) -> int:
             _expect(connection, stack)
             accept.roll_back(connection, stack["id"], operation_id, self._clock.now(), "Rollback was asked for")
             return int(stack["generation"]) + 1
@@ -131,7 +129,7 @@ class Orchestrator(reading.Reading):
             return await self.rollback(name_or_id)
         reason = f"{Action(stack['action']).name} was cancelled"
 
-        def unit(connection: sa.Connection) -> str:
+        def unit(connection: Connection) -> str:
             _expect(connection, stack)
             return stop.cancel(connection, stack["id"], reason, self._clock.now())
 
@@ -144,7 +142,7 @@ class Orchestrator(reading.Reading):
         stack = await self._find(name_or_id)
         acceptance = self._again(stack, Action.CHECK)
 
-        def unit(connection: sa.Connection) -> int:
+        def unit(connection: Connection) -> int:
             now = self._clock.now()
             generation = accept.supersede(connection, acceptance, now)
             plan.check(connection, acceptance.operation_id, now)
@@ -205,17 +203,17 @@ class Orchestrator(reading.Reading):
             stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started",
         )
 
-    async def _accepted(self, acceptance: Acceptance, unit: Callable[[sa.Connection], int]) -> Accepted:
+    async def _accepted(self, acceptance: Acceptance, unit: Callable[[Connection], int]) -> Accepted:
         generation = await self._store.write(unit)
         self._wake()
         return Accepted(acceptance.stack_id, acceptance.operation_id, generation)
 
 
-def _current(connection: sa.Connection, operation_id: str) -> Operation | None:
+def _current(connection: Connection, operation_id: str) -> Operation | None:
     return rows.operation(connection, operation_id)
 
 
-def _expect(connection: sa.Connection, stack: reads.Row) -> None:
+def _expect(connection: Connection, stack: reads.Row) -> None:
     """Refuse to act on a stack that has moved on since the user looked at it."""
     found = reads.stack(connection, stack["project"], stack["id"])
     if found is None or found["generation"] != stack["generation"]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import sqlalchemy as sa
-
 from isotherm import errors
 from isotherm.engine import desired, documents
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action
 from isotherm.store import plan, reads
-from isotherm.store.database import Store
+from isotherm.store.database import Connection, Store
 from isotherm.store.records import Operation, Wanted
 
 # Inputs with hidden parameters that are kept in memory: those of operations under way.
@@ -53,7 +51,7 @@ class Planning:
         return self._secrets[operation.id]
 
 
-def asked_for(connection: sa.Connection, hash_: str) -> desired.Asked:
+def asked_for(connection: Connection, hash_: str) -> desired.Asked:
     """The whole input of an operation."""
     text = reads.blobs(connection, [hash_]).get(hash_)
     if text is None:

@@ -152,10 +152,10 @@ class _Looking:
         references = _StandIn(inputs, upstream, word, parameter)
         try:
             resolved = definition.resolve(references)
-            return registry.typed_properties(implementation, resolved.properties)
+            return registry.typed_properties(implementation, resolved.properties or {})
         except (errors.IsothermError, ValueError, TypeError):
             # A stand-in does not fit where a number belongs: nothing can be said of this resource before it is applied.
-            return dict.fromkeys(definition.properties, word)
+            return dict.fromkeys(definition.properties or (), word)
 
     def _secret(
         self, definition: Any, implementation: type[contract.Resource], upstream: frozenset[str], after: Mapping[str, Any]
@@ -170,6 +170,7 @@ class _Looking:
         return decide.Applied(
             row["type"], row["action"], Status.COMPLETE if row["status"] is Status.IN_PROGRESS else row["status"],
             documents.decode(row["properties"], dict[str, Any]), documents.decode_any(row["metadata"]), unknown,
+            row["physical_id"] is not None, row["digest"] is not None,
         )
 
 

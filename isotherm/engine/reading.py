@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from isotherm import errors
 from isotherm.engine import views
 from isotherm.store import reads
-from isotherm.store.database import Store
+from isotherm.store.database import Connection, Store
 
 PROJECT = "default"
 
@@ -32,7 +30,7 @@ class Reading:
     async def show(self, name_or_id: str) -> dict[str, Any]:
         row = await self._find(name_or_id, deleted=True)
 
-        def unit(connection: sa.Connection) -> dict[str, Any]:
+        def unit(connection: Connection) -> dict[str, Any]:
             operation = reads.operation(connection, row["operation_id"])
             counts = reads.counts(connection, row["id"], row["generation"])
             kept = reads.retained(connection, row["id"])
@@ -52,7 +50,7 @@ class Reading:
     async def events(self, name_or_id: str, *, after: int = 0, last: int | None = None) -> list[dict[str, Any]]:
         row = await self._find(name_or_id, deleted=True)
 
-        def unit(connection: sa.Connection) -> Sequence[reads.Row]:
+        def unit(connection: Connection) -> Sequence[reads.Row]:
             if last is not None:
                 return reads.last_events(connection, row["id"], last)
             return reads.events(connection, row["id"], after)

@@ -93,8 +93,8 @@ def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float
     INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
     """
     found = _still(connection, (b.claim for b in beginnings))
-    fenced = [b for b in beginnings if b.claim.node_id in found]
-    ours = [b for b in fenced if found[b.claim.node_id]]
+    fenced = [b for b in beginnings if b.claim.key in found]
+    ours = [b for b in fenced if found[b.claim.key]]
     accepted = {b.claim.key for b in ours}
     settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in accepted], now)
     _write(connection, ours, now)
@@ -102,13 +102,16 @@ def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float
     return accepted
 
 
-def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[int, bool]:
-    """Of these claims, the ones whose fence still holds, and whether their node is still theirs to act on."""
-    held = {claim.node_id: claim for claim in claims}
+def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int, int], bool]:
+    """Of these claims, the ones whose fence still holds, and whether their node is still theirs to act on.
+
+    By node and fence: one worker may hold an old and a new claim on the same node (it was away, and took it again).
+    """
+    held = {claim.key: claim.generation for claim in claims}
     return {
-        id_: state == NodeState.RUNNING and generation == held[id_].generation
-        for id_, fence, state, generation in connection.execute(_STILL, rows.ids(held))
-        if fence == held[id_].fence
+        (id_, fence): state == NodeState.RUNNING and generation == held[id_, fence]
+        for id_, fence, state, generation in connection.execute(_STILL, rows.ids({node_id for node_id, _ in held}))
+        if (id_, fence) in held
     }
 
 
@@ -145,7 +148,7 @@ _RENEW = Bulk(
 def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[tuple[int, int]]:
     """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up."""
     found = _still(connection, claims)
-    ours = [c for c in claims if found.get(c.node_id)]
+    ours = [c for c in claims if found.get(c.key)]
     _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
     return {c.key for c in ours}
 

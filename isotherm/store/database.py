@@ -21,7 +21,9 @@ import sqlalchemy as sa
 from isotherm.store import schema
 
 T = TypeVar("T")
-Unit = Callable[[sa.Connection], T]
+# What a unit of work gets; others name it from here, and know nothing else of the database's library.
+Connection = sa.Connection
+Unit = Callable[[Connection], T]
 
 # How many units share a commit at most; a bound on what one retry repeats.
 GROUP_LIMIT = 512

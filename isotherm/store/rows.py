@@ -29,9 +29,9 @@ def ids(values: Iterable[int | str]) -> dict[str, str]:
 _VERSION = t.resources.c
 _VERSION_COLUMNS = [
     _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
-    _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest, _VERSION.metadata, _VERSION.data,
-    _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded, _VERSION.deletion_policy,
-    _VERSION.external, _VERSION.operation_id, _VERSION.intent,
+    _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest,
+    _VERSION.metadata, _VERSION.data, _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded,
+    _VERSION.deletion_policy, _VERSION.external, _VERSION.operation_id, _VERSION.intent,
 ]
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 

@@ -69,7 +69,7 @@ def _give_up(connection: sa.Connection, operation: Operation) -> None:
     connection.execute(
         sa.update(t.resources)
         .where(resource.id.in_(under_way), resource.intent.is_not(None))
-        .values(status=Status.FAILED, reason="Timed out", intent=None)
+        .values(status=Status.FAILED, reason="Timed out", intent=None, digest=None)
     )
     # The lease stays with whoever has it: the next operation waits until it is given back or has run out.
     connection.execute(_of(operation, _UNDER_WAY).values(state=NodeState.FAILED, due=None))

@@ -138,6 +138,9 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
 
 def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
     version.status, version.reason, version.intent = Status.FAILED, reason, None
+    if intent.action is Action.UPDATE:
+        # How much of it was applied is not known: nothing proves any more what the object is like.
+        version.digest = None
     ending = _ending(claim, version, intent, NodeState.FAILED)
     return Report(claim, ending, version, reason=reason, event=consider.event(claim, version))
 

@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from isotherm import errors
 from isotherm.engine import decide, documents
 from isotherm.engine.references import PublishedReferences
-from isotherm.resources import contract, registry, runner
+from isotherm.resources import contract, custom_constraints, properties, registry, runner
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
 from isotherm.template import definitions
 
 Parameter = Callable[[str], object]
+# Values that were not known when the template was accepted are judged now that they are.
+_RULES = properties.Rules(custom=custom_constraints.LOCAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Considering:
         implementation = self._types(target.implementation)
         try:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
-            after = registry.typed_properties(implementation, resolved.properties, resolve=True)
+            after = registry.typed_properties(implementation, resolved.properties or {}, rules=_RULES, resolve=True)
             decision = decide.decide(
                 implementation, definition.type, _applied(claim.version, intent), after, resolved.metadata
             )
@@ -224,7 +226,7 @@ def _applied(version: Version | None, intent: documents.Intent | None) -> decide
     status = Status.COMPLETE if version.status is Status.IN_PROGRESS else version.status
     return decide.Applied(
         version.type, version.action, status, documents.decode(version.properties, dict[str, Any]),
-        documents.decode_any(version.metadata), uncertain,
+        documents.decode_any(version.metadata), uncertain, version.physical_id is not None, version.digest is not None,
     )
 
 

@@ -12,8 +12,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import sqlalchemy as sa
-
 from isotherm import errors
 from isotherm.engine import documents
 from isotherm.engine.convergence import act, consider
@@ -22,7 +20,7 @@ from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming
 from isotherm.store import settle, stop
-from isotherm.store.database import Store
+from isotherm.store.database import Connection, Store
 from isotherm.store.records import Claim, Operation, Report, Version
 
 log = logging.getLogger(__name__)
@@ -132,7 +130,7 @@ class Worker:
             self._take(claim, None)
         await self._renew()
 
-    def _work(self, connection: sa.Connection, reports: list[Report], begins: list[consider.Begin]) -> _Turn:
+    def _work(self, connection: Connection, reports: list[Report], begins: list[consider.Begin]) -> _Turn:
         now = self._clock.now()
         turn = _Turn()
         if reports:

@@ -1,0 +1,109 @@
+"""A whole engine for each test, on a scratch folder, and few words to speak to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from isotherm.engine.embedded import Embedded
+from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
+from isotherm.resources.reality import JournalReality
+
+# Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
+PATIENCE_S = 60.0
+
+
+class Lab:
+    """An engine that drives itself, a reality to look at, and stacks in short."""
+
+    def __init__(self, engine: Embedded) -> None:
+        self.engine = engine
+        self.api: Orchestrator = engine.orchestrator
+
+    @staticmethod
+    def request(resources: dict[str, Any], **options: Any) -> Request:
+        sections = {key: options.pop(key) for key in ("parameters", "conditions", "outputs") if key in options}
+        template = {"heat_template_version": "2021-04-16", **sections, "resources": resources}
+        return Request(yaml.safe_dump(template, sort_keys=False), **options)
+
+    async def create(self, resources: dict[str, Any], **options: Any) -> dict[str, Any]:
+        return await self.end(await self.api.create("s", self.request(resources, **options)))
+
+    async def update(self, resources: dict[str, Any], **options: Any) -> dict[str, Any]:
+        return await self.end(await self.api.update("s", self.request(resources, **options)))
+
+    async def delete(self) -> dict[str, Any]:
+        return await self.end(await self.api.delete("s"))
+
+    async def end(self, accepted: Accepted) -> dict[str, Any]:
+        """Wait until the newest operation of the stack has ended."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (stack := await self.api.show(accepted.stack_id))["status"] == "IN_PROGRESS":
+                await asyncio.sleep(0.01)
+        return stack
+
+    async def until(self, condition: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not await condition():
+                await asyncio.sleep(0.01)
+
+    async def status(self, name: str) -> str:
+        found = [one for one in await self.api.resources("s") if one["resource_name"] == name]
+        return found[0]["resource_status"] if found else "gone"
+
+    async def physical(self) -> dict[str, str]:
+        return {one["resource_name"]: one["physical_resource_id"] for one in await self.api.resources("s")}
+
+    def objects(self) -> dict[str, Any]:
+        """What exists, whatever the engine believes: physical id and properties."""
+        reality = JournalReality(self.engine.path / "reality.journal")
+        with contextlib.closing(reality):
+            return {id_: one["properties"] for id_, one in reality.objects.items()}
+
+    async def take_away(self, physical_id: str) -> None:
+        """Delete an object behind the engine's back."""
+        with contextlib.closing(JournalReality(self.engine.path / "reality.journal")) as reality:
+            assert await reality.delete(physical_id)
+
+    def values(self) -> list[str]:
+        return sorted(one["value"] for one in self.objects().values())
+
+    async def history(self, name: str) -> list[str]:
+        return [one["resource_status"] for one in await self.api.events("s", last=1000) if one["resource_name"] == name]
+
+
+def resource(value: str = "x", *, needs: list[str] | None = None, **properties: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "OS::Heat::TestResource", "properties": {"value": value, **properties}}
+    if needs:
+        made["depends_on"] = needs
+    return made
+
+
+@contextlib.asynccontextmanager
+async def _lab(folder: Path) -> AsyncIterator[Lab]:
+    engine = Embedded(folder)
+    try:
+        async with engine.driving():
+            yield Lab(engine)
+    finally:
+        engine.close()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Callable[[Callable[[Lab], Coroutine[Any, Any, None]]], None]:
+    """Runs a story with a lab of its own."""
+
+    def tell(story: Callable[[Lab], Coroutine[Any, Any, None]]) -> None:
+        async def whole() -> None:
+            async with _lab(tmp_path) as it:
+                await story(it)
+
+        asyncio.run(whole())
+
+    return tell

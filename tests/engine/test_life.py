@@ -1,0 +1,180 @@
+"""A stack's life: created, updated in every way, deleted. Each test looks at reality, not only at the tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from isotherm import errors
+from tests.engine.conftest import Lab, resource
+
+
+@pytest.mark.ledger("S2.3")
+def test_create_update_delete(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
+        assert stack["stack_status"] == "CREATE_COMPLETE"
+        assert it.values() == ["1", "1"]
+        before = await it.physical()
+        stack = await it.update({"a": resource("2"), "b": resource({"get_attr": ["a", "output"]})})
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["2", "2"], "a change reaches whoever reads it"
+        assert await it.physical() == before, "in place: nothing was made anew"
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.5")
+def test_an_update_without_a_change_touches_nothing(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": resource("1"), "b": resource({"get_attr": ["a", "output"]}), "c": resource(needs=["b"])}
+        await it.create(template)
+        rows = await it.api.resources("s")
+        events = len(await it.api.events("s"))
+        commits = it.engine.store.commits
+        stack = await it.update(template)
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert await it.api.resources("s") == rows
+        assert len(await it.api.events("s")) == events + 2, "the stack's own two events, and none of a resource"
+        assert it.engine.store.commits - commits <= 3
+
+    lab(story)
+
+
+def test_what_changes_k_of_n_touches_k(lab):
+    async def story(it: Lab) -> None:
+        template = {f"r{i}": resource(needs=[f"r{i - 1}"] if i else None) for i in range(20)}
+        await it.create(template)
+        after = (await it.api.events("s", last=1))[0]["id"]
+        await it.update({**template, "r3": resource("new", needs=["r2"])})
+        touched = {one["resource_name"] for one in await it.api.events("s", after=after)} - {""}
+        assert touched == {"r3"}, "those that depend on it read nothing of it that has changed"
+
+    lab(story)
+
+
+def test_a_replacement_is_made_before_the_old_one_goes(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource(update_replace_value="1"), "b": resource({"get_resource": "a"})})
+        before = await it.physical()
+        await it.update({"a": resource(update_replace_value="2"), "b": resource({"get_resource": "a"})})
+        after = await it.physical()
+        assert before["a"] != after["a"]
+        assert before["b"] == after["b"]
+        assert it.values() == sorted([after["a"], "x"]), "the dependant has moved, and the old one is gone"
+        assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"] * 2 + [
+            "DELETE_IN_PROGRESS", "DELETE_COMPLETE"]
+
+    lab(story)
+
+
+def test_what_the_template_drops_is_deleted_dependants_first(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource(), "b": resource(needs=["a"]), "c": resource(needs=["b"]), "d": resource()})
+        stack = await it.update({"d": resource()})
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert len(it.objects()) == 1
+        gone = [one["resource_name"] for one in await it.api.events("s", last=50)
+                if one["resource_status"] == "DELETE_COMPLETE"]
+        assert gone == ["c", "b", "a"]
+
+    lab(story)
+
+
+def test_conditions_switch_resources_on_and_off(lab):
+    async def story(it: Lab) -> None:
+        switch = {"on": {"type": "boolean"}}
+        when = {"wanted": {"get_param": "on"}}
+        template = {"a": resource(), "b": {**resource("extra"), "condition": "wanted"}}
+        await it.create(template, parameters=switch, conditions=when, environment={"parameters": {"on": False}})
+        assert it.values() == ["x"]
+        await it.update(template, parameters=switch, conditions=when, environment={"parameters": {"on": True}})
+        assert it.values() == ["extra", "x"]
+        await it.update(template, parameters=switch, conditions=when, environment={"parameters": {"on": False}})
+        assert it.values() == ["x"]
+
+    lab(story)
+
+
+def test_outputs_come_from_what_resources_have_published(lab):
+    async def story(it: Lab) -> None:
+        outputs = {"value": {"value": {"get_attr": ["a", "output"]}}, "name": {"value": {"get_resource": "a"}},
+                   "none": {"value": {"get_resource": "zz"}}}
+        await it.create({"a": resource("1")}, outputs=outputs)
+        found = {one["output_key"]: one for one in await it.api.outputs("s")}
+        assert found["value"]["output_value"] == "1"
+        assert found["name"]["output_value"] == (await it.physical())["a"]
+        assert "zz" in found["none"]["output_error"]
+        outputs["more"] = {"value": {"get_attr": ["b", "output"]}}
+        await it.update({"a": resource("1"), "b": resource("2")}, outputs=outputs)
+        assert {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}["more"] == "2"
+
+    lab(story)
+
+
+def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        before = await it.physical()
+        await it.update({"a": resource("1")}, outputs={"late": {"value": {"get_attr": ["a", "output"]}}})
+        assert (await it.api.outputs("s"))[0]["output_value"] == "1"
+        assert await it.physical() == before
+        assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
+
+    lab(story)
+
+
+def test_a_name_is_taken_only_by_the_living(lab):
+    async def story(it: Lab) -> None:
+        first = await it.create({"a": resource()})
+        with pytest.raises(errors.Conflict) as refused:
+            await it.create({"a": resource()})
+        assert refused.value.kind == "StackExists"
+        await it.delete()
+        second = await it.create({"a": resource()})
+        assert second["id"] != first["id"]
+        assert (await it.api.show(first["id"]))["stack_status"] == "DELETE_COMPLETE"
+
+    lab(story)
+
+
+@pytest.mark.parametrize("name", ["", "1abc", "a b", "a/../b", "a\nb", "x" * 256, "ä", "a;drop table stacks"])
+def test_bad_stack_names_are_refused(lab, name):
+    async def story(it: Lab) -> None:
+        with pytest.raises(errors.UserError):
+            await it.api.create(name, it.request({"a": resource()}))
+        assert await it.api.stacks() == []
+
+    lab(story)
+
+
+@pytest.mark.ledger("S3.2")
+def test_the_row_carries_the_architecture(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("new", it.request({}), convergence=True)
+        await it.api.create("old", it.request({}), convergence=False)
+
+        def rows(connection):
+            return dict(connection.exec_driver_sql("SELECT name, convergence FROM stacks").all())
+
+        assert await it.engine.store.read(rows) == {"new": 1, "old": 0}
+        await it.end(await it.api.update("new", it.request({"a": resource()})))
+        assert (await it.engine.store.read(rows))["new"] == 1, "sticky"
+
+    lab(story)
+
+
+def test_a_deleted_stack_leaves_nothing_but_its_row_and_its_events(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource(), "b": resource(needs=["a"])})
+        await it.update({"a": resource("2"), "c": resource()})
+        await it.delete()
+
+        def left(connection):
+            tables = ("nodes", "edges", "resources", "blobs", "uses")
+            return {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in tables}
+
+        assert await it.engine.store.read(left) == {"nodes": 0, "edges": 0, "resources": 0, "blobs": 0, "uses": 0}
+
+    lab(story)
