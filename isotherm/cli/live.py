@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.console import RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.text import Text
 
 from isotherm.cli import codes, picture, show, words
@@ -52,7 +53,8 @@ async def _paint(following: Following, terminal: show.Terminal, stopped: asyncio
             height = console.size.height - 1
             began = time.monotonic()
             frame = await following.look(max(height - picture.FRAME_LINES, 3))
-            shown.update(drawing.draw(frame, height), refresh=True)
+            # Two columns stay free for the ^C that a terminal writes: at the edge it would break the line, and the picture.
+            shown.update(Padding(drawing.draw(frame, height), (0, 2, 0, 0)), refresh=True)
             if frame.ended or await _pause(began, stopped):
                 return frame
 
@@ -127,6 +129,7 @@ async def _outputs(engine: Embedded, stack: Mapping[str, Any]) -> list[dict[str,
 def _conclusion(
     watched: Watched, frame: Frame, outputs: list[dict[str, Any]], others: list[str]
 ) -> Iterator[RenderableType]:
+    yield Text("")
     yield from _ending(watched, frame)
     if outputs and frame.ended:
         yield Text("")

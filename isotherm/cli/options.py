@@ -35,10 +35,10 @@ def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[st
     return pairs
 
 
-_FILE = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
+FILE = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
 
-template_argument = click.argument("template", type=_FILE)
-template_option = click.option("-t", "--template", type=_FILE, required=True, help="The template; - reads stdin.")
+template_argument = click.argument("template", type=FILE)
+template_option = click.option("-t", "--template", type=FILE, required=True, help="The template; - reads stdin.")
 
 _environment = click.option("-e", "--environment", "environments", type=click.Path(exists=True, dir_okay=False),
                             multiple=True, metavar="FILE",

@@ -13,6 +13,9 @@ from isotherm import errors
 from isotherm.cli import home, options, show
 from isotherm.engine.embedded import Embedded
 
+# What Heat puts where a template says nothing.
+NO_DESCRIPTION = "No description given"
+
 
 @click.command(epilog=options.example("isotherm outputs web", "isotherm outputs web address"))
 @click.argument("name")
@@ -45,7 +48,7 @@ async def _outputs(engine: Embedded, name: str) -> list[dict[str, Any]]:
 
 
 def table(found: Sequence[Mapping[str, Any]]) -> RenderableType:
-    rows = [(o["output_key"], _value(o), o["description"]) for o in found]
+    rows = [(o["output_key"], _value(o), "" if o["description"] == NO_DESCRIPTION else o["description"]) for o in found]
     return show.table(["name", "value", "description"], rows, styles=["cyan", "", "dim"])
 
 

@@ -21,6 +21,7 @@ from isotherm.states import ENDED, Action, NodeState, OperationState, Status
 # What stands above and below the lines of resources.
 FRAME_LINES = 6
 _FAILURES = 3
+_LACKING = (NodeState.FAILED, NodeState.SKIPPED)
 _ACTIVE = (NodeState.RUNNING, NodeState.WAITING, NodeState.SCHEDULED)
 
 
@@ -128,8 +129,8 @@ def _grid(frame: Frame, shown: Sequence[Line], known: Sequence[Line]) -> Table:
     drawn = {line.id: line for line in shown}
     grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, overflow="ellipsis")
-    grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, justify="right", style="dim")
+    grid.add_column(no_wrap=True, min_width=9)
+    grid.add_column(no_wrap=True, justify="right", min_width=6, style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     requires = {line.id: [ids[name] for name in line.waits_for if name in ids] for line in shown}
     for prefix, id_ in tree.arrange(requires):
@@ -141,7 +142,7 @@ def _row(frame: Frame, prefix: str, line: Line, by_name: dict[str, Line]) -> tup
     sign, style = words.SIGNS[line.state]
     quiet = "dim" if line.state in (NodeState.PENDING, NodeState.SKIPPED) or not line.touched else ""
     name = Text.assemble((prefix, "dim"), (f"{sign} ", style), (show.clean(line.name), quiet or "cyan"))
-    if line.doomed and line.action is not Action.DELETE:
+    if by_name[line.name].id != line.id:
         name.append(" (old)", "dim")
     return name, Text(words.of(line), style if style != "green" else ""), Text(_time(frame, line)), _detail(line, by_name)
 
@@ -158,7 +159,12 @@ def _detail(line: Line, by_name: dict[str, Line]) -> Text:
     if line.state is NodeState.PENDING:
         names = [name for name in line.waits_for if name not in by_name or by_name[name].state not in ENDED]
         return Text(f"for {show.clean(words.some(names, line.waits_for_count))}", "dim") if line.waits_for_count else Text()
-    return Text(show.clean(line.reason), "red" if line.state is NodeState.FAILED else "dim")
+    if line.state is NodeState.SKIPPED:
+        lacking = [name for name in line.waits_for if name in by_name and by_name[name].state in _LACKING]
+        return Text(f"needs {show.clean(words.some(lacking, len(lacking)))}" if lacking else "", "dim")
+    # "Being created" says no more than "creating", which stands beside it.
+    said = "" if line.reason == f"being {words.done(line.action)}" else line.reason
+    return Text(show.clean(said), "red" if line.state is NodeState.FAILED else "dim")
 
 
 def _sides(left: Text, right: Text) -> Table:

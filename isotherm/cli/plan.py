@@ -1,7 +1,8 @@
-"""`isotherm plan`: what a template would make, in which order, and why in that order."""
+"""`isotherm plan`: what a template would make, in which order, and why; or what it would do to a stack that is there."""
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,21 +19,38 @@ from isotherm.template import model
 
 
 @click.command(epilog=options.example("isotherm plan examples/site.yaml -e examples/production.env.yaml",
-                                      "isotherm plan examples/site.yaml --dot | dot -Tsvg > site.svg"))
-@options.template_argument
+                                      "isotherm plan examples/site.yaml --dot | dot -Tsvg > site.svg",
+                                      "isotherm plan web -t examples/site.yaml -p servers=one,two"))
+@click.argument("what", metavar="TEMPLATE|NAME")
+@click.option("-t", "--template", "target", type=options.FILE, help="What the stack NAME would be brought to.")
 @options.environment_options
 @click.option("--dot", "as_dot", is_flag=True, help="Answer with a drawing for Graphviz.")
 @options.json_option
 @click.pass_obj
-def plan(terminal: show.Terminal, template: str, environments: tuple[str, ...], parameters: dict[str, str],
-         as_dot: bool) -> None:
+def plan(terminal: show.Terminal, what: str, target: str | None, environments: tuple[str, ...],
+         parameters: dict[str, str], as_dot: bool) -> None:
     """Show what a template would make, in which order and why.
 
     TEMPLATE is a file, or - for stdin. Resources of one step can be made at the same time; each waits for what it
     names in `depends_on`, and for what its properties refer to.
+
+    With -t, the first argument is the NAME of a stack: shows what an update would do to it, and why.
     """
+    if target is None:
+        context = click.get_current_context()
+        template = str(options.FILE.convert(what, context.command.params[0], context))
+        _plan(terminal, template, inputs.read(terminal, template, environments, parameters), as_dot)
+        return
+    if as_dot:
+        raise click.UsageError("--dot draws a template; what is to be done to a stack has no drawing.")
+    # Loaded only now: a plan of a file needs no engine, and should not wait for it.
+    preview = importlib.import_module("isotherm.cli.preview")
+    preview.preview(terminal, what, inputs.read(terminal, target, environments, parameters))
+
+
+def _plan(terminal: show.Terminal, template: str, read: inputs.Inputs, as_dot: bool) -> None:
     name = "stdin" if template == inputs.STDIN else Path(template).stem
-    bound = inputs.check(inputs.read(terminal, template, environments, parameters), stack_name=name)
+    bound = inputs.check(read, stack_name=name)
     graph = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()})
     steps = in_order(bound, graph)
     if as_dot:

@@ -19,7 +19,7 @@ from isotherm.engine.folder import Folder
 def list_(terminal: show.Terminal) -> None:
     """The stacks there are."""
     stacks = home.use(Folder, _stacks)
-    terminal.answer(stacks, lambda: _draw_list(stacks))
+    terminal.answer(stacks, lambda: _draw_list(stacks, terminal.out.width))
 
 
 async def _stacks(folder: Folder) -> list[dict[str, Any]]:
@@ -27,13 +27,15 @@ async def _stacks(folder: Folder) -> list[dict[str, Any]]:
     return [{**stack, "driven": driven and stack["status"] == "IN_PROGRESS"} for stack in await folder.reading.stacks()]
 
 
-def _draw_list(stacks: list[dict[str, Any]]) -> Iterator[RenderableType]:
+def _draw_list(stacks: list[dict[str, Any]], width: int) -> Iterator[RenderableType]:
     if not stacks:
         yield Text("There are no stacks. To make one: isotherm deploy NAME -t TEMPLATE", "dim")
         return
-    rows = [(s["stack_name"], words.status(s["stack_status"]), s["creation_time"], s["updated_time"], ", ".join(s["tags"]),
-             s["id"]) for s in stacks]
-    yield show.table(["name", "status", "created", "updated", "tags", "id"], rows, styles=["cyan", "", "", "", "", "dim"],
-                     keep=2)
+    columns = ["name", "status", "changed", "tags", "id"]
+    rows = [(s["stack_name"], words.status(s["stack_status"]), s["updated_time"] or s["creation_time"],
+             ", ".join(s["tags"]), s["id"]) for s in stacks]
+    # Names are enough for people; ids are for programs and wide windows.
+    shown = len(columns) if width >= 110 else 4
+    yield show.table(columns[:shown], [row[:shown] for row in rows], styles=["cyan", "", "", "", "dim"], keep=3)
     for stack in stacks:
         yield from words.nobody(stack)

@@ -50,7 +50,7 @@ def _depths(requires: Mapping[Key, Sequence[Key]]) -> dict[Key, int]:
             node = todo[-1]
             needs = [need for need in requires[node] if need in requires]
             missing = [need for need in needs if need not in depth and need not in open_]
-            if node in depth or node in open_ and not missing or not missing:
+            if node in depth or (node in open_ and not missing) or not missing:
                 depth.setdefault(node, 1 + max((depth.get(need, -1) for need in needs), default=-1))
                 todo.pop()
             else:

@@ -36,12 +36,16 @@ def doing(action: Action) -> str:
     return _DOING.get(action, action.name.lower())
 
 
+def done(action: Action) -> str:
+    return _DONE.get(action, "done")
+
+
 def of(line: Line) -> str:
     """What is to be said of a resource at this moment."""
     if line.state in (NodeState.RUNNING, NodeState.WAITING):
         return doing(line.action) if line.touched and line.status is Status.IN_PROGRESS else "starting"
     if line.state is NodeState.DONE:
-        return _DONE.get(line.action, "done") if line.touched else "no change"
+        return done(line.action) if line.touched else "no change"
     return {NodeState.PENDING: "waiting", NodeState.FAILED: "failed", NodeState.SKIPPED: "skipped",
             NodeState.SCHEDULED: "scheduled"}[line.state]
 
