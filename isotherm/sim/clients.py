@@ -24,7 +24,7 @@ class Clients:
     def __init__(
         self, loop: SimLoop, api: orchestrator.Orchestrator, witness: Witness, cloud: Cloud, chance: Chance,
         note: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._loop = loop
         self._api = api
         self._witness = witness
@@ -104,7 +104,7 @@ class Clients:
     async def _read(self, stack: str) -> None:
         """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""
         answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
-                   await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]  # fmt: skip
+                   await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]
         if shapes.SECRET in str(answers):
             self._witness.broken("I17", f"a read of {stack} tells a secret")
 
@@ -113,7 +113,7 @@ class Clients:
         found = [
             thing.id for thing in self._cloud.things.values()
             if thing.stack == stack and thing.id not in used and self._cloud.status(thing) == "READY"
-        ]  # fmt: skip
+        ]
         if found:
             self._witness.drifted = True
             self._cloud.vanish(self._chance.world.choice(sorted(found)))

@@ -60,6 +60,7 @@ class Cloud:
         self.tokens: dict[str, str] = {}
         # Every token that was ever used: none may be used twice.
         self._spent: set[str] = set()
+        self._ever: set[str] = set()
         self.witness: CloudWitness | None = None
         self.calls = 0
         self.build_s = BUILD_S
@@ -84,6 +85,7 @@ class Cloud:
         self._spent.add(token)
         self.tokens[token] = physical_id
         self.things[physical_id] = thing
+        self._ever.add(physical_id)
         self._note(f"cloud: created {physical_id} {_shown(properties)}")
         await self._depart("create")
 
@@ -129,7 +131,7 @@ class Cloud:
         users = [
             other.id for other in self.things.values()
             if physical_id in other.uses and other is not thing and other.id not in self.released
-        ]  # fmt: skip
+        ]
         if users:
             self._refuse("in use", thing, users)
         if thing.properties.get("fail") == "delete" and not self._chance.calm:
@@ -148,7 +150,10 @@ class Cloud:
 
     def add_foreign(self, physical_id: str, properties: Mapping[str, Any]) -> None:
         """An object that the user made."""
-        self.things[physical_id] = Thing(physical_id, "foreign", "", "", physical_id, dict(properties), 0.0, foreign=True)
+        self._ever.add(physical_id)
+        self.things[physical_id] = Thing(
+            physical_id, "foreign", "", "", physical_id, dict(properties), 0.0, foreign=True
+        )
 
     def vanish(self, physical_id: str) -> None:
         """Somebody deletes an object, and tells nobody."""
@@ -192,8 +197,8 @@ class Cloud:
 
     def _uses(self, thing: Thing, properties: Mapping[str, Any]) -> frozenset[str]:
         """The objects that the properties name; all of them have to exist and be ready."""
-        named = [value for key in ("base", "link") if isinstance(value := properties.get(key), str) and value]
-        named += [value for value in properties.get("uses") or [] if isinstance(value, str)]
+        named = [one for value in properties.values() for one in (value if isinstance(value, list) else [value])
+                 if isinstance(one, str) and one in self._ever]  # fmt: skip
         wrong = [one for one in named if one not in self.things and one not in self.vanished]
         if wrong:
             self._refuse("names what does not exist", thing, wrong)

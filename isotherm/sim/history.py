@@ -41,7 +41,7 @@ class Request:
 
     def __str__(self) -> str:
         flags = [word for word, on in (("rollback", self.rollback), (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
-                 if on and self.verb in (Verb.CREATE, Verb.UPDATE)]  # fmt: skip
+                 if on and self.verb in (Verb.CREATE, Verb.UPDATE)]
         return f"{self.verb.value} {self.stack}" + (f" ({', '.join(flags)})" if flags else "")
 
 
@@ -66,7 +66,7 @@ RATES: Mapping[str, float] = {
     "kill": 0.02, "pause": 0.012, "commit fails": 0.03, "commit unheard": 0.03, "commit retried": 0.05,
     "read fails": 0.03, "cloud busy": 0.08, "cloud refuses": 0.04, "build fails": 0.05, "answer slow": 0.10,
     "answer lost, try again": 0.06, "answer lost, error": 0.04, "wake lost": 0.25, "wake late": 0.25, "wake doubled": 0.1,
-}  # fmt: skip
+}
 
 
 def draw(seed: int) -> History:
@@ -77,7 +77,7 @@ def draw(seed: int) -> History:
     return History(
         seed=seed, workers=random.choice((1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
         concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
-    )  # fmt: skip
+    )
 
 
 def _requests(random: Random) -> list[Request]:
@@ -111,7 +111,7 @@ def _of_stack(random: Random, stack: str, count: int, vanishing: bool) -> list[R
 _VERBS = {
     Verb.UPDATE: 60, Verb.DELETE: 6, Verb.ROLLBACK: 6, Verb.CANCEL: 5, Verb.CANCEL_STAY: 5, Verb.CHECK: 6, Verb.READ: 6,
     Verb.CREATE: 3, Verb.VANISH: 5,
-}  # fmt: skip
+}
 
 
 def _request(random: Random, at: float, stack: str, verb: Verb, shape: Shape) -> Request:

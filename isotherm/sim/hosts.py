@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 from dataclasses import dataclass
 from random import Random
@@ -38,6 +39,7 @@ class _Host:
     context: contextvars.Context
     worker: Worker
     since: float
+    task: asyncio.Task[None] | None = None
 
 
 class Hosts:
@@ -72,8 +74,8 @@ class Hosts:
         worker = context.run(
             Worker, process.name, self._store, world, self._types.get, planning, self._chance.new_id, self._tuning
         )
-        self._hosts[name] = _Host(name, process, context, worker, self._loop.time())
-        context.run(lambda: self._loop.create_task(worker.run(), context=context))
+        task = context.run(lambda: self._loop.create_task(worker.run(), context=context))
+        self._hosts[name] = _Host(name, process, context, worker, self._loop.time(), task)
 
     def _killed(self, process: processes.Process) -> None:
         name = process.name.partition(".")[0]
@@ -100,6 +102,14 @@ class Hosts:
                 self._boot(host.name)
             else:
                 self._faults.resume(host.process)
+
+    def fallen(self) -> list[str]:
+        """Workers that ended although nobody killed them."""
+        hosts = self._hosts.values()
+        return [host.process.name for host in hosts if host.process.alive and host.task is not None and host.task.done()]
+
+    def processes(self) -> list[processes.Process]:
+        return [host.process for host in self._hosts.values()]
 
     @property
     def steady_since(self) -> float | None:

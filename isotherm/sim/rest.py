@@ -48,7 +48,7 @@ def _one_ending_each(witness: Witness) -> None:
     triggers = Counter(
         (operation.stack_id, operation.generation)
         for operation in witness.ledger.operations.values() if operation.action is Action.ROLLBACK
-    )  # fmt: skip
+    )
     for (_, generation), count in triggers.items():
         if count > 1:
             witness.broken("I15", f"{count} rollbacks at generation {generation}")

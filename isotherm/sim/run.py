@@ -108,10 +108,10 @@ class Run:
         self.store.witness = self.witness
         self.cloud.witness = self.witness
         self.hosts = Hosts(self.loop, self.chance, self.faults, self.store, self.cloud)
-        api = orchestrator.Orchestrator(
+        self.api = orchestrator.Orchestrator(
             self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake
         )
-        self.clients = Clients(self.loop, api, self.witness, self.cloud, self.chance, self.log.note)
+        self.clients = Clients(self.loop, self.api, self.witness, self.cloud, self.chance, self.log.note)
         for foreign in shapes.FOREIGN:
             self.cloud.add_foreign(foreign, {"a": foreign})
 
@@ -131,14 +131,14 @@ class Run:
         return Outcome(
             self.history.seed, self.witness.violations, self.log.lines, self.chance.hit, self.chance.struck,
             self.loop.time() - self.epoch, self.loop.steps, self.store.commits, self.cloud.calls,
-        )  # fmt: skip
+        )
 
     def _play(self) -> None:
         self.hosts.start(self.history.workers, self.history.concurrency, registry())
         sent = [self.clients.send(request) for request in self.history.requests]
         last = max((request.at for request in self.history.requests), default=0.0)
-        self._turn(lambda: all(task.done() for task in sent))
-        self._turn(self._rests, within=120.0 if last else 0.0)
+        self.turn(lambda: all(task.done() for task in sent))
+        self.turn(self._rests, within=120.0 if last else 0.0)
         self._calm_down()
         for step in (self._settle, self._converge, self._no_change, self._delete):
             if self.witness.violations:
@@ -153,7 +153,9 @@ class Run:
         self.hosts.revive()
 
     def _settle(self) -> None:
-        if not self._turn(self._rests, within=PATIENCE_S):
+        for name in self.hosts.fallen():
+            self.witness.broken("engine", f"{name} ended, and nobody had killed it")
+        if not self.turn(self._rests, within=PATIENCE_S):
             self._stuck()
         if not self.witness.violations:
             rest.check(self.database, self.cloud, self.witness)
@@ -190,7 +192,7 @@ class Run:
         for stack in self._stacks():
             wanted = shapes.feasible(self._last_wish(stack.name)) if verb is Verb.UPDATE else {}
             task = self.clients.send(Request(0.0, stack.name, verb, wanted))
-            if not self._turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
+            if not self.turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
                 self._stuck()
                 return
             ending = self.witness.ledger.newest[stack.id].endings
@@ -201,7 +203,7 @@ class Run:
 
     def _last_wish(self, stack: str) -> shapes.Shape:
         asked = [one.shape for one in self.history.requests
-                 if one.stack == stack and one.verb in (Verb.CREATE, Verb.UPDATE)]  # fmt: skip
+                 if one.stack == stack and one.verb in (Verb.CREATE, Verb.UPDATE)]
         return asked[-1]
 
     def _stacks(self) -> list[rest.Any]:
@@ -212,7 +214,7 @@ class Run:
     def _rests(self) -> bool:
         return rest.at_rest(self.database)
 
-    def _turn(self, until: Callable[[], bool], within: float | None = None) -> bool:
+    def turn(self, until: Callable[[], bool], within: float | None = None) -> bool:
         """Let the world turn until something holds, or an invariant breaks; False if it takes too long."""
         end = None if within is None else self.loop.time() + within
         seen = self.store.commits - 1

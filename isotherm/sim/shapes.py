@@ -51,7 +51,7 @@ class Part:
             self, base="" if self.base in lost else self.base, link="" if self.link in lost else self.link,
             seen="" if self.seen in lost else self.seen, uses=tuple(one for one in self.uses if one not in lost),
             after=tuple(one for one in self.after if one not in lost),
-        )  # fmt: skip
+        )
 
 
 Shape = Mapping[str, Part]
@@ -112,7 +112,7 @@ def expected(part: Part, ids: Mapping[str, str], echoes: Mapping[str, Any]) -> d
         "base": ids[part.base] if part.base else None, "link": ids[part.link] if part.link else None,
         "uses": [ids[name] for name in part.uses] or None, "seen": echoes[part.seen] if part.seen else None,
         "secret": SECRET if part.secret else None,
-    }  # fmt: skip
+    }
 
 
 def random_shape(random: Random, size: int, *, failures: bool) -> Shape:
@@ -133,7 +133,7 @@ def _random_part(random: Random, others: list[str], *, failures: bool) -> Part:
         uses=tuple(sorted({one for one in (some(0.35), some(0.2)) if one})),
         after=tuple(one for one in (some(0.2),) if one), retain=random.random() < 0.08, off=random.random() < 0.08,
         secret=random.random() < 0.08,
-    )  # fmt: skip
+    )
     if failures and random.random() < 0.12:
         part = dataclasses.replace(part, fail=random.choice(("create", "build", "update", "delete")))
     return part
@@ -178,7 +178,7 @@ def _rewire(random: Random, shape: Shape, failures: bool) -> Shape:
             parts[name] = part
             continue
         parts[name] = dataclasses.replace(part, base=drawn.base if random.random() < 0.5 else "", link=drawn.link,
-                                          uses=drawn.uses, seen=drawn.seen, after=drawn.after)  # fmt: skip
+                                          uses=drawn.uses, seen=drawn.seen, after=drawn.after)
     return parts
 
 
@@ -219,7 +219,7 @@ def _rename(random: Random, shape: Shape, failures: bool) -> Shape:
             uses=tuple(map(renamed, part.uses)), after=tuple(map(renamed, part.after)),
         )
         for name, part in shape.items()
-    }  # fmt: skip
+    }
 
 
 def _switch(random: Random, shape: Shape, failures: bool) -> Shape:

@@ -55,10 +55,8 @@ class Thing(contract.Resource):
         gone = self.physical_id is None or await self.world.reality.get(self.physical_id) is None
         return True if gone else contract.Wait(1.0, "being deleted")
 
-    async def handle_check(self) -> object:
-        if await self.world.reality.get(self._id()) is None:
-            raise errors.Permanent(f"{self.physical_id} does not exist")
-        return None
+    async def check_check_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._built()
 
     async def find_by_token(self) -> str | None:
         return await self.world.reality.find(self.token)

@@ -66,7 +66,7 @@ class Witness:
             self._generations[stack.id] = stack.generation
             name = by.name if by else ""
             operation = ledger.Operation(stack.operation_id, stack.id, stack.name, stack.generation, Action(stack.action),
-                                         {}, name)  # fmt: skip
+                                         {}, name)
             self.ledger.accepted(operation, self.requests.get(name))
             if name in self.requests:
                 self.made[name] = operation
@@ -119,7 +119,7 @@ class Witness:
             due = operation.due is not None or any(
                 node.due is not None for node in nodes
                 if node.stack_id == operation.stack_id and node.generation == operation.generation
-            )  # fmt: skip
+            )
             if not due:
                 self.broken("I10", f"{Action(operation.action).name} is under way, and nobody will ever look at it")
 
@@ -218,7 +218,7 @@ class Witness:
             other is not thing and (other.stack, other.name) == (thing.stack, thing.name)
             and self._cloud.status(other) == "READY"
             for other in self._cloud.things.values()
-        )  # fmt: skip
+        )
 
     def wrong_order(self, what: str, thing: Thing, others: list[str]) -> None:
         invariant = {"in use": "I7", "a token was used twice": "I1"}.get(what, "I6")

@@ -1,0 +1,349 @@
+"""Scripted scenarios, in the form that the convergence prototype and Heat use for theirs.
+
+A scenario is a script that queues messages for the engine: operations, assertions, and `noop(n)`: "let the worker take n
+more steps". One message is one tick, and at each tick the worker takes one step. There, a step is a message about one
+node, also about nodes that need nothing; here, workers visit only nodes that do. So that a script finds the world as far
+along as it expects, what our engine need not do still takes its ticks: a replacement costs one more, and clean-up begins
+when the update would have been through.
+
+The seed decides in which order nodes that are ready are taken; seed 0 takes them first come, first served.
+"""
+
+from __future__ import annotations
+
+import json
+import unittest
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+from isotherm import errors
+from isotherm.engine import orchestrator
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.resources.schema import ANY, AttributeSchema, Schema
+from isotherm.sim import rest, run
+from isotherm.sim.cloud import Thing
+from isotherm.sim.history import History
+from isotherm.sim.run import Run
+from isotherm.states import Action, NodeKind, OperationState, Status
+
+TYPE = "Sim::Actor"
+
+
+NAMES = tuple(mark + name for mark in ("", "!") for name in ("a", "b", "c", "d", "ca", "cb"))
+
+
+class Actor(contract.Resource):
+    """The resource of scenarios: a change of a property with a `!` in its name replaces it."""
+
+    TYPE = TYPE
+    DESCRIPTION = "A resource of scripted scenarios."
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        name: Schema(ANY, "Any value.", update_allowed=True) for name in NAMES
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        name: AttributeSchema("The property of that name.") for name in NAMES
+    }
+
+    async def handle_create(self) -> object:
+        await self.world.reality.create(self.TYPE, self.token, self._given(), self.physical_name)
+        self.physical_id = self.physical_name
+        return None
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if not await self.world.reality.update(self.physical_id or "", self._given()):
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return None
+
+    async def handle_delete(self) -> object:
+        if self.physical_id is not None:
+            await self.world.reality.delete(self.physical_id)
+        return None
+
+    async def find_by_token(self) -> str | None:
+        return await self.world.reality.find(self.token)
+
+    def _given(self) -> dict[str, Any]:
+        return {name: value for name, value in self.properties.items() if value is not None}
+
+    def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any], changed: Mapping[str, Any]) -> str | None:
+        return next((name for name in changed if "!" in name), None)
+
+    async def attribute(self, name: str) -> object:
+        found = await self.world.reality.get(self.physical_id or "")
+        return None if found is None else found.get(name, name)
+
+
+# What scripts say.
+
+
+@dataclass(frozen=True, slots=True)
+class GetRes:
+    target_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetAtt:
+    target_name: str
+    attr: str
+
+
+@dataclass(frozen=True, slots=True)
+class RsrcDef:
+    properties: Mapping[str, Any]
+    depends_on: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Template:
+    resources: dict[str, RsrcDef] = field(default_factory=dict)
+    key: Any = None
+
+    def __post_init__(self) -> None:
+        self.resources = dict(self.resources or {})
+
+    def text(self) -> str:
+        resources = {
+            name: {"type": TYPE, "properties": {key: _said(value) for key, value in one.properties.items()},
+                   "depends_on": list(one.depends_on)}
+            for name, one in self.resources.items()
+        }  # fmt: skip
+        return json.dumps({"heat_template_version": "2013-05-23", "resources": resources})
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, GetAtt):
+        return {"get_attr": [value.target_name, value.attr]}
+    return {"get_resource": value.target_name} if isinstance(value, GetRes) else value
+
+
+@dataclass(frozen=True)
+class Physical:
+    """A real object, as scripts look at it."""
+
+    uuid: str
+    name: str
+    properties: Mapping[str, Any] = field(compare=False, hash=False)
+
+    @property
+    def physical_resource_id(self) -> str:
+        return self.uuid
+
+
+class Reality:
+    """What exists, by the cloud's own account."""
+
+    def __init__(self, things: Mapping[str, Thing]) -> None:
+        self._things = things
+
+    def all_resources(self) -> list[Physical]:
+        return [Physical(one.id, one.name, one.properties) for one in self._things.values() if not one.foreign]
+
+    def resources_by_logical_name(self, logical_name: str) -> list[Physical]:
+        return [one for one in self.all_resources() if one.name == logical_name]
+
+    def resource_properties(self, resource: Physical, name: str) -> Any:
+        return resource.properties[name]
+
+
+class Engine:
+    """Queues what the script asks for."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[str, tuple[Any, ...]]] = []
+
+    def create_stack(self, name: str, template: Template) -> None:
+        self.messages.append(("create", (name, template)))
+
+    def update_stack(self, name: str, template: Template) -> None:
+        self.messages.append(("update", (name, template)))
+
+    def delete_stack(self, name: str) -> None:
+        self.messages.append(("delete", (name,)))
+
+    def rollback_stack(self, name: str) -> None:
+        self.messages.append(("rollback", (name,)))
+
+    def noop(self, count: int = 1) -> None:
+        self.messages += [("noop", ())] * count
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.messages.append(("call", (function, arguments)))
+
+
+class Worker:
+    """Scripts may name the worker; it gets its work from the engine and takes no orders."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of a scenario under one seed."""
+
+    file: Path
+    seed: int
+    problem: str
+    lines: list[str]
+
+
+def registry() -> Registry:
+    types = run.registry()
+    types.register(Actor)
+    return types
+
+
+def play(file: Path, seed: int = 0) -> Result:
+    """Step the scenario in the order of this seed."""
+    stepper = _Stepper(seed)
+    problem = ""
+    try:
+        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), stepper.names())  # noqa: S102 - its purpose
+        stepper.play()
+    except AssertionError as error:
+        problem = f"{error}"
+    except errors.UserError as error:
+        problem = f"was refused: {error}"
+    finally:
+        stepper.close()
+    return Result(file, seed, problem or "; ".join(stepper.run.witness.violations[:1]), stepper.run.log.lines)
+
+
+class _Stepper:
+    """Plays the messages of one script, tick by tick."""
+
+    def __init__(self, seed: int) -> None:
+        registry()
+        self.run = Run(History(seed, 1, (), {}, dice=seed))
+        self.run.witness.drifted = True  # what should be is said by the script, not by a shape
+        self.run.cloud.build_s = self.run.cloud.answer_s = 0.0
+        for foreign in list(self.run.cloud.things):
+            del self.run.cloud.things[foreign]
+        self._order = Random(f"order/{seed}") if seed else None
+        self._engine = Engine()
+        self._test = unittest.TestCase()
+        self._reality = Reality(self.run.cloud.things)
+        # Since the last operation: ticks, how many of them the update takes, and how many are for nodes that need nothing.
+        self._ticks = self._quota = self._idle = 0
+
+    def names(self) -> dict[str, Any]:
+        return {
+            "engine": self._engine, "worker": Worker(), "converger": Worker(), "reality": self._reality,
+            "verify": self._verify, "test": self._test, "Template": Template, "RsrcDef": RsrcDef, "GetRes": GetRes,
+            "GetAtt": GetAtt,
+        }  # fmt: skip
+
+    def play(self) -> None:
+        self.run.hosts.start(1, 1, registry())
+        self._pause()
+        for kind, arguments in self._engine.messages:
+            if kind == "call":
+                function, given = arguments
+                if function == self._verify:
+                    self._settle()
+                self.run.log.note(f"call {getattr(function, '__name__', 'verify')}")
+                function(*given)
+            elif kind != "noop":
+                self._operate(kind, *arguments)
+            self._step()
+            if self.run.witness.violations:
+                return
+        self._settle()
+        if not self.run.witness.violations:
+            rest.check(self.run.database, self.run.cloud, self.run.witness)
+
+    def close(self) -> None:
+        self.run.loop.close()
+
+    def _operate(self, kind: str, name: str, template: Template | None = None) -> None:
+        api = self.run.api
+        # Heat's own clean-up comes after all updates: that is what rollback asks of ours.
+        wish = orchestrator.Request(template.text() if template else "", disable_rollback=False)
+        asked = {"create": lambda: api.create(name, wish), "update": lambda: api.update(name, wish),
+                 "delete": lambda: api.delete(name), "rollback": lambda: api.rollback(name)}[kind]  # fmt: skip
+        self.run.log.note(f"{kind} {name}")
+        self.run.loop.run_until(asked())
+        self._ticks, self._quota = 0, len(template.resources) if template else 0
+        self._idle = self._unvisited()
+
+    # The worker's turns.
+
+    def _pause(self) -> None:
+        for process in self.run.hosts.processes():
+            process.paused = True
+
+    def _resume(self) -> None:
+        self.run.hosts.wake()
+        for process in self.run.hosts.processes():
+            self.run.faults.resume(process)
+
+    def _step(self) -> None:
+        """One step of the worker, if there is one to be taken."""
+        self._ticks += 1
+        if self._idle:
+            self._idle -= 1
+            return
+        if rest.at_rest(self.run.database) or (self._cleaning() and self._ticks <= self._quota):
+            return
+        before = self._ended()
+        self._turn(lambda: self._ended() > before or rest.at_rest(self.run.database))
+        made = self.run.database.look("events", before)
+        replaced = {row.name for row in made if row.action == Action.CREATE} & self._twice()
+        self._quota += len(replaced)
+        # A replacement took two messages.
+        self._ticks += len(replaced)
+
+    def _settle(self) -> None:
+        if not self._turn(lambda: rest.at_rest(self.run.database)):
+            self.run.witness.broken("I13", "the work does not come to an end")
+
+    def _turn(self, until: Callable[[], bool]) -> bool:
+        if self._order is not None:
+            order = self._order
+            self.run.database.reorder(self.run.loop.time(), lambda _id: order.random())
+        self._resume()
+        done = self.run.turn(until, within=run.PATIENCE_S)
+        self._pause()
+        return done
+
+    def _cleaning(self) -> bool:
+        return any(row.state == OperationState.CLEANING for row in self.run.database.look("operations"))
+
+    def _unvisited(self) -> int:
+        """How many nodes the newest operation leaves alone: they take a tick each, before anything happens."""
+        newest = {stack.id: stack.generation for stack in self.run.database.look("stacks")}
+        nodes = self.run.database.look("nodes")
+        return sum(node.kind == NodeKind.UPDATE and node.generation != newest[node.stack_id] for node in nodes)
+
+    def _ended(self) -> int:
+        """The number of the last event that tells of the end of work on a resource."""
+        ends = [row.id for row in self.run.database.look("events") if row.name and row.status != Status.IN_PROGRESS]
+        return max(ends, default=0)
+
+    def _twice(self) -> set[str]:
+        names = [row.name for row in self.run.database.look("resources")]
+        return {name for name in names if names.count(name) > 1}
+
+    # What scripts assert.
+
+    def _verify(self, template: Template) -> None:
+        """Reality is the template: each resource once, with what it says and nothing else, and nothing besides."""
+        test, reality = self._test, self._reality
+        for name, wanted in template.resources.items():
+            found = reality.resources_by_logical_name(name)
+            test.assertEqual(1, len(found), f"Found {len(found)} copies of resource {name}")
+            for key, value in wanted.properties.items():
+                test.assertEqual(self._meant(value), found[0].properties.get(key), f"Unexpected value of {name}.{key}")
+            test.assertEqual(len(wanted.properties), len(found[0].properties), f"{name} has other properties")
+        test.assertEqual(set(template.resources), {one.name for one in reality.all_resources()})
+
+    def _meant(self, value: Any) -> Any:
+        if not isinstance(value, GetAtt | GetRes):
+            return value
+        target = self._reality.resources_by_logical_name(value.target_name)[0]
+        return target.properties.get(value.attr, value.attr) if isinstance(value, GetAtt) else target.uuid
+
+
+def scripts(folder: Path) -> Iterator[Path]:
+    return iter(sorted(folder.glob("*.py")))
