@@ -106,6 +106,7 @@ class Binder:
         if not kind:
             raise errors.UserError("Each Resource must contain a Type key.", path="")
         if not isinstance(kind, str):
+            self._reduced(kind, (*path, words.type))  # a misused function is told first
             raise self._wrong_type(name, words.type, "string")
         if "/" in name:
             raise errors.UserError('Resource name may not contain "/"')
@@ -167,7 +168,8 @@ class Binder:
             try:
                 value = node.resolve(value, self._scope)
             except Misuse as misuse:
-                raise errors.UserError(misuse.message, kind=misuse.kind) from misuse
+                kind = "" if misuse.kind in ("ValueError", "TypeError") else misuse.kind
+                raise errors.UserError(misuse.message, kind=kind) from misuse
         if value is None:
             return "Delete"
         if not isinstance(value, str) or value not in self._policies:
@@ -193,7 +195,8 @@ class Binder:
         except Misuse as misuse:
             raise node.user_error(misuse, *path) from misuse
         if not isinstance(condition, str | bool | Function):
-            raise self._wrong_type(name, self._words.condition, "string_or_boolean")
+            raise self._wrong_type(name, self._words.condition,
+                                   "string_or_boolean" if self._dialect.is_hot else "string or boolean")
         return self._holds(condition, path)
 
     def _holds(self, condition: Any, path: tuple[str, ...]) -> bool:
@@ -262,7 +265,8 @@ class Binder:
         if words.value not in data:
             raise _output_error(path, "Each output definition must contain a "
                                       f"{words.value} key.")
-        description = str(data.get(words.resource_description, "No description given"))
+        given = data.get(words.resource_description)
+        description = "No description given" if given is None else str(given)
         spelled = (words.outputs, words.value)
         if self._dialect.has_conditions and not self._is_output_enabled(data.get(words.condition), path):
             return Output(name, None, description, False, path=spelled)

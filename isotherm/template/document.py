@@ -208,7 +208,7 @@ class _Constructor:
         text: str = event.value
         if "\0" in text:
             raise _problem("NUL is not allowed", event.start_mark, self._source)
-        if event.tag is None or not (event.tag.startswith("tag:") or event.tag[0] == "!"):
+        if event.tag is None:
             return text
         try:
             return scalars.tagged(event.tag, text)

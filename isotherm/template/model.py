@@ -130,6 +130,10 @@ class Bound:
         """Every condition's answer. Raises UserError."""
         return self._binder.conditions.answers()
 
+    def holds(self, condition: str) -> bool:
+        """One condition's answer, whatever the others are. Raises UserError."""
+        return self._binder.conditions.holds(condition)
+
     @property
     def outputs(self) -> dict[str, Output]:
         """In the template's order. Raises UserError if one of them is malformed."""

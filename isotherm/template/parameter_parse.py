@@ -46,10 +46,13 @@ def _mapping(name: str, given: object, keys: frozenset[str]) -> Mapping[str, Any
     return given
 
 
-def _type(name: str, given: Mapping[str, Any], key: str, known: Mapping[str, ParameterType]) -> ParameterType:
+def _require_type(name: str, given: Mapping[str, Any], key: str) -> None:
     if key not in given:
         raise schema_error(f"Missing parameter type for parameter: {name}")
-    written = given[key]
+
+
+def _type(written: Any, known: Mapping[str, ParameterType]) -> ParameterType:
+    """Judged after the constraints, as in Heat."""
     if not isinstance(written, str) or written not in known:
         raise UserError(f"Invalid type ({written})", kind="InvalidSchemaError", hint=f"one of {', '.join(known)}")
     return known[written]
@@ -58,17 +61,19 @@ def _type(name: str, given: Mapping[str, Any], key: str, known: Mapping[str, Par
 def _parse_hot(name: str, given: object, dialect: Dialect) -> ParameterSchema:
     keys = _HOT_KEYS | {"tags"} if dialect.parameter_tags else _HOT_KEYS
     schema = _mapping(name, given, keys)
-    found = _type(name, schema, "type", _HOT_TYPES)
+    _require_type(name, schema, "type")
+    listed = [] if schema.get("constraints") is None else schema["constraints"]
+    if not isinstance(listed, list):
+        raise schema_error(f"Invalid parameter constraints for parameter {name}, expected a list")
+    checks = tuple(_hot_constraint(one, dialect) for one in listed)
     tags = schema.get("tags", [])
     if not isinstance(tags, list):
         raise schema_error(f"Tags property should be a list for parameter: {name}")
-    listed = schema.get("constraints") or []
-    if not isinstance(listed, list):
-        raise schema_error(f"Invalid parameter constraints for parameter {name}, expected a list")
+    found = _type(schema["type"], _HOT_TYPES)
     return ParameterSchema(
         name, found, found.value, default=schema.get("default"), description=schema.get("description", ""),
         label=schema.get("label", ""), hidden=bool(schema.get("hidden")), immutable=bool(schema.get("immutable")),
-        tags=tuple(tags), constraints=tuple(_hot_constraint(one, dialect) for one in listed))
+        tags=tuple(tags), constraints=checks)
 
 
 def _hot_constraint(given: object, dialect: Dialect) -> constraints.Constraint:
@@ -123,11 +128,13 @@ def _number(value: Any) -> Any:
 
 def _parse_cfn(name: str, given: object, dialect: Dialect) -> ParameterSchema:
     schema = _mapping(name, given, _CFN_KEYS)
-    found = _type(name, schema, "Type", _CFN_TYPES)
+    _require_type(name, schema, "Type")
+    checks = tuple(_cfn_constraints(schema))
+    found = _type(schema["Type"], _CFN_TYPES)
     return ParameterSchema(
         name, found, schema["Type"], default=schema.get("Default"), description=schema.get("Description", ""),
         label=schema.get("Label", ""), hidden=str(schema.get("NoEcho", "false")).lower() == "true",
-        constraints=tuple(_cfn_constraints(schema)))
+        constraints=checks)
 
 
 def _cfn_constraints(schema: Mapping[str, Any]) -> Iterator[constraints.Constraint]:

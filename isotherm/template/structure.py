@@ -14,7 +14,7 @@ from isotherm.template.limits import Limits, exceeded
 from isotherm.template.versions import Dialect
 
 _ALL_HOT_KEYS = frozenset({"type", "properties", "metadata", "depends_on", "deletion_policy", "update_policy",
-                           "description", "external_id", "condition"})
+                           "description", "external_id", "condition", "value"})
 
 
 def check_sections(data: Mapping[Any, Any], dialect: Dialect) -> None:
@@ -29,14 +29,20 @@ def check_resources(section: Any, dialect: Dialect) -> None:
     if not isinstance(section, Mapping):
         raise _not_a_map(section, dialect)
     for data in section.values():
-        if not data:
-            raise _no_type(dialect)
-        if not isinstance(data, Mapping):
+        if data and not isinstance(data, Mapping):
             raise _not_a_map(data, dialect)
-        if dialect.is_hot and not dialect.resource_keys.issuperset(data):
+        if data and dialect.is_hot and not dialect.resource_keys.issuperset(data):
             _refuse_key(data, dialect)
-        if dialect.words.type not in data:
-            raise _no_type(dialect)
+        if not dialect.is_hot:
+            _require_type(data, dialect)
+    if dialect.is_hot:  # only when all keys of all resources are right
+        for data in section.values():
+            _require_type(data, dialect)
+
+
+def _require_type(data: Any, dialect: Dialect) -> None:
+    if not data or dialect.words.type not in data:
+        raise _no_type(dialect)
 
 
 def _refuse_key(data: Mapping[Any, Any], dialect: Dialect) -> None:

@@ -173,7 +173,7 @@ CFN_LATEST = VERSIONS[(AWS_KEY, "2010-09-09")]
 
 def detect(data: Mapping[object, object]) -> Dialect:
     """The dialect of a template, by the one section that names a version with a text."""
-    present = sorted(key for key in VERSION_KEYS if isinstance(data.get(key), str))
+    present = sorted((key for key in VERSION_KEYS if isinstance(data.get(key), str)), reverse=True)
     if not present:
         raise errors.UserError("The template version is invalid: Template version was not provided",
                                kind="InvalidTemplateVersion", hint=f"add: {HOT_KEY}: {HOT_LATEST.version}")

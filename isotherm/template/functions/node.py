@@ -249,7 +249,9 @@ def _reduce_function(function: Function, scope: Scope, hidden: frozenset[str]) -
     try:
         function.check(args, _NOBODY)
         value = function.evaluate(args, scope)
-    except Misuse:
+    except Misuse as misuse:
+        if misuse.kind == "RequestLimitExceeded":  # it would only take as long again
+            raise errors.UserError(misuse.message, kind=misuse.kind) from misuse
         return function
     return value
 

@@ -39,6 +39,8 @@ _STEP_COST = 1_000  # of the budget for evaluated values: what an expression bur
 _PATTERN_BUDGET = 100_000_000  # ways that `re` may try: a second or two
 _WAYS_PER_STEP = 10_000
 _ITEMS_PER_STEP = 50
+_MAX_TREE = 100_000
+_CONTAINERS = (tuple, list, utils.FrozenDict, dict, set, frozenset)
 _STRING_PATTERNS = frozenset({"matches_", "matches_operator_string", "not_matches_operator_string"})
 
 
@@ -55,6 +57,10 @@ class _Meter(threading.local):
 
     left = 0
     items = 0
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, tuple[object, int]] = {}  # of containers seen; they are kept, so that ids stay theirs
+
     budget: Budget | None = None
 
 
@@ -78,7 +84,6 @@ def evaluate(text: str, data: object, budget: Budget) -> Any:
     """The value of an expression, `data` being `$.data` in it."""
     limits = budget.limits
     expression = parse(text, limits)
-    before = _meter.left, _meter.budget
     _meter.left, _meter.budget = limits.yaql_steps, budget
     try:
         context = _context().create_child_context()
@@ -96,7 +101,7 @@ def evaluate(text: str, data: object, budget: Budget) -> Any:
     except Exception as exc:  # whatever a function of yaql raises on a user's data is the user's error
         raise Refused(str(exc), type(exc).__name__) from exc
     finally:
-        _meter.left, _meter.budget = before
+        _meter.sizes.clear()
 
 
 @lru_cache(maxsize=8)
@@ -129,10 +134,26 @@ def _fenced(definition: Any) -> Any:
         if judge is not None:
             judge(*args, **kwargs)
         result = payload(*args, **kwargs)
+        if isinstance(result, _CONTAINERS):
+            _weigh(result)
         return _Counted(result) if isinstance(result, collections.abc.Iterator) else result
 
     copy.payload = counted
     return copy
+
+
+def _weigh(value: Any) -> int:
+    """The size of a value as a tree. Parts may be shared: forty steps can make what takes a century to compare."""
+    if not isinstance(value, _CONTAINERS):
+        return 1
+    known = _meter.sizes.get(id(value))
+    if known is not None:
+        return known[1]
+    size = 1 + sum(map(_weigh, value.values() if isinstance(value, collections.abc.Mapping) else value))
+    if size > _MAX_TREE:
+        raise exceptions.MemoryQuotaExceededException()
+    _meter.sizes[id(value)] = (value, size)
+    return size
 
 
 class _Counted:
@@ -168,7 +189,8 @@ def _judge_for(payload: Callable[..., Any]) -> Callable[..., None] | None:
         return _StringPattern() if payload.__name__ in _STRING_PATTERNS else _judge_pattern
     judges: dict[tuple[str, str], Callable[..., None]] = {
         ("math", "pow_"): _judge_power, ("math", "shift_bits_left"): _judge_shift,
-        ("math", "multiplication"): _judge_product, ("strings", "replace"): _judge_replace,
+        ("math", "multiplication"): _judge_product, ("collections", "list_by_int"): _judge_times,
+        ("collections", "int_by_list"): _judge_times, ("strings", "replace"): _judge_replace,
         ("strings", "replace_with_dict"): _judge_replace_many}
     return judges.get((module, payload.__name__))
 
@@ -185,6 +207,12 @@ def _judge_shift(value: int, bits_number: int) -> None:
 
 def _judge_product(left: Any, right: Any) -> None:
     if isinstance(left, int) and isinstance(right, int) and left.bit_length() + right.bit_length() > _MAX_BITS:
+        raise exceptions.MemoryQuotaExceededException()
+
+
+def _judge_times(left: Any, right: Any, engine: Any) -> None:
+    count, items = (left, right) if isinstance(left, int) else (right, left)
+    if count * len(items) > _MAX_TREE:
         raise exceptions.MemoryQuotaExceededException()
 
 
@@ -236,7 +264,7 @@ class _Output:
 
     def __init__(self, iterations: int, max_nodes: int) -> None:
         self._iterations = iterations
-        self._left = min(max_nodes, 200_000)
+        self._left = min(max_nodes, _MAX_TREE)
 
     def plain(self, value: Any, depth: int) -> Any:
         self._left -= 1
