@@ -90,7 +90,7 @@ class _Validation:
     # What functions may ask.
 
     def has_resource(self, name: object) -> bool:
-        return name in self._bound.definitions
+        return isinstance(name, str) and name in self._bound.definitions
 
     def has_attribute(self, resource: str, attribute: str) -> bool:
         one = self._types.get(resource)

@@ -62,13 +62,13 @@ def _parse_hot(name: str, given: object, dialect: Dialect) -> ParameterSchema:
     keys = _HOT_KEYS | {"tags"} if dialect.parameter_tags else _HOT_KEYS
     schema = _mapping(name, given, keys)
     _require_type(name, schema, "type")
+    tags = schema.get("tags", [])
+    if not isinstance(tags, list):
+        raise schema_error(f"Tags property should be a list for parameter: {name}")
     listed = [] if schema.get("constraints") is None else schema["constraints"]
     if not isinstance(listed, list):
         raise schema_error(f"Invalid parameter constraints for parameter {name}, expected a list")
     checks = tuple(_hot_constraint(one, dialect) for one in listed)
-    tags = schema.get("tags", [])
-    if not isinstance(tags, list):
-        raise schema_error(f"Tags property should be a list for parameter: {name}")
     found = _type(schema["type"], _HOT_TYPES)
     return ParameterSchema(
         name, found, found.value, default=schema.get("default"), description=schema.get("description", ""),

@@ -29,20 +29,14 @@ def check_resources(section: Any, dialect: Dialect) -> None:
     if not isinstance(section, Mapping):
         raise _not_a_map(section, dialect)
     for data in section.values():
-        if data and not isinstance(data, Mapping):
+        if not data:
+            raise _no_type(dialect)
+        if not isinstance(data, Mapping):
             raise _not_a_map(data, dialect)
-        if data and dialect.is_hot and not dialect.resource_keys.issuperset(data):
+        if dialect.is_hot and not dialect.resource_keys.issuperset(data):
             _refuse_key(data, dialect)
-        if not dialect.is_hot:
-            _require_type(data, dialect)
-    if dialect.is_hot:  # only when all keys of all resources are right
-        for data in section.values():
-            _require_type(data, dialect)
-
-
-def _require_type(data: Any, dialect: Dialect) -> None:
-    if not data or dialect.words.type not in data:
-        raise _no_type(dialect)
+        if dialect.words.type not in data:
+            raise _no_type(dialect)
 
 
 def _refuse_key(data: Mapping[Any, Any], dialect: Dialect) -> None:

@@ -42,10 +42,14 @@ def _describe(question: Mapping[str, Any]) -> corpus.Answer:
     references = _Known(question, values)
     return {
         "parameters": {name: _parameter(values, name) for name in template.parameters},
-        "conditions": {name: _attempt(lambda name=name: bound.conditions[name]) for name in bound.conditions},
+        "conditions": {name: _attempt(lambda name=name: bound.holds(name)) for name in _conditions(template)},
         "definitions": {name: _definition(one, references, environ) for name, one in bound.definitions.items()},
         "outputs": {name: _output(one, references) for name, one in bound.outputs.items()},
     }
+
+
+def _conditions(template: model.Template) -> list[str]:
+    return list(template.condition_definitions or ()) if template.dialect.has_conditions else []
 
 
 def _environment(question: Mapping[str, Any], template: model.Template) -> environment.Environment:
