@@ -28,7 +28,7 @@ $(STAMP): $(SOURCES)
 	@$(PYTHON) tools/environment.py
 	@touch $@
 
-run: setup ## see it at work: the sample templates, validated and planned
+run: setup ## see it at work: sample templates deployed, updated and rolled back, live
 	@$(BIN)/python examples/tour.py
 
 test: setup ## everything that CI runs: lint, types, layers, tests

@@ -133,6 +133,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: S
     return drawn
 
 
+def facts(known: Iterable[tuple[str, object]]) -> Table:
+    """Names and what is known under them, without a heading."""
+    drawn = Table.grid(padding=(0, 2, 0, 0))
+    drawn.add_column(no_wrap=True, style="dim")
+    drawn.add_column(overflow="fold")
+    for name, value in known:
+        drawn.add_row(name, value if isinstance(value, Text) else text(value))
+    return drawn
+
+
 def heading(words: str) -> Text:
     return Text(words, "bold")
 

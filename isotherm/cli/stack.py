@@ -39,7 +39,7 @@ def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield show.indent(show.text(" ".join(stack["description"].split()), "dim"))
     yield from words.nobody(stack)
     yield Text("")
-    yield show.table(["", ""], _facts(stack), styles=["dim"])
+    yield show.facts(_facts(stack))
     if stack["outputs"]:
         yield Text("")
         yield show.heading("Outputs")
