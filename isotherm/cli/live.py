@@ -23,6 +23,8 @@ from isotherm.engine.embedded import Embedded
 from isotherm.engine.following import Following, Frame
 
 INTERVAL_S = 0.2
+# How far back the end of the operation is looked for.
+_LAST_EVENTS = 1000
 # Looking may take this part of the time at most.
 SHARE = 0.2
 
@@ -109,8 +111,18 @@ async def conclude(engine: Embedded, terminal: show.Terminal, watched: Watched, 
         sys.stdout.write(show.compact({"stack": stack, "outputs": outputs}) + "\n")
         return code
     others = await engine.in_progress([watched.stack_id])
-    terminal.say(lambda: _conclusion(watched, frame, outputs, others))
+    failure = await _failure(engine, watched) if watched.is_overtaken(frame) else ""
+    terminal.say(lambda: _conclusion(watched, frame, outputs, others, failure))
     return code
+
+
+async def _failure(engine: Embedded, watched: Watched) -> str:
+    """Why the operation that was asked for failed, if that is how it ended before another took over."""
+    for event in await engine.orchestrator.events(watched.stack_id, last=_LAST_EVENTS):
+        ended = event["operation_id"] == watched.operation_id and not event["resource_name"]
+        if ended and event["resource_status"].endswith("_FAILED"):
+            return f"{event['resource_status']}: {event['resource_status_reason']}"
+    return ""
 
 
 def _code(watched: Watched, frame: Frame) -> int:
@@ -127,10 +139,10 @@ async def _outputs(engine: Embedded, stack: Mapping[str, Any]) -> list[dict[str,
 
 
 def _conclusion(
-    watched: Watched, frame: Frame, outputs: list[dict[str, Any]], others: list[str]
+    watched: Watched, frame: Frame, outputs: list[dict[str, Any]], others: list[str], failure: str
 ) -> Iterator[RenderableType]:
     yield Text("")
-    yield from _ending(watched, frame)
+    yield from _ending(watched, frame, failure)
     if outputs and frame.ended:
         yield Text("")
         yield show.heading("Outputs")
@@ -140,7 +152,7 @@ def _conclusion(
                    f"To go on: isotherm watch {show.clean(others[0])}", "dim")
 
 
-def _ending(watched: Watched, frame: Frame) -> Iterator[RenderableType]:
+def _ending(watched: Watched, frame: Frame, failure: str) -> Iterator[RenderableType]:
     name, stack = show.clean(watched.name), frame.stack
     if not frame.ended:
         yield Text(f"Stopped watching. {name} stays as it is, {stack['stack_status']}; nothing is lost.", "yellow")
@@ -148,9 +160,11 @@ def _ending(watched: Watched, frame: Frame) -> Iterator[RenderableType]:
         return
     spent = words.duration((frame.ended_at or frame.at) - frame.began_at)
     well = stack["status"] == "COMPLETE"
-    sign = ("✓ ", "bold green") if well else ("✗ ", "bold red")
+    sign = ("✓ ", "bold green") if well and not watched.is_overtaken(frame) else ("✗ ", "bold red")
     yield Text.assemble(sign, (name, "bold"), " ", words.status(stack["stack_status"]), f" in {spent}")
     if not well:
         yield show.indent(show.text(stack["stack_status_reason"], "red"))
+    if failure:
+        yield show.indent(show.text(f"This came after {failure}", "red"))
     elif watched.is_overtaken(frame):
         yield show.indent(Text("Not what was asked for: another operation took over, see `isotherm events`.", "yellow"))
