@@ -1,0 +1,171 @@
+"""The store: group commit, migrations, durability settings, and the units that decide races."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, DeletionPolicy, NodeState, Status
+from isotherm.store import accept, claim, database, plan, rows, schema, settle
+from isotherm.store import tables as t
+from isotherm.store.database import ThreadedStore
+from isotherm.store.records import Acceptance, Event, NewStack, Report, Wanted
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = ThreadedStore.open(f"sqlite:///{tmp_path / 'test.db'}")
+    yield store
+    store.close()
+
+
+def write(store, unit):
+    return asyncio.run(store.write(unit))
+
+
+def read(store, query):
+    return asyncio.run(store.read(lambda connection: connection.execute(query).all()))
+
+
+def acceptance(operation_id="op1", generation=0, action=Action.CREATE, **options):
+    return Acceptance("stack", generation, operation_id, action, "", disable_rollback=True, timeout_s=60.0, **options)
+
+
+def wanted(name, requires=()):
+    return Wanted(name, f"digest-{name}", "[]", tuple(requires), DeletionPolicy.DELETE)
+
+
+def create(store, *names, now=10.0):
+    def unit(connection):
+        accept.create(connection, NewStack("stack", "project", "s", True), acceptance(), now)
+        plan.write(connection, "op1", [wanted(*name) if isinstance(name, tuple) else wanted(name) for name in names], now)
+
+    write(store, unit)
+
+
+def take(store, worker="w", now=11.0, lease_s=30.0, room=10):
+    return write(store, lambda connection: claim.due(connection, claim.Lease(worker, now + lease_s, room), now))
+
+
+def test_what_is_acknowledged_is_durable(store):
+    assert read(store, sa.text("PRAGMA journal_mode")) == [("wal",)]
+    assert read(store, sa.text("PRAGMA synchronous")) == [(2,)], "FULL"
+
+
+def test_the_migrations_build_the_tables_of_the_code(store):
+    found = asyncio.run(store.read(lambda connection: set(sa.inspect(connection).get_table_names())))
+    assert found == {*t.metadata.tables, "alembic_version"}
+    versions = Path(schema.__file__).parent / "migrations" / "versions"
+    assert max(file.stem.split("_")[0] for file in versions.glob("0*.py")) == schema.HEAD
+
+
+def test_a_second_process_finds_the_database_ready(tmp_path):
+    for _ in range(2):
+        ThreadedStore.open(f"sqlite:///{tmp_path / 'twice.db'}").close()
+
+
+def test_units_that_come_together_are_committed_together(store):
+    async def many():
+        event = Event("stack", "op", "r", "T", None, Action.CREATE, Status.COMPLETE, "")
+        await asyncio.gather(*(store.write(lambda c: rows.insert_events(c, [event], 1.0)) for _ in range(200)))
+
+    before = store.commits
+    asyncio.run(many())
+    assert read(store, sa.select(sa.func.count()).select_from(t.events)) == [(200,)]
+    assert store.commits - before < 50
+
+
+def test_a_unit_that_fails_takes_nothing_with_it(store):
+    event = Event("stack", "op", "good", "T", None, Action.CREATE, Status.COMPLETE, "")
+
+    def bad(connection):
+        rows.insert_events(connection, [event], 1.0)
+        raise errors.Conflict("no")
+
+    async def both():
+        return await asyncio.gather(store.write(lambda c: rows.insert_events(c, [event], 1.0)), store.write(bad),
+                                    store.write(lambda c: rows.insert_events(c, [event], 1.0)), return_exceptions=True)
+
+    answers = asyncio.run(both())
+    assert [type(answer) for answer in answers] == [type(None), errors.Conflict, type(None)]
+    assert read(store, sa.select(sa.func.count()).select_from(t.events)) == [(2,)]
+
+
+def test_a_busy_database_is_asked_again(tmp_path):
+    engine = database.connect(f"sqlite:///{tmp_path / 'busy.db'}")
+    calls = []
+
+    def unit(connection):
+        calls.append(1)
+        if len(calls) < 3:
+            raise sa.exc.OperationalError("locked", {}, Exception("database is locked"))
+        return "done"
+
+    assert database.run_group(engine, [unit]) == ["done"]
+    engine.dispose()
+
+
+@pytest.mark.ledger("S2.12", "S2.9", "S2.15")
+def test_a_node_is_taken_once_and_its_state_is_a_number(store):
+    create(store, "a", ("b", ["a"]))
+    states = dict(read(store, sa.select(t.nodes.c.name, t.nodes.c.state)))
+    assert states == {"a": NodeState.SCHEDULED, "b": NodeState.PENDING}
+    assert all(type(state) is int for state in states.values())
+    assert [one.name for one in take(store, "w1")] == ["a"]
+    assert take(store, "w2") == []
+    assert dict(read(store, sa.select(t.nodes.c.name, t.nodes.c.state)))["a"] == NodeState.RUNNING
+
+
+@pytest.mark.ledger("S2.8", "S2.16", "S2.20")
+def test_a_claim_holds_the_node_and_its_neighbours_and_nothing_else(store):
+    create(store, "a", ("b", ["a"]), ("c", ["b"]), *(f"other{i}" for i in range(50)))
+    one = next(claim_ for claim_ in take(store, room=100) if claim_.name == "a")
+    write(store, lambda c: settle.reports(c, [Report(one, NodeState.DONE, changed=True)], "new", 12.0))
+    (following,) = take(store, now=13.0)
+    assert following.name == "b"
+    assert [item.name for item in following.inputs] == ["a"]
+
+
+def test_what_an_older_holder_says_changes_nothing(store):
+    create(store, "a")
+    (first,) = take(store, "w1", lease_s=5)
+    (second,) = take(store, "w2", now=20.0)
+    assert second.fence > first.fence
+    write(store, lambda c: settle.reports(c, [Report(first, NodeState.DONE)], "new", 21.0))
+    assert read(store, sa.select(t.nodes.c.state, t.nodes.c.worker)) == [(NodeState.RUNNING, "w2")]
+    for _ in range(2):
+        write(store, lambda c: settle.reports(c, [Report(second, NodeState.DONE)], "new", 22.0))
+    assert read(store, sa.select(t.operations.c.remaining)) == [(0,)], "said twice, counted once"
+
+
+@pytest.mark.ledger("S2.12")
+def test_the_loser_of_a_race_gets_a_conflict_and_writes_nothing(store):
+    create(store, "a")
+    update = [acceptance(f"op{n}", 1, Action.UPDATE, blobs={f"blob{n}": "x"}) for n in (2, 3)]
+    write(store, lambda c: accept.supersede(c, update[0], 12.0))
+    with pytest.raises(errors.Conflict):
+        write(store, lambda c: accept.supersede(c, update[1], 12.0))
+    assert read(store, sa.select(t.stacks.c.generation, t.stacks.c.operation_id)) == [(2, "op2")]
+    assert read(store, sa.select(t.blobs.c.hash)) == [("blob2",)]
+
+
+def test_once_a_newer_operation_is_accepted_nothing_is_begun_for_the_older(store):
+    create(store, "a", "b")
+    taken = take(store)
+    write(store, lambda c: accept.supersede(c, acceptance("op2", 1, Action.UPDATE), 12.0))
+    assert write(store, lambda c: claim.renew(c, taken, 99.0)) == set()
+    assert take(store, now=13.0) == [], "not planned yet: nothing may be taken"
+
+
+def test_an_index_leads_to_what_is_due(store):
+    create(store, *(f"r{i}" for i in range(10)))
+
+    def explain(connection):
+        return " ".join(row[-1] for row in connection.exec_driver_sql(
+            "EXPLAIN QUERY PLAN SELECT id FROM nodes WHERE due <= 1 ORDER BY due LIMIT 10"))
+
+    assert "ix_nodes_due" in asyncio.run(store.read(explain))

@@ -1,0 +1,72 @@
+"""What to do with a resource, decided without touching anything."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from isotherm import errors
+from isotherm.engine.decide import Applied, Verdict, decide
+from isotherm.resources import contract, schema
+from isotherm.states import Action, Status
+
+
+class Thing(contract.Resource):
+    TYPE = "Test::Thing"
+    properties_schema: ClassVar = {
+        "soft": schema.Schema(schema.STRING, "Changes in place.", update_allowed=True),
+        "hard": schema.Schema(schema.STRING, "Cannot be changed."),
+        "fixed": schema.Schema(schema.STRING, "Must not be changed.", immutable=True),
+    }
+
+    def needs_replace(self, before, after, changed):
+        return "soft" if after.get("soft") == "too much" else None
+
+
+class Sturdy(Thing):
+    def needs_replace_failed(self):
+        return False
+
+
+def applied(status=Status.COMPLETE, action=Action.CREATE, uncertain=(), **properties):
+    return Applied("Test::Thing", action, status, properties, {}, uncertain)
+
+
+@pytest.mark.parametrize(("was", "after", "verdict", "cause"), [
+    (None, {"soft": "1"}, Verdict.CREATE, ""),
+    (applied(soft="1"), {"soft": "1"}, Verdict.NOTHING, ""),
+    (applied(soft="1"), {"soft": "2"}, Verdict.UPDATE, ""),
+    (applied(soft="1"), {"soft": "too much"}, Verdict.REPLACE, "soft"),
+    (applied(soft="too much"), {"soft": "too much"}, Verdict.NOTHING, ""),
+    (applied(hard="1"), {"hard": "2"}, Verdict.REPLACE, "hard"),
+    (applied(status=Status.FAILED, soft="1"), {"soft": "1"}, Verdict.REPLACE, "CREATE had failed"),
+    (applied(action=Action.DELETE), {}, Verdict.REPLACE, "its deletion had begun"),
+    (applied(soft="1", uncertain=("soft",)), {"soft": "1"}, Verdict.UPDATE, ""),
+])
+def test_verdicts(was, after, verdict, cause):
+    decision = decide(Thing, "Test::Thing", was, after, {})
+    assert (decision.verdict, decision.cause) == (verdict, cause)
+
+
+def test_another_type_is_another_thing():
+    assert decide(Thing, "Test::Other", applied(), {}, {}).cause == "type"
+
+
+def test_a_type_may_mend_what_failed():
+    failed = applied(status=Status.FAILED, action=Action.UPDATE, soft="1")
+    assert decide(Sturdy, "Test::Thing", failed, {"soft": "1"}, {}).verdict is Verdict.UPDATE
+    checked = applied(status=Status.FAILED, action=Action.CHECK, soft="1")
+    assert decide(Sturdy, "Test::Thing", checked, {"soft": "1"}, {}).verdict is Verdict.REPLACE, "it is not there"
+
+
+def test_what_is_immutable_is_refused():
+    with pytest.raises(errors.UserError) as refused:
+        decide(Thing, "Test::Thing", applied(fixed="1"), {"fixed": "2"}, {})
+    assert refused.value.kind == "NotSupported"
+
+
+def test_metadata_alone_is_an_update_without_changed_properties():
+    decision = decide(Thing, "Test::Thing", applied(soft="1"), {"soft": "1"}, {"new": True})
+    assert decision.verdict is Verdict.UPDATE
+    assert decision.changed == {}

@@ -1,0 +1,128 @@
+"""The TaskRunner: a step at a time, resumable from data alone, and without a thread blocked while it waits."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from isotherm import errors
+from isotherm.resources import contract, runner
+from isotherm.resources.reality import MemoryReality
+from isotherm.resources.runner import Done, Failed, Task, TaskRunner, Waiting
+from isotherm.states import Action
+
+
+class Clock:
+    def __init__(self):
+        self.time = 100.0
+
+    def now(self):
+        return self.time
+
+
+class Slow(contract.Resource):
+    """Takes three seconds to make, and leaves a trail."""
+
+    TYPE = "Test::Slow"
+
+    async def handle_create(self):
+        await self.world.reality.create(self.TYPE, self.token, {}, f"object-{self.token}")
+        self.physical_id = f"object-{self.token}"
+        return {"until": self.world.clock.now() + 3}
+
+    async def check_create_complete(self, progress):
+        if progress is None:
+            return True
+        left = progress["until"] - self.world.clock.now()
+        return True if left <= 0 else contract.Wait(left, "growing")
+
+    async def find_by_token(self):
+        return await self.world.reality.find(self.token)
+
+    def handle_delete(self):
+        """Plain, not async: it runs on a thread."""
+        self.data["thread"] = True
+
+    async def handle_update(self, before, changed):
+        raise errors.Temporary("busy", retry_after_s=7)
+
+    async def handle_check(self):
+        raise ValueError("x" * 1_000_000 + "\U0001f600\0\ud800")
+
+
+@pytest.fixture
+def world():
+    return contract.World(Clock(), MemoryReality(), random.Random(1))
+
+
+def resource(world, physical_id=None):
+    return Slow(contract.Self("slow", "stack", "id", "token", {}, physical_id), world)
+
+
+def step(one, task, **options):
+    return asyncio.run(TaskRunner(one, task, **options).step())
+
+
+@pytest.mark.ledger("S0.2")
+def test_a_step_never_waits_it_says_how_long(world):
+    one, task = resource(world), Task(Action.CREATE)
+    outcome = step(one, task)
+    assert isinstance(outcome, Waiting)
+    assert (outcome.seconds, outcome.reason) == (3, "growing")
+    assert task.handled
+
+
+@pytest.mark.ledger("S0.4", "S0.2")
+def test_another_worker_goes_on_from_the_data_alone(world):
+    first = resource(world)
+    task = Task(Action.CREATE)
+    step(first, task)
+    world.clock.time += 2
+    again = Task(Action.CREATE, handled=True, progress=dict(task.progress))
+    outcome = step(resource(world, first.physical_id), again)
+    assert isinstance(outcome, Waiting)
+    assert outcome.seconds == 1
+    world.clock.time += 1
+    assert isinstance(step(resource(world, first.physical_id), again), Done)
+    assert len(world.reality.objects) == 1
+
+
+@pytest.mark.ledger("S0.4")
+def test_an_object_whose_maker_died_is_found_by_its_token(world):
+    step(resource(world), Task(Action.CREATE))
+    heir = resource(world)
+    assert isinstance(step(heir, Task(Action.CREATE), resumed=True), Done)
+    assert heir.physical_id == "object-token"
+    assert len(world.reality.objects) == 1
+
+
+def test_plain_methods_run_on_a_thread(world):
+    one = resource(world)
+    assert isinstance(step(one, Task(Action.DELETE)), Done)
+    assert one.data == {"thread": True}
+
+
+def test_a_temporary_error_is_a_wait(world):
+    task = Task(Action.UPDATE)
+    outcome = step(resource(world, "id"), task)
+    assert isinstance(outcome, Waiting)
+    assert (outcome.seconds, outcome.reason, task.handled) == (7, "busy", False)
+
+
+def test_any_other_error_is_a_failure_of_bounded_size(world):
+    outcome = step(resource(world, "id"), Task(Action.CHECK))
+    assert isinstance(outcome, Failed)
+    assert outcome.reason.startswith("ValueError: resources.slow: xxx")
+    assert len(outcome.reason) == runner.REASON_LIMIT
+    outcome.reason.encode()
+
+
+def test_being_superseded_is_not_a_failure(world):
+    class Overtaken(Slow):
+        async def handle_create(self):
+            raise errors.Superseded("the lease has run out")
+
+    with pytest.raises(errors.Superseded):
+        step(Overtaken(contract.Self("slow", "stack", "id", "token", {}), world), Task(Action.CREATE))
