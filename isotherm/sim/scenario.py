@@ -28,7 +28,7 @@ from isotherm.sim import rest, run
 from isotherm.sim.cloud import Thing
 from isotherm.sim.history import History
 from isotherm.sim.run import Run
-from isotherm.states import Action, NodeKind, OperationState, Status
+from isotherm.states import NodeKind, NodeState, OperationState
 
 TYPE = "Sim::Actor"
 
@@ -224,8 +224,16 @@ class _Stepper:
         self._engine = Engine()
         self._test = unittest.TestCase()
         self._reality = Reality(self.run.cloud.things)
-        # Since the last operation: ticks, how many of them the update takes, and how many are for nodes that need nothing.
-        self._ticks = self._quota = self._idle = 0
+        # Ticks that are still to be spent on nodes that need nothing.
+        self._idle = 0
+        # Steps that the worker has taken, and the nodes on which it is taking one.
+        self._steps = 0
+        self._running: set[int] = set()
+        # Who used whom when the last operation came, and whether its clean-up has begun.
+        self._users: dict[int, set[int]] = {}
+        self._cleans = False
+        self._look = self.run.witness.committed
+        self.run.witness.committed = self._committed  # type: ignore[method-assign]
 
     def names(self) -> dict[str, Any]:
         return {
@@ -264,8 +272,11 @@ class _Stepper:
                  "delete": lambda: api.delete(name), "rollback": lambda: api.rollback(name)}[kind]  # fmt: skip
         self.run.log.note(f"{kind} {name}")
         self.run.loop.run_until(asked())
-        self._ticks, self._quota = 0, len(template.resources) if template else 0
-        self._idle = self._unvisited()
+        self._idle, self._cleans = self._unvisited(), False
+        self._users = {}
+        for row in self.run.database.look("resources"):
+            for need in json.loads(row.requires):
+                self._users.setdefault(need, set()).add(row.id)
 
     # The worker's turns.
 
@@ -278,21 +289,26 @@ class _Stepper:
         for process in self.run.hosts.processes():
             self.run.faults.resume(process)
 
+    def _committed(self) -> None:
+        self._look()
+        running = {node.id for node in self.run.database.look("nodes") if node.state == NodeState.RUNNING}
+        self._steps += len(self._running - running)
+        self._running = running
+
     def _step(self) -> None:
         """One step of the worker, if there is one to be taken."""
-        self._ticks += 1
+        if self._cleaning() and not self._cleans:
+            self._cleans = True
+            self._idle += self._in_the_way()
         if self._idle:
             self._idle -= 1
             return
-        if rest.at_rest(self.run.database) or (self._cleaning() and self._ticks <= self._quota):
+        if rest.at_rest(self.run.database):
             return
-        before = self._ended()
-        self._turn(lambda: self._ended() > before or rest.at_rest(self.run.database))
-        made = self.run.database.look("events", before)
-        replaced = {row.name for row in made if row.action == Action.CREATE} & self._twice()
-        self._quota += len(replaced)
-        # A replacement took two messages.
-        self._ticks += len(replaced)
+        before, known = self._steps, self._twice()
+        self._turn(lambda: self._steps > before or rest.at_rest(self.run.database))
+        # A replacement takes two messages.
+        self._idle += len(self._twice() - known)
 
     def _settle(self) -> None:
         if not self._turn(lambda: rest.at_rest(self.run.database)):
@@ -316,10 +332,15 @@ class _Stepper:
         nodes = self.run.database.look("nodes")
         return sum(node.kind == NodeKind.UPDATE and node.generation != newest[node.stack_id] for node in nodes)
 
-    def _ended(self) -> int:
-        """The number of the last event that tells of the end of work on a resource."""
-        ends = [row.id for row in self.run.database.look("events") if row.name and row.status != Status.IN_PROGRESS]
-        return max(ends, default=0)
+    def _in_the_way(self) -> int:
+        """How many versions that stay are visited before the first that goes: those that used it, however indirectly."""
+        doomed = {node.resource_id for node in self.run.database.look("nodes") if node.kind == NodeKind.CLEANUP}
+        reached, todo = set(doomed), list(doomed)
+        while todo:
+            users = self._users.get(todo.pop(), set()) - reached
+            reached |= users
+            todo += users
+        return len(reached - doomed)
 
     def _twice(self) -> set[str]:
         names = [row.name for row in self.run.database.look("resources")]
