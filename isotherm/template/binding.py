@@ -13,10 +13,10 @@ import msgspec
 
 from isotherm import errors
 from isotherm.template import limits as limiting
-from isotherm.template import parameters
+from isotherm.template import parameters, uses
 from isotherm.template.conditions import Conditions
 from isotherm.template.definitions import Definition, Output
-from isotherm.template.functions import node
+from isotherm.template.functions import node, walking
 from isotherm.template.functions.node import Function, Live, Misuse, Scope
 from isotherm.template.functions.reading import Reader
 from isotherm.template.parse import Parser, condition_functions_of, functions_of
@@ -120,12 +120,12 @@ class Binder:
             raise self._wrong_type(name, text_key, "string")
         external_id = None
         if external_key in data:
-            external_id = self._external_id(name, data, path)
+            external_id = self._text(name, external_key, data[external_key])
             deletion_policy = "Retain"
         if condition_key in data and not self._is_enabled(name, data[condition_key]):
             return None
-        requires, needs, secrets = self._wants((properties, metadata), (properties, metadata, update_policy,
-                                                                        external_id))
+        requires, needs, secrets = uses.find(
+            (properties, metadata), (properties, metadata, update_policy, external_id), self._hidden)
         if external_id is not None:
             requires, needs = _EMPTY, _EMPTY
         if depends_on and external_id is None:
@@ -149,7 +149,7 @@ class Binder:
             raise _unreadable(misuse, path) from misuse
         if not isinstance(parsed, Live):
             return parsed
-        value = node.reduce(parsed, self._scope, self._hidden)
+        value = walking.reduce(parsed, self._scope, self._hidden)
         return None if value is node.NOTHING else value
 
     def _depends_on(self, name: str, given: Any) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class Binder:
         value = self._text(name, word, data[word])
         if isinstance(value, Live):
             try:
-                value = node.resolve(value, self._scope)
+                value = walking.resolve(value, self._scope)
             except Misuse as misuse:
                 kind = "" if misuse.kind in ("ValueError", "TypeError") else misuse.kind
                 raise errors.UserError(misuse.message, kind=kind) from misuse
@@ -175,9 +175,6 @@ class Binder:
         if not isinstance(value, str) or value not in self._policies:
             raise errors.UserError(f'Invalid deletion policy "{value}"', hint=f"one of {', '.join(self._policies)}")
         return self._policies[value]
-
-    def _external_id(self, name: str, data: Mapping[str, Any], path: tuple[str, str]) -> Any:
-        return self._text(name, self._words.external_id, data[self._words.external_id])
 
     def _text(self, name: str, word: str, given: Any) -> Any:
         """A field that is a string, or a function that gives one."""
@@ -210,26 +207,6 @@ class Binder:
     def _wrong_type(self, name: str, word: str, wanted: str) -> errors.UserError:
         return errors.UserError(f"Resource {name} {word} type must be {wanted}")
 
-    def _wants(self, graph: tuple[Any, ...], everything: tuple[Any, ...]) -> tuple[Any, Any, frozenset[str]]:
-        """Resources and attributes in what makes the graph; hidden parameters in everything."""
-        requires: set[Any] = set()
-        needs: set[Any] = set()
-        secrets: set[str] = set()
-        for tree in graph:
-            if isinstance(tree, Live):
-                _collect(tree, requires, needs)
-        if self._hidden:
-            for tree in everything:
-                if isinstance(tree, Live):
-                    self._collect_secrets(tree, secrets)
-        return (frozenset(requires) if requires else _EMPTY, frozenset(needs) if needs else _EMPTY,
-                frozenset(secrets) if secrets else _EMPTY)
-
-    def _collect_secrets(self, tree: Any, secrets: set[str]) -> None:
-        for _, function in node.functions(tree):
-            for parameter in function.parameters():
-                secrets.update(self._hidden if parameter is None else {parameter} & self._hidden)
-
     def check_references(self, definitions: Mapping[str, Definition]) -> None:
         for name in self._suspects:
             definition = definitions[name]
@@ -246,7 +223,7 @@ class Binder:
     def _check_uses(self, tree: Any, path: tuple[str, ...]) -> None:
         for inner, function in node.functions(tree):
             for other, attribute in function.uses():
-                _refuse_no_name(other, attribute)
+                uses.refuse_no_name(other, attribute)
                 if other not in self._enabled:
                     raise _incorrect(other, node.path_text([*path, *inner]))
 
@@ -273,8 +250,8 @@ class Binder:
         value = self._reduced(data[words.value], (*path, words.value))
         for _, function in node.functions(value):
             for other, attribute in function.uses():
-                _refuse_no_name(other, attribute)
-        requires, needs, secrets = self._wants((value,), (value,))
+                uses.refuse_no_name(other, attribute)
+        requires, needs, secrets = uses.find((value,), (value,), self._hidden)
         unknown = tuple(str(each) for each in requires if each not in self._enabled)
         return Output(name, value, description, True, requires & self._enabled,
                       frozenset(need for need in needs if need[0] in self._enabled), secrets, unknown, spelled)
@@ -288,41 +265,6 @@ class Binder:
         except Misuse as misuse:
             raise node.user_error(misuse, *path) from misuse
         return self._holds(condition, path)
-
-
-def _collect(tree: Any, requires: set[Any], needs: set[Any]) -> None:
-    """Resources that functions use, and their attributes."""
-    if isinstance(tree, Function):
-        for name, attribute in tree.uses():
-            _collect_use(name, attribute, requires, needs)
-        if isinstance(tree.args, Live):
-            _collect(tree.args, requires, needs)
-        return
-    for item in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        if isinstance(item, Live):
-            _collect(item, requires, needs)
-
-
-def _collect_use(name: Any, attribute: tuple[Any, ...] | None, requires: set[Any], needs: set[Any]) -> None:
-    """What is no name, or no attribute's name, is noted as a name nobody has: check_references looks at it again."""
-    if isinstance(name, dict | list):
-        requires.add(repr(name))
-        return
-    requires.add(name)
-    if attribute is None:
-        return
-    if attribute and (not isinstance(attribute[0], str) or any(isinstance(part, dict | list) for part in attribute)):
-        requires.add(repr(attribute))
-        return
-    needs.add((name, attribute))
-
-
-def _refuse_no_name(name: Any, attribute: tuple[Any, ...] | None) -> None:
-    for part in (name, *(attribute or ())):
-        if isinstance(part, dict | list):
-            raise errors.UserError(f"unhashable type: '{type(part).__name__}'", kind="TypeError")
-    if attribute and not isinstance(attribute[0], str):
-        raise errors.UserError(f"'{type(attribute[0]).__name__}' object is not subscriptable", kind="TypeError")
 
 
 def _unreadable(misuse: Misuse, path: tuple[str, ...]) -> errors.UserError:

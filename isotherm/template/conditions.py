@@ -9,7 +9,7 @@ import graphlib
 from collections.abc import Mapping
 from typing import Any
 
-from isotherm.template.functions import node
+from isotherm.template.functions import node, walking
 from isotherm.template.functions.node import Function, Misuse, Scope
 from isotherm.template.parse import Parser
 
@@ -40,7 +40,7 @@ class Conditions:
         """Judge all definitions, used or not. Raises UserError."""
         try:
             for name in self.definitions():
-                node.check(self._definition(name), _NO_RESOURCES)
+                walking.check(self._definition(name), _NO_RESOURCES)
             self._refuse_cycles()
         except Misuse as misuse:
             raise node.user_error(misuse) from misuse
@@ -61,7 +61,7 @@ class Conditions:
     def is_true(self, condition: Any) -> bool:
         """What a condition means as operand: a truth value, a name, or a function that gives one. Raises Misuse."""
         if isinstance(condition, node.Live):
-            condition = node.resolve(condition, self._scope)
+            condition = walking.resolve(condition, self._scope)
         if condition is None:
             return True
         if isinstance(condition, bool):
@@ -80,7 +80,7 @@ class Conditions:
                          "RequestLimitExceeded")
         self._open.add(name)
         try:
-            value = node.resolve(self._definition(name), self._scope)
+            value = walking.resolve(self._definition(name), self._scope)
         finally:
             self._open.discard(name)
         if not isinstance(value, bool):
@@ -98,7 +98,7 @@ class Conditions:
             misuse.path += [name, self._word]
             raise
         if not isinstance(parsed, bool | Function):
-            raise _invalid(name, node.resolve(parsed, self._scope))
+            raise _invalid(name, walking.resolve(parsed, self._scope))
         self._parsed[name] = parsed
         return parsed
 

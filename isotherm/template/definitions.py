@@ -15,7 +15,7 @@ import msgspec
 
 from isotherm import errors
 from isotherm.template import freezing, limits
-from isotherm.template.functions import node
+from isotherm.template.functions import node, walking
 from isotherm.template.functions.node import Known, Live, Misuse, References, Scope
 from isotherm.template.functions.references import select
 
@@ -175,7 +175,7 @@ def _budget(given: limits.Limits) -> limits.Budget:
 
 def _resolved(value: Any, scope: Scope, path: tuple[object, ...]) -> Any:
     try:
-        found = node.resolve(value, scope)
+        found = walking.resolve(value, scope)
     except Misuse as misuse:
         # Where inside the value it went wrong is not told: Heat's path ends at the property.
         raise errors.UserError(misuse.message, kind=misuse.kind, path=node.path_text(list(path))) from misuse
@@ -184,7 +184,7 @@ def _resolved(value: Any, scope: Scope, path: tuple[object, ...]) -> Any:
 
 def _checked(value: Any, known: Known, path: tuple[object, ...]) -> None:
     try:
-        node.check(value, known)
+        walking.check(value, known)
     except Misuse as misuse:
         raise node.user_error(misuse, *path) from misuse
 

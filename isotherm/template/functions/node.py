@@ -1,7 +1,7 @@
-"""What a function in a template is once it has been read, and the walks over trees that hold functions.
+"""What a function in a template is once it has been read, and the trees that hold functions.
 
 A tree is plain data, or *live*: a `Function`, or a `LiveMap` or `LiveList` that has one somewhere inside. Plain parts
-are never copied or walked, which is what makes large templates cheap: the walks below only enter what is live.
+are never copied or walked, which is what makes large templates cheap: walks (`walking`) only enter what is live.
 
 A function goes through three times of judgement, and Heat's users see different errors for each:
 
@@ -14,7 +14,7 @@ All three raise `Misuse`; who walks adds the path and turns it into a UserError.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 from isotherm import errors
@@ -207,111 +207,6 @@ def path_text(path: list[object]) -> str:
     return text
 
 
-def reduce(value: Any, scope: Scope, hidden: frozenset[str]) -> Any:
-    """Stage one: evaluate all that needs no other resource. What fails stays, to fail again when it is asked for."""
-    if isinstance(value, Function):
-        return _reduce_function(value, scope, hidden)
-    if isinstance(value, LiveMap):
-        return _settled_map({key: reduce(item, scope, hidden) if isinstance(item, Live) else item
-                             for key, item in value.items()})
-    if isinstance(value, LiveList):
-        return _settled_list([reduce(item, scope, hidden) if isinstance(item, Live) else item for item in value])
-    return value
-
-
-def _settled_map(items: dict[Any, Any]) -> Any:
-    live = False
-    for item in items.values():
-        if isinstance(item, Live):
-            if item is NOTHING:
-                return _settled_map({key: each for key, each in items.items() if each is not NOTHING})
-            live = True
-    return LiveMap(items) if live else items
-
-
-def _settled_list(items: list[Any]) -> Any:
-    live = False
-    for item in items:
-        if isinstance(item, Live):
-            if item is NOTHING:
-                return _settled_list([each for each in items if each is not NOTHING])
-            live = True
-    return LiveList(items) if live else items
-
-
-def _reduce_function(function: Function, scope: Scope, hidden: frozenset[str]) -> Any:
-    args = function.args
-    if isinstance(args, Live):
-        args = _arguments(args, lambda item: reduce(item, scope, hidden), function.first)
-        function = function.with_args(args)
-    if isinstance(args, Live) or not function.is_ready(hidden):
-        return function
-    try:
-        function.check(args, _NOBODY)
-        value = function.evaluate(args, scope)
-    except Misuse as misuse:
-        if misuse.kind == "RequestLimitExceeded":  # it would only take as long again
-            raise errors.UserError(misuse.message, kind=misuse.kind) from misuse
-        return function
-    return value
-
-
-def _arguments(args: Any, walk: Callable[[Any], Any], first: tuple[object, ...]) -> Any:
-    """Direct arguments keep their place: where an `if` leaves nothing, a function sees null."""
-    if isinstance(args, LiveList):
-        items = list(args)
-        for index in sorted(range(len(items)), key=lambda index: index not in first) if first else range(len(items)):
-            if isinstance(items[index], Live):
-                items[index] = _null(walk(items[index]))
-        return LiveList(items) if any(isinstance(item, Live) for item in items) else items
-    if isinstance(args, LiveMap):
-        entries = dict(args)
-        for key in sorted(entries, key=lambda key: key not in first) if first else args:
-            if isinstance(entries[key], Live):
-                entries[key] = _null(walk(entries[key]))
-        return LiveMap(entries) if any(isinstance(item, Live) for item in entries.values()) else entries
-    return _null(walk(args))
-
-
-def _null(value: Any) -> Any:
-    return None if value is NOTHING else value
-
-
-def resolve(value: Any, scope: Scope) -> Any:
-    """Stage two: plain data. Raises Misuse."""
-    if isinstance(value, Function):
-        args = value.args
-        if isinstance(args, Live):
-            args = _arguments(args, lambda item: resolve(item, scope), value.first)
-        return value.evaluate(args, scope)
-    if isinstance(value, LiveMap):
-        entries = {key: resolve(item, scope) if isinstance(item, Live) else item for key, item in value.items()}
-        return {key: item for key, item in entries.items() if item is not NOTHING}
-    if isinstance(value, LiveList):
-        items = [resolve(item, scope) if isinstance(item, Live) else item for item in value]
-        return [item for item in items if item is not NOTHING]
-    return value
-
-
-def check(value: Any, known: Known) -> None:
-    """Judge every function inside. Heat joins a function's own path and that of its arguments with a colon."""
-    if isinstance(value, Function):
-        try:
-            check(value.args, known)
-            value.check(value.args, known)
-        except Misuse as misuse:
-            outer = Misuse(str(misuse))
-            outer.path.append(value.name)
-            raise outer from misuse
-        return
-    for key, item in _children(value):
-        try:
-            check(item, known)
-        except Misuse as misuse:
-            misuse.path.append(key)
-            raise
-
-
 def functions(value: Any) -> Iterator[tuple[tuple[object, ...], Function]]:
     """Every function inside with its path, outer ones first."""
     if isinstance(value, Function):
@@ -319,30 +214,18 @@ def functions(value: Any) -> Iterator[tuple[tuple[object, ...], Function]]:
         for path, inner in functions(value.args):
             yield (value.name, *path), inner
         return
-    for key, item in _children(value):
+    for key, item in children(value):
         for path, inner in functions(item):
             yield (key, *path), inner
 
 
-def _children(value: Any) -> Iterator[tuple[object, Any]]:
+def children(value: Any) -> Iterator[tuple[object, Any]]:
+    """What is live inside, with its key or index."""
     if isinstance(value, LiveMap):
         return ((key, item) for key, item in value.items() if isinstance(item, Live))
     if isinstance(value, LiveList):
         return ((index, item) for index, item in enumerate(value) if isinstance(item, Live))
     return iter(())
-
-
-class _Nobody:
-    """Stage one knows no resources: whoever asks is not ready then."""
-
-    def has_resource(self, name: object) -> bool:
-        return True
-
-    def has_attribute(self, resource: str, attribute: str) -> bool:
-        return True
-
-
-_NOBODY = _Nobody()
 
 
 def user_error(misuse: Misuse, *outer: object) -> errors.UserError:
