@@ -16,7 +16,8 @@ HEAD = "0001"
 
 
 def revision(engine: sa.Engine) -> str | None:
-    with engine.connect() as connection:
+    # Looking takes no lock: a command that only reads must not wait for one that writes.
+    with engine.execution_options(readonly=True).connect() as connection:
         if not sa.inspect(connection).has_table("alembic_version"):
             return None
         return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()

@@ -43,9 +43,17 @@ class Home:
         return json.loads(out)
 
     def made(self) -> list[dict[str, Any]]:
-        """Everything that was ever made in reality, as its journal tells."""
-        lines = (self.folder / "reality.journal").read_text().splitlines()
-        return [entry for line in lines if "token" in (entry := json.loads(line))]
+        """Everything that was ever made in reality, as its journal tells: a line with a token makes or changes."""
+        existing: set[str] = set()
+        made = []
+        for line in (self.folder / "reality.journal").read_text().splitlines():
+            entry = json.loads(line)
+            if "token" not in entry:
+                existing.discard(entry["id"])
+            elif entry["id"] not in existing:
+                existing.add(entry["id"])
+                made.append(entry)
+        return made
 
 
 @pytest.fixture

@@ -1,0 +1,48 @@
+"""Who is alive: a lock tells, and only a death ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from isotherm.engine import presence
+
+WORKER = """
+import sys, time
+from pathlib import Path
+from isotherm.engine.presence import Presence
+here = Presence(Path(sys.argv[1]), "other")
+print(here.join(), flush=True)
+time.sleep(60)
+"""
+
+
+def test_stopped_is_not_dead_and_killed_is(tmp_path: Path) -> None:
+    other = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    other.stdout.readline()
+    here = presence.Presence(tmp_path, "here")
+    try:
+        assert here.join() == []
+        os.kill(other.pid, signal.SIGSTOP)
+        here.leave()
+        assert presence.anybody(tmp_path)
+        assert here.join() == []
+        here.leave()
+    finally:
+        other.kill()
+        other.communicate()
+    assert not presence.anybody(tmp_path)
+    assert here.join() == ["other"]
+    here.bury(["other"])
+    assert presence.Presence(tmp_path, "third").join() == []
+
+
+def test_who_leaves_in_good_order_is_not_among_the_dead(tmp_path: Path) -> None:
+    one, two = presence.Presence(tmp_path, "one"), presence.Presence(tmp_path, "two")
+    one.join()
+    one.leave()
+    assert two.join() == []
