@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     terminal = show.Terminal()
     try:
         code = cli.main(arguments, prog_name="isotherm", obj=terminal, standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else codes.OK
     except click.ClickException as error:
         error.show()
@@ -82,8 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return exit_code(error)
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED
+    except SystemExit:
+        # click's way to end when whoever reads our answer (head, less) has had enough. Nothing went wrong.
+        return codes.OK
     except BrokenPipeError:
-        # Whoever read our answer (head, less) has had enough. Python would complain once more when it closes stdout.
+        # The same, noticed by us. Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return codes.OK
     except Exception:  # noqa: BLE001  # the outermost edge: a defect must end in a message and a code of its own

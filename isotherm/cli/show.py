@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -65,7 +66,11 @@ def _console(stream: TextIO) -> Console:
 
 
 def _print(console: Console, part: RenderableType) -> None:
-    """Print one part; a table that is not for a terminal loses the spaces that rich pads its lines with."""
+    """Print one part. What is not for a terminal loses the spaces that rich pads its lines with."""
+    inner, left = (part.renderable, part.left) if isinstance(part, Padding) else (part, 0)
+    if isinstance(inner, Columns) and inner.is_plain(console):
+        console.file.writelines(f"{' ' * left}{line}".rstrip() + "\n" for line in inner.lines())
+        return
     if console.is_terminal:
         console.print(part)
         return
@@ -121,16 +126,45 @@ def _between(facts: Mapping[str, object]) -> str:
     return f"at least {low}" if high is None else f"at most {high}"
 
 
+class Columns:
+    """A table: drawn by rich where it may have to wrap, and as plain lines where it must not, or is long.
+
+    rich looks at every cell several times: a plan of 10,000 resources would take seconds to draw, and less than one
+    to make.
+    """
+
+    LONG = 2_000
+
+    def __init__(self, names: Sequence[str], rows: list[list[Text]], styles: Sequence[str], keep: int) -> None:
+        self._names, self._rows, self._styles, self._keep = names, rows, styles, keep
+
+    def __rich__(self) -> Table:
+        drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for index, name in enumerate(self._names):
+            style = self._styles[index] if index < len(self._styles) else ""
+            drawn.add_column(name, style=style, no_wrap=index < self._keep, overflow="fold")
+        for row in self._rows:
+            drawn.add_row(*row)
+        return drawn
+
+    def is_plain(self, console: Console) -> bool:
+        """Whether lines will do. A cell of several lines needs rich."""
+        if console.is_terminal and len(self._rows) < self.LONG:
+            return False
+        return not any("\n" in cell.plain for row in self._rows for cell in row)
+
+    def lines(self) -> Iterator[str]:
+        lines = [self._names, *([cell.plain for cell in row] for row in self._rows)]
+        widths = [max(cell_len(line[index]) for line in lines) for index in range(len(self._names))]
+        for line in lines:
+            yield "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),
-          keep: int = 1) -> Table:
+          keep: int = 1) -> Columns:
     """Columns under their names. The first `keep` columns never wrap: they are what a reader copies."""
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for index, name in enumerate(columns):
-        style = styles[index] if index < len(styles) else ""
-        drawn.add_column(name, style=style, no_wrap=index < keep, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(cell if isinstance(cell, Text) else text(cell) for cell in row))
-    return drawn
+    cells = [[cell if isinstance(cell, Text) else text(cell) for cell in row] for row in rows]
+    return Columns(columns, cells, styles, keep)
 
 
 def facts(known: Iterable[tuple[str, object]]) -> Table:

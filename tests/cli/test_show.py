@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from isotherm.cli import show
@@ -22,6 +27,24 @@ def test_a_limit_in_words(kind: str, facts: object, words: str) -> None:
 
 def test_a_value_is_shown_as_it_is_written() -> None:
     assert [str(show.text(value)) for value in ("a", 1, True, None, ["a"])] == ["a", "1", "true", "", '["a"]']
+
+
+LEAVES = str(Path(__file__).resolve().parents[2] / "examples" / "leaves.yaml")
+
+
+@pytest.mark.parametrize("arguments", [["function", "list"], ["plan", LEAVES, "--json"]])
+def test_a_reader_who_has_had_enough_is_no_mistake(arguments: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-m", "isotherm.cli.main", *arguments], stdout=writer,
+                          stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_plain_lines_are_as_wide_as_they_need_to_be() -> None:
+    drawn = show.table(["name", "value"], [("a", "x" * 500), ("wide 漢", 1)])
+    assert [line.rstrip() for line in drawn.lines()] == ["name     value", "a        " + "x" * 500, "wide 漢  1"]
 
 
 def test_numbers_of_things() -> None:
