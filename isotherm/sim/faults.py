@@ -57,5 +57,6 @@ class Faults:
         if process.paused:
             self._note(f"{process} goes on")
             process.paused = False
+            process.since = self._loop.time()
             held, process.held = process.held, []
             self._loop.release(held)

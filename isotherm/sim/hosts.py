@@ -38,8 +38,7 @@ class _Host:
     process: processes.Process
     context: contextvars.Context
     worker: Worker
-    since: float
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[None]
 
 
 class Hosts:
@@ -65,7 +64,7 @@ class Hosts:
 
     def _boot(self, name: str) -> None:
         self._births += 1
-        process = processes.Process(f"{name}.{self._births}", mortal=True)
+        process = processes.Process(f"{name}.{self._births}", mortal=True, since=self._loop.time())
         context = contextvars.copy_context()
         context.run(processes.OWNER.set, process)
         clock = VirtualClock(self._loop)
@@ -75,7 +74,7 @@ class Hosts:
             Worker, process.name, self._store, world, self._types.get, planning, self._chance.new_id, self._tuning
         )
         task = context.run(lambda: self._loop.create_task(worker.run(), context=context))
-        self._hosts[name] = _Host(name, process, context, worker, self._loop.time(), task)
+        self._hosts[name] = _Host(name, process, context, worker, task)
 
     def _killed(self, process: processes.Process) -> None:
         name = process.name.partition(".")[0]
@@ -106,7 +105,7 @@ class Hosts:
     def fallen(self) -> list[str]:
         """Workers that ended although nobody killed them."""
         hosts = self._hosts.values()
-        return [host.process.name for host in hosts if host.process.alive and host.task is not None and host.task.done()]
+        return [host.process.name for host in hosts if host.process.alive and host.task.done()]
 
     def processes(self) -> list[processes.Process]:
         return [host.process for host in self._hosts.values()]
@@ -114,5 +113,5 @@ class Hosts:
     @property
     def steady_since(self) -> float | None:
         """Since when at least one worker has been up without a break; None if none is."""
-        up = [host.since for host in self._hosts.values() if host.process.alive and not host.process.paused]
+        up = [host.process.since for host in self._hosts.values() if host.process.alive and not host.process.paused]
         return min(up, default=None)

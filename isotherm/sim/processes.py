@@ -15,10 +15,12 @@ OWNER: ContextVar[Process | None] = ContextVar("OWNER", default=None)
 class Process:
     """Something that can be killed or paused. Only workers are `mortal`: clients and the world itself live on."""
 
-    def __init__(self, name: str, *, mortal: bool = False) -> None:
+    def __init__(self, name: str, *, mortal: bool = False, since: float = 0.0) -> None:
         self.name = name
         self.mortal = mortal
         self.alive = True
+        # Since when it has been up without a break.
+        self.since = since
         self.paused = False
         self.held: list[asyncio.Handle] = []
 

@@ -124,6 +124,10 @@ class Considering:
         )
         if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
             return _nothing(claim, claim.version, wish, target)
+        if claim.version is not None and claim.version.external:
+            # Somebody else's object: all that can be done about it is to look.
+            wish.action = Action.CHECK
+            return self._begin_update(claim, claim.version, wish, target)
         if decision.verdict is decide.Verdict.UPDATE and claim.version is not None:
             return self._begin_update(claim, claim.version, wish, target)
         return self._begin_create(claim, definition, resolved, wish, target)
@@ -154,7 +158,7 @@ class Considering:
         # Until the outcome is known it may use what it used before and what it will use (INV-9).
         may_use = sorted({*documents.decode(version.requires, list[int]), *wish.requires})
         begun = replace(
-            version, action=Action.UPDATE, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
+            version, action=wish.action, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
             operation_id=claim.operation.id, intent=documents.encode(wish),
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
