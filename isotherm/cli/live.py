@@ -108,7 +108,8 @@ async def conclude(engine: Embedded, terminal: show.Terminal, watched: Watched, 
     outputs = await _outputs(engine, stack)
     code = _code(watched, frame)
     if terminal.as_json:
-        sys.stdout.write(show.compact({"stack": stack, "outputs": outputs}) + "\n")
+        spent = (frame.ended_at or frame.at) - frame.began_at
+        sys.stdout.write(show.compact({"stack": stack, "outputs": outputs, "seconds": round(spent, 3)}) + "\n")
         return code
     others = await engine.in_progress([watched.stack_id])
     failure = await _failure(engine, watched) if watched.is_overtaken(frame) else ""

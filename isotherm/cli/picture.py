@@ -19,7 +19,7 @@ from isotherm.engine.following import Frame, Line
 from isotherm.states import ENDED, Action, NodeState, OperationState, Status
 
 # What stands above and below the lines of resources.
-FRAME_LINES = 6
+FRAME_LINES = 8
 _FAILURES = 3
 _LACKING = (NodeState.FAILED, NodeState.SKIPPED)
 _ACTIVE = (NodeState.RUNNING, NodeState.WAITING, NodeState.SCHEDULED)

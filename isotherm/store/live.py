@@ -76,8 +76,10 @@ def picture(connection: sa.Connection, stack_id: str, now: float, limit: int) ->
 
 
 def _where_it_happens(connection: sa.Connection, stack_id: str, now: float, limit: int) -> list[dict[str, Any]]:
-    under_way = _rows(connection, _UNDER_WAY, stack_id, now=now, limit=limit)
-    if room := limit - len(under_way):
+    # A third of the picture is for those that wait.
+    most = max(limit * 2 // 3, 1)
+    under_way = _rows(connection, _UNDER_WAY, stack_id, now=now, limit=most) if limit else []
+    if room := min(limit, most) - len(under_way):
         under_way += _rows(connection, _READY, stack_id, now=now, limit=room)
     found = {node["id"]: node for node in sorted(under_way, key=lambda node: int(node["id"]))}
     for node in under_way:
