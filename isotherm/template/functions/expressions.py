@@ -1,11 +1,21 @@
-"""`yaql`: an expression of the template's author over some data."""
+"""`yaql`: an expression of the template's author over some data.
+
+Few templates have one, and yaql takes longer to import than all the rest of the language: it is loaded when the first
+expression is met.
+"""
 
 from __future__ import annotations
 
+import importlib
+from functools import cache
 from typing import Any
 
-from isotherm.template.functions import sandbox
 from isotherm.template.functions.node import Judged, Live, Misuse, Scope
+
+
+@cache
+def _sandbox() -> Any:
+    return importlib.import_module("isotherm.template.functions.sandbox")
 
 
 class Yaql(Judged):
@@ -32,14 +42,14 @@ class Yaql(Judged):
         data = args.get("data", {})
         scope.budget.charge_shared(data)
         try:
-            return sandbox.evaluate(expression, data, scope.budget)
-        except sandbox.Refused as exc:
+            return _sandbox().evaluate(expression, data, scope.budget)
+        except _sandbox().Refused as exc:
             raise Misuse(str(exc), exc.kind) from exc
 
     def _parse(self, text: Any) -> None:
         if not isinstance(text, str):
             raise Misuse(f'The "expression" argument to {self.name} must contain a string.', "TypeError")
         try:
-            sandbox.parse(text)
-        except sandbox.Refused as exc:
+            _sandbox().parse(text)
+        except _sandbox().Refused as exc:
             raise Misuse(f"Bad expression {exc}.", "ValueError") from exc
