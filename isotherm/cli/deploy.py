@@ -36,7 +36,8 @@ def deploy(  # noqa: PLR0913 - one for each option
     The engine runs inside this command. Ctrl-C stops it and leaves the stack as it is; `isotherm watch NAME` goes on,
     and so does any other command that drives. A kill does no harm either.
     """
-    read = inputs.read(terminal, template, environments, parameters)
+    with terminal.busy(f"reading {template}"):
+        read = inputs.read(terminal, template, environments, parameters)
     request = Request(read.text, read.files, read.environment.as_dict(), not rollback)
     request = replace(request, timeout_s=timeout * 60 if timeout else request.timeout_s, tags=_split(tags))
 
@@ -66,7 +67,8 @@ def update(  # noqa: PLR0913 - one for each option
     What is not said about rollback, timeout and tags stays as it was. `isotherm plan NAME -t TEMPLATE` shows beforehand
     what would happen.
     """
-    read = inputs.read(terminal, template, environments, parameters)
+    with terminal.busy(f"reading {template}"):
+        read = inputs.read(terminal, template, environments, parameters)
 
     async def ask(orchestrator: Orchestrator) -> Accepted:
         stack = await orchestrator.show(name)

@@ -22,12 +22,28 @@ VARIABLE = "ISOTHERM_HOME"
 LOG = "engine.log"
 
 
+class Trouble(logging.FileHandler):
+    """What the engine has to say about itself goes to a file: on the terminal it would tear the picture apart."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, delay=True)
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self.last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        self.last = f"{record.getMessage()} (see {self.baseFilename})"
+
+
+def trouble() -> str:
+    """The last thing that the engine complained of, if it did."""
+    return next((handler.last for handler in logging.getLogger("isotherm").handlers if isinstance(handler, Trouble)), "")
+
+
 def use(kind: Callable[[Path], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
     """Open the home, do the work, and close it."""
     path = folder()
-    # What the engine has to say about itself must not tear the picture apart.
-    handler = logging.FileHandler(path / LOG, delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler = Trouble(path / LOG)
     log = logging.getLogger("isotherm")
     log.handlers[:], log.propagate = [handler], False
     opened = kind(path)

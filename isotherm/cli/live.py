@@ -9,7 +9,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import RenderableType
@@ -17,12 +17,14 @@ from rich.live import Live
 from rich.padding import Padding
 from rich.text import Text
 
-from isotherm.cli import codes, picture, show, words
+from isotherm.cli import codes, home, picture, show, words
 from isotherm.cli import outputs as outputs_
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.following import Following, Frame
 
 INTERVAL_S = 0.2
+# What is over in no time should not wait for the first look.
+FIRST_INTERVAL_S = 0.05
 # How far back the end of the operation is looked for.
 _LAST_EVENTS = 1000
 # Looking may take this part of the time at most.
@@ -49,24 +51,23 @@ async def follow(following: Following, terminal: show.Terminal, watched: Watched
 
 
 async def _paint(following: Following, terminal: show.Terminal, stopped: asyncio.Event) -> Frame:
-    console, drawing = terminal.out, picture.Picture()
+    console, drawing, pace = terminal.out, picture.Picture(), _Pace(stopped)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
         while True:
             height = console.size.height - 1
-            began = time.monotonic()
             frame = await following.look(max(height - picture.FRAME_LINES, 3))
             # Two columns stay free for the ^C that a terminal writes: at the edge it would break the line, and the picture.
-            shown.update(Padding(drawing.draw(frame, height), (0, 2, 0, 0)), refresh=True)
-            if frame.ended or await _pause(began, stopped):
+            drawn = Padding(drawing.draw(frame, height, home.trouble()), (0, 2, 0, 0))
+            shown.update(drawn, refresh=True)
+            if frame.ended or await pace.pause():
                 return frame
 
 
 async def _tell(following: Following, terminal: show.Terminal, watched: Watched, stopped: asyncio.Event) -> Frame:
     """A line per event. Those of earlier operations are history, and are skipped."""
-    last, begun = 0, False
+    last, begun, pace = 0, False, _Pace(stopped)
     say = _json_line if terminal.as_json else _text_line
     while True:
-        began = time.monotonic()
         frame = await following.look(0)
         first = watched.operation_id or frame.stack["operation_id"]
         while events := await following.events(last):
@@ -76,19 +77,29 @@ async def _tell(following: Following, terminal: show.Terminal, watched: Watched,
                 if begun:
                     say(event)
             sys.stdout.flush()
-        if frame.ended or await _pause(began, stopped):
+        if frame.ended or await pace.pause():
             return frame
 
 
-async def _pause(began: float, stopped: asyncio.Event) -> bool:
-    """Wait before the next look; True if that is not wanted any more."""
-    cost = time.monotonic() - began
-    try:
-        async with asyncio.timeout(max(INTERVAL_S, cost / SHARE)):
-            await stopped.wait()
-    except TimeoutError:
-        return False
-    return True
+@dataclass(slots=True)
+class _Pace:
+    """How often to look: soon at first, then regularly, and less often where a look takes long."""
+
+    stopped: asyncio.Event
+    interval_s: float = FIRST_INTERVAL_S
+    looked_at: float = field(default_factory=time.monotonic)
+
+    async def pause(self) -> bool:
+        """Wait before the next look; True if that is not wanted any more."""
+        cost = time.monotonic() - self.looked_at
+        try:
+            async with asyncio.timeout(max(self.interval_s, cost / SHARE)):
+                await self.stopped.wait()
+        except TimeoutError:
+            self.interval_s = min(self.interval_s * 1.5, INTERVAL_S)
+            self.looked_at = time.monotonic()
+            return False
+        return True
 
 
 def _json_line(event: Mapping[str, Any]) -> None:
@@ -104,16 +115,17 @@ def _text_line(event: Mapping[str, Any]) -> None:
 
 async def conclude(engine: Embedded, terminal: show.Terminal, watched: Watched, frame: Frame) -> int:
     """Say how it ended, and what to do next; the answer is the exit code."""
-    stack = await engine.orchestrator.show(watched.stack_id)
-    outputs = await _outputs(engine, stack)
     code = _code(watched, frame)
     if terminal.as_json:
-        spent = (frame.ended_at or frame.at) - frame.began_at
-        sys.stdout.write(show.compact({"stack": stack, "outputs": outputs, "seconds": round(spent, 3)}) + "\n")
+        stack = await engine.orchestrator.show(watched.stack_id)
+        ending = {"stack": stack, "outputs": await _outputs(engine, frame), "seconds": round(_spent_s(frame), 3)}
+        sys.stdout.write(show.compact(ending) + "\n")
         return code
-    others = await engine.in_progress([watched.stack_id])
     failure = await _failure(engine, watched) if watched.is_overtaken(frame) else ""
-    terminal.say(lambda: _conclusion(watched, frame, outputs, others, failure))
+    terminal.say(lambda: _ending(watched, frame, failure))
+    outputs = await _outputs(engine, frame)
+    others = await engine.in_progress([watched.stack_id])
+    terminal.say(lambda: _rest(outputs, others))
     return code
 
 
@@ -133,33 +145,31 @@ def _code(watched: Watched, frame: Frame) -> int:
     return codes.OK if well else codes.FAILED
 
 
-async def _outputs(engine: Embedded, stack: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if stack["deletion_time"] or stack["action"] == "DELETE":
+async def _outputs(engine: Embedded, frame: Frame) -> list[dict[str, Any]]:
+    if not frame.ended or frame.stack["action"] == "DELETE":
         return []
-    return await engine.orchestrator.outputs(stack["id"])
+    return await engine.orchestrator.outputs(str(frame.stack["id"]))
 
 
-def _conclusion(
-    watched: Watched, frame: Frame, outputs: list[dict[str, Any]], others: list[str], failure: str
-) -> Iterator[RenderableType]:
-    yield Text("")
-    yield from _ending(watched, frame, failure)
-    if outputs and frame.ended:
+def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[RenderableType]:
+    if outputs:
         yield Text("")
         yield show.heading("Outputs")
         yield show.indent(outputs_.table(outputs))
     if others:
+        yield Text("")
         yield Text(f"Still in progress: {show.clean(words.some(others, len(others)))}. "
                    f"To go on: isotherm watch {show.clean(others[0])}", "dim")
 
 
 def _ending(watched: Watched, frame: Frame, failure: str) -> Iterator[RenderableType]:
     name, stack = show.clean(watched.name), frame.stack
+    yield Text("")
     if not frame.ended:
         yield Text(f"Stopped watching. {name} stays as it is, {stack['stack_status']}; nothing is lost.", "yellow")
         yield Text(f"To go on: isotherm watch {name}")
         return
-    spent = words.duration((frame.ended_at or frame.at) - frame.began_at)
+    spent = words.duration(_spent_s(frame))
     well = stack["status"] == "COMPLETE"
     sign = ("✓ ", "bold green") if well and not watched.is_overtaken(frame) else ("✗ ", "bold red")
     yield Text.assemble(sign, (name, "bold"), " ", words.status(stack["stack_status"]), f" in {spent}")
@@ -169,3 +179,7 @@ def _ending(watched: Watched, frame: Frame, failure: str) -> Iterator[Renderable
         yield show.indent(show.text(f"This came after {failure}", "red"))
     elif watched.is_overtaken(frame):
         yield show.indent(Text("Not what was asked for: another operation took over, see `isotherm events`.", "yellow"))
+
+
+def _spent_s(frame: Frame) -> float:
+    return (frame.ended_at or frame.at) - frame.began_at

@@ -19,7 +19,8 @@ def operate(terminal: show.Terminal, name: str, ask: Callable[[Orchestrator], Aw
     """Ask for an operation and drive it to its end; the answer is the exit code."""
 
     async def work(engine: Embedded) -> int:
-        accepted = await ask(engine.orchestrator)
+        with terminal.busy(f"planning {name}"):
+            accepted = await ask(engine.orchestrator)
         return await _drive(engine, terminal, live.Watched(name, accepted.stack_id, accepted.operation_id))
 
     return home.use(Embedded, work)

@@ -54,10 +54,12 @@ class Picture:
     _seen: dict[int, Line] = field(default_factory=dict)
     _operation: str = ""
 
-    def draw(self, frame: Frame, height: int) -> RenderableType:
+    def draw(self, frame: Frame, height: int, trouble: str = "") -> RenderableType:
+        """The picture, not higher than `height`. `trouble` is what the engine has to say about itself."""
         self.bar.take(frame)
         lines = self._lines(frame)
-        return Group(*_head(frame, self.bar), *_body(frame, lines, max(height - FRAME_LINES, 3)))
+        warning = [_cut(Text(f"! {show.clean(trouble)}", "yellow"))] if trouble else []
+        return Group(*_head(frame, self.bar), *warning, *_body(frame, lines, max(height - FRAME_LINES, 3)))
 
     def _lines(self, frame: Frame) -> list[Line]:
         if frame.stack["operation_id"] != self._operation:

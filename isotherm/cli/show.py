@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
 import msgspec
@@ -51,6 +52,11 @@ class Terminal:
         console = self.out
         for part in draw():
             _print(console, part)
+
+    def busy(self, doing: str) -> AbstractContextManager[object]:
+        """Something that may take a while is going on; a terminal shows that it is."""
+        still = self.as_json or not sys.stdout.isatty()
+        return nullcontext() if still else self.out.status(Text(clean(doing), "dim"))
 
     def json(self, data: object) -> None:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")
