@@ -6,6 +6,7 @@ point; several processes may append, and each reads what the others wrote before
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,7 +96,9 @@ class JournalReality(MemoryReality):
         os.close(self._file)
 
     def _change(self, entry: dict[str, Any]) -> None:
-        os.write(self._file, msgspec.json.encode(entry) + b"\n")
+        # Whoever was killed in the middle of a line must not spoil the next one: hence the first line end.
+        torn = self._read_to < os.fstat(self._file).st_size
+        os.write(self._file, (b"\n" if torn else b"") + msgspec.json.encode(entry) + b"\n")
         self._catch_up()
 
     def _catch_up(self) -> None:
@@ -105,6 +108,7 @@ class JournalReality(MemoryReality):
             return
         data = os.pread(self._file, size - self._read_to, self._read_to)
         end = data.rfind(b"\n") + 1
-        for line in data[:end].splitlines():
-            self._apply(msgspec.json.decode(line))
+        for line in filter(None, data[:end].split(b"\n")):
+            with contextlib.suppress(msgspec.DecodeError):  # torn: it never happened
+                self._apply(msgspec.json.decode(line))
         self._read_to += end

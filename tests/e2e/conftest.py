@@ -46,7 +46,7 @@ class Home:
         """Everything that was ever made in reality, as its journal tells: a line with a token makes or changes."""
         existing: set[str] = set()
         made = []
-        for line in (self.folder / "reality.journal").read_text().splitlines():
+        for line in filter(None, (self.folder / "reality.journal").read_text().splitlines()):
             entry = json.loads(line)
             if "token" not in entry:
                 existing.discard(entry["id"])
