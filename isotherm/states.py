@@ -25,6 +25,12 @@ class Action(IntEnum):
     ABANDON = 11
 
 
+# Operations that visit every resource and want nothing of it that is not there already.
+VISITING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+# Operations that, when they fail, are rolled back if the stack is set so.
+ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
+
+
 class Status(IntEnum):
     """How far it has come."""
 
@@ -54,7 +60,7 @@ class NodeKind(IntEnum):
     UPDATE = 1  # bring the resource to its definition: create, update, replace or nothing
     CLEANUP = 2  # delete one version of a resource
     BARRIER = 3  # nothing: a meeting point in the graph
-    CHECK = 4
+    VISIT = 4  # do what the operation does to every resource: check, suspend, resume, snapshot
 
 
 class EdgeKind(IntEnum):

@@ -9,7 +9,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract, properties
-from isotherm.states import Action, Status
+from isotherm.states import VISITING, Action, Status
 
 
 class Verdict(Enum):
@@ -60,7 +60,9 @@ def decide(
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
     lost = applied.action is Action.CHECK or not applied.made
-    if applied.status is Status.FAILED and (lost or resource.needs_replace_failed()):
+    # One that could not be put to rest, woken or copied is still what it was: no reason to make it anew.
+    harmless = applied.action in VISITING and not lost
+    if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
         return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
     cause = _forced_by(implementation, resource, applied.properties, after, changed)
     if cause:

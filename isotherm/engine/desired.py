@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm.engine import documents
-from isotherm.resources import validation
+from isotherm.resources import contract, validation
 from isotherm.resources.registry import Registry
 from isotherm.states import DeletionPolicy
 from isotherm.store.records import Wanted
@@ -23,6 +23,7 @@ class Asked:
     template: str
     files: Mapping[str, str]
     environment: Mapping[str, Any]
+    facade: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +51,73 @@ def desire(asked: Asked, stack: Identity, types: Registry, *, validate: bool = T
     surroundings = environment.load(asked.environment)
     pseudo = parameters.Pseudo(stack_name=stack.name, stack_id=stack.id, project_id=stack.project,
                                dialect=template.dialect)
+    facade = None if asked.facade is None else model.Facade(**asked.facade)
     if validate:
-        bound = validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files)
+        bound = validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files, facade=facade)
     else:
-        bound = model.bind(template, parameters.bind(template.parameters, surroundings, pseudo), files=asked.files)
-    return Desired(_wanted(bound, bound.values, surroundings, types), bound, bound.values, template.description)
+        values = parameters.bind(template.parameters, surroundings, pseudo)
+        bound = model.bind(template, values, files=asked.files, facade=facade)
+    return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
 
 
-def _wanted(
-    bound: model.Bound, values: parameters.Values, surroundings: environment.Environment, types: Registry
-) -> list[Wanted]:
-    exports = _exports(bound, surroundings, types)
-    plain = surroundings.registry.is_empty
-    wanted = []
-    for name, definition in bound.definitions.items():
-        implementation = definition.type if plain else types.resolve(definition.type, surroundings, name).TYPE
-        restricted = [] if plain else sorted(surroundings.restricted_actions_for(name))
-        target = documents.Target(definition.freeze(), implementation, exports.get(name, []), restricted)
+class _Wanting:
+    """Turns definitions into what the store keeps of them."""
+
+    def __init__(
+        self, bound: model.Bound, surroundings: environment.Environment, types: Registry, asked: Asked
+    ) -> None:
+        self._bound = bound
+        self._surroundings = surroundings
+        self._types = types
+        self._asked = asked
+        self._around = ""
+        self._plain = surroundings.registry.is_empty
+
+    def wanted(self) -> list[Wanted]:
+        exports = self._exports()
+        return [self._one(name, exports.get(name, [])) for name in self._bound.definitions]
+
+    def _type(self, name: str) -> type[contract.Resource]:
+        type_name = self._bound.definitions[name].type
+        if self._plain and type_name in self._types.types:
+            return self._types.types[type_name]
+        return self._types.resolve(type_name, self._surroundings, name, self._bound.files)
+
+    def _one(self, name: str, exports: list[str]) -> Wanted:
+        definition, type_ = self._bound.definitions[name], self._type(name)
+        restricted = [] if self._plain else sorted(self._surroundings.restricted_actions_for(name))
+        target = documents.Target(definition.freeze(), type_.implementation or type_.TYPE, exports, restricted)
+        if type_.preemptible:
+            target.surroundings = self._what_is_around()
         text = documents.encode(target)
-        wanted.append(
-            Wanted(name, _digest(text, definition.secrets, values), text, tuple(sorted(definition.requires)),
-                   DeletionPolicy[definition.deletion_policy.upper()])
+        return Wanted(
+            name, _digest(text, definition.secrets, self._bound.values), text, tuple(sorted(definition.requires)),
+            DeletionPolicy[definition.deletion_policy.upper()],
         )
-    return wanted
+
+    def _what_is_around(self) -> str:
+        """Stands for all that a stack inside gets from here without being told: another one, and it is looked at."""
+        if not self._around:
+            given = {"environment": self._asked.environment, "files": self._asked.files}
+            self._around = hashlib.sha256(documents.encode(given).encode()).hexdigest()
+        return self._around
+
+    def _exports(self) -> dict[str, list[str]]:
+        """By resource: the attributes that somebody reads."""
+        bound, needed = self._bound, dict[str, set[str]]()
+        readers = itertools.chain((d.needs for d in bound.definitions.values()), (o.needs for o in bound.outputs.values()))
+        for needs in readers:
+            for name, path in needs:
+                if name in bound.definitions:
+                    needed.setdefault(name, set()).update(self._attributes(name, path))
+        return {name: sorted(attributes) for name, attributes in needed.items()}
+
+    def _attributes(self, name: str, path: tuple[Any, ...]) -> list[str]:
+        if not path:
+            return [attribute for attribute in self._type(name).attributes_schema if attribute != "show"]
+        if len(path) > 1 and self._type(name).attributes_by_path:
+            return [documents.encode(list(path))]
+        return [str(path[0])]
 
 
 def _digest(text: str, secrets: frozenset[str], values: parameters.Values) -> str:
@@ -82,23 +127,3 @@ def _digest(text: str, secrets: frozenset[str], values: parameters.Values) -> st
         secret = documents.encode(values[name]).encode()
         digest.update(hashlib.blake2b(secret, digest_size=16, key=text.encode()[:64]).digest())
     return digest.hexdigest()
-
-
-def _exports(bound: model.Bound, surroundings: environment.Environment, types: Registry) -> dict[str, list[str]]:
-    """By resource: the attributes that somebody reads."""
-    needed: dict[str, set[str]] = {}
-    readers = itertools.chain((d.needs for d in bound.definitions.values()), (o.needs for o in bound.outputs.values()))
-    for needs in readers:
-        for name, path in needs:
-            if name in bound.definitions:
-                needed.setdefault(name, set()).update(_attribute_names(bound, name, path, surroundings, types))
-    return {name: sorted(attributes) for name, attributes in needed.items()}
-
-
-def _attribute_names(
-    bound: model.Bound, name: str, path: tuple[Any, ...], surroundings: environment.Environment, types: Registry
-) -> list[str]:
-    if path:
-        return [str(path[0])]
-    type_ = types.resolve(bound.definitions[name].type, surroundings, name)
-    return [attribute for attribute in type_.attributes_schema if attribute != "show"]

@@ -22,6 +22,8 @@ class Target(msgspec.Struct, array_like=True):
     exports: list[str] = []
     # Actions that the environment forbids: update, replace.
     restricted: list[str] = []
+    # Of a stack inside: what it is made of besides its properties.
+    surroundings: str = ""
 
 
 class Published(msgspec.Struct, array_like=True):
@@ -53,6 +55,8 @@ class Input(msgspec.Struct):
     template: str
     files: dict[str, str] = {}
     environment: dict[str, Any] = {}
+    # Of the resource that this stack is inside of: what resource_facade reads.
+    facade: dict[str, Any] | None = None
 
 
 _encoder = msgspec.json.Encoder()

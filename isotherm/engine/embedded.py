@@ -16,6 +16,7 @@ from pathlib import Path
 from isotherm.engine import planning, presence
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.folder import JOURNAL, WORKERS, Folder
+from isotherm.engine.nesting import Nesting
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.resources import contract, known
 from isotherm.resources.reality import JournalReality
@@ -47,7 +48,8 @@ class Embedded(Folder):
         world = contract.World(self.clock, reality, random.SystemRandom())
         types = known.registry()
         plans = planning.Planning(self.store, types, self.clock)
-        self._worker = Worker(name, self.store, world, types.get, plans, new_id)
+        nesting = Nesting(self.store, types, plans, self.clock, new_id, self._wake)
+        self._worker = Worker(name, self.store, world, types.implementation, plans, new_id, nesting=nesting)
         task = asyncio.create_task(self._worker.run())
         try:
             yield

@@ -6,17 +6,16 @@ that place is told so. What follows is the workers' business; `wake` is called t
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, names, outputs, planning, preview, reading
+from isotherm.engine import desired, documents, names, outputs, planning, preview, reading, requests
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action, Status
-from isotherm.store import accept, plan, reads, rows, stop
+from isotherm.store import accept, plan, reads, rows, stop, visit
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Acceptance, NewStack, Operation
 from isotherm.template import parameters
@@ -81,6 +80,7 @@ class Orchestrator(reading.Reading):
 
     async def update(self, name_or_id: str, request: Request) -> Accepted:
         stack = await self._find(name_or_id)
+        _refuse_suspended(stack)
         goal = self._desire(request, stack["name"], stack["id"])
         await self._refuse_immutable(stack, goal)
         acceptance = self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal.description)
@@ -139,13 +139,24 @@ class Orchestrator(reading.Reading):
 
     async def check(self, name_or_id: str) -> Accepted:
         """Ask every resource whether its object is still there."""
+        return await self._visit(name_or_id, Action.CHECK)
+
+    async def suspend(self, name_or_id: str) -> Accepted:
+        """Put every resource to rest, dependants first."""
+        return await self._visit(name_or_id, Action.SUSPEND)
+
+    async def resume(self, name_or_id: str) -> Accepted:
+        """Wake every resource that was put to rest, requirements first."""
+        return await self._visit(name_or_id, Action.RESUME)
+
+    async def _visit(self, name_or_id: str, action: Action) -> Accepted:
         stack = await self._find(name_or_id)
-        acceptance = self._again(stack, Action.CHECK)
+        acceptance = self._again(stack, action)
 
         def unit(connection: Connection) -> int:
             now = self._clock.now()
             generation = accept.supersede(connection, acceptance, now)
-            plan.check(connection, acceptance.operation_id, now)
+            visit.write(connection, acceptance.operation_id, now)
             return generation
 
         return await self._accepted(acceptance, unit)
@@ -185,14 +196,9 @@ class Orchestrator(reading.Reading):
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, request: Request, description: str
     ) -> Acceptance:
-        files = {name: (_hash(text), text) for name, text in request.files.items()}
-        template = _hash(request.template)
-        input_ = documents.encode(
-            documents.Input(template, {name: key for name, (key, _) in files.items()}, dict(request.environment))
-        )
-        blobs = {template: request.template, **dict(files.values()), _hash(input_): input_}
+        input_, blobs = requests.stored(request.asked)
         return Acceptance(
-            stack_id, generation, self._new_id(), action, _hash(input_), request.disable_rollback, request.timeout_s,
+            stack_id, generation, self._new_id(), action, input_, request.disable_rollback, request.timeout_s,
             documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
         )
 
@@ -200,7 +206,7 @@ class Orchestrator(reading.Reading):
         """An operation that asks for nothing new."""
         return Acceptance(
             stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
-            stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started",
+            stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started", input_of=stack["operation_id"],
         )
 
     async def _accepted(self, acceptance: Acceptance, unit: Callable[[Connection], int]) -> Accepted:
@@ -213,6 +219,13 @@ def _current(connection: Connection, operation_id: str) -> Operation | None:
     return rows.operation(connection, operation_id)
 
 
+def _refuse_suspended(stack: reads.Row) -> None:
+    """As Heat has it. Deleting, checking, resuming and rolling back are always possible."""
+    if stack["action"] == Action.SUSPEND:
+        raise errors.UserError("Updating a stack when it is suspended is not supported.", kind="NotSupported",
+                               hint="Resume it first, or delete it.")
+
+
 def _expect(connection: Connection, stack: reads.Row) -> None:
     """Refuse to act on a stack that has moved on since the user looked at it."""
     found = reads.stack(connection, stack["project"], stack["id"])
@@ -220,6 +233,3 @@ def _expect(connection: Connection, stack: reads.Row) -> None:
         raise errors.Conflict("Another operation on this stack was accepted at the same moment.", kind="ActionInProgress",
                               hint="Look at the stack, and ask again if you still want it.")
 
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from isotherm import errors
 from isotherm.engine import desired, documents
 from isotherm.resources import contract
+from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.resources.registry import Registry
-from isotherm.states import Action
-from isotherm.store import plan, reads
+from isotherm.states import VISITING, Action
+from isotherm.store import plan, reads, visit
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Operation, Wanted
 
@@ -27,8 +28,8 @@ class Planning:
         self._secrets: dict[str, Callable[[str], object]] = {}
 
     async def plan(self, operation: Operation) -> None:
-        if operation.action is Action.CHECK:
-            await self._store.write(lambda connection: plan.check(connection, operation.id, self._clock.now()))
+        if operation.action in VISITING:
+            await self._store.write(lambda connection: visit.write(connection, operation.id, self._clock.now()))
             return
         wanted: list[Wanted] = []
         if operation.input and operation.action is not Action.DELETE:
@@ -40,6 +41,12 @@ class Planning:
         asked = await self._store.read(lambda connection: asked_for(connection, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
         return desired.desire(asked, identity, self._types, validate=False)
+
+    async def learn(self, implementation: str) -> None:
+        """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""
+        hash_ = implementation.removeprefix(IMPLEMENTATION)
+        found = await self._store.read(lambda connection: reads.blobs(connection, [hash_]))
+        self._types.learn(implementation, found.get(hash_))
 
     async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
         """A way to read the operation's hidden parameters; they are in no definition."""
@@ -59,4 +66,4 @@ def asked_for(connection: Connection, hash_: str) -> desired.Asked:
     found = documents.decode(text, documents.Input)
     contents = reads.blobs(connection, [found.template, *found.files.values()])
     files = {name: contents[key] for name, key in found.files.items()}
-    return desired.Asked(contents[found.template], files, found.environment)
+    return desired.Asked(contents[found.template], files, found.environment, found.facade)

@@ -30,6 +30,8 @@ class PublishedReferences:
 
     def attribute(self, resource: str, attr: str, path: Sequence[Any] = ()) -> Any:
         published = self._published(resource)
+        if published is not None and path and (whole := documents.encode([attr, *path])) in published.attributes:
+            return published.attributes[whole]
         value = None if published is None else published.attributes.get(attr)
         return attributes.select(value, tuple(path)) if path else value
 

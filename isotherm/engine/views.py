@@ -86,3 +86,12 @@ def retained(rows: Sequence[Row]) -> list[dict[str, Any]]:
          "since": time(row["created_at"])}
         for row in rows
     ]
+
+
+def reference(row: Mapping[str, Any]) -> Any:
+    """What get_resource gives for a resource that has been made."""
+    return documents.decode(row["published"], documents.Published).reference
+
+
+def metadata(text: str) -> Any:
+    return documents.decode_any(text)

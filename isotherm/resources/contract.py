@@ -45,15 +45,20 @@ from typing import Any, ClassVar, Protocol
 
 from isotherm.resources.schema import AttributeSchema, Schema, Support
 from isotherm.resources.translation import Rule
+from isotherm.states import Action
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Not done yet: ask again in `seconds`. `progress`, when given, replaces what is stored."""
+    """Not done yet: ask again in `seconds`. `progress`, when given, replaces what is stored.
+
+    `awaits` names an operation on another stack: its end wakes this resource, however long `seconds` is.
+    """
 
     seconds: float
     reason: str = ""
     progress: object = None
+    awaits: str = ""
 
 
 class Clock(Protocol):
@@ -81,12 +86,57 @@ class Reality(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Child:
+    """A stack inside a stack, as a resource wants it. Files and environment come from the stack around it."""
+
+    template: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an operation on another stack ended; a failure says why."""
+
+    failure: str = ""
+
+
+class Stacks(Protocol):
+    """Stacks inside stacks. Each method that starts something answers the id of the operation to wait for."""
+
+    async def create(self, name: str, child: Child) -> tuple[str, str]:
+        """A new stack: its id, and the operation that makes it."""
+        ...
+
+    async def update(self, stack_id: str, child: Child) -> str: ...
+
+    async def act(self, stack_id: str, action: Action) -> str | None:
+        """Delete, check, suspend...; None if the stack is gone."""
+        ...
+
+    async def ending(self, stack_id: str, operation_id: str | None = None) -> Ending | None:
+        """How that operation ended (the stack's newest, if none is named); None while it is under way."""
+        ...
+
+    async def find(self, name: str) -> str | None: ...
+
+    async def outputs(self, stack_id: str) -> Mapping[str, Any]: ...
+
+    async def references(self, stack_id: str) -> Mapping[str, Any]:
+        """What get_resource gives for each resource of the stack that has been made, in the order of the template."""
+        ...
+
+    async def attribute(self, stack_id: str, resource: str, name: str) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """What a resource may touch besides itself."""
 
     clock: Clock
     reality: Reality
     random: random.Random
+    stacks: Stacks | None = None
 
 
 @dataclass(slots=True)
@@ -119,6 +169,12 @@ class Resource:
     accepts_anything: ClassVar[bool] = False
     # Whether a deletion policy of `snapshot` can be honoured.
     supports_snapshot_delete: ClassVar[bool] = False
+    # The name under which the engine finds the class again, where it is not TYPE.
+    implementation: ClassVar[str] = ""
+    # Whether a newer operation may change it while an older one is still at it, as with stacks inside stacks.
+    preemptible: ClassVar[bool] = False
+    # Whether an attribute is asked for together with its path: `attribute` then gets the JSON of the whole path.
+    attributes_by_path: ClassVar[bool] = False
     # How often to ask `check_*` when it answers False.
     poll_interval_s: ClassVar[float] = 1.0
 
@@ -163,6 +219,26 @@ class Resource:
         return None
 
     async def check_check_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def handle_suspend(self) -> object:
+        return None
+
+    async def check_suspend_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def handle_resume(self) -> object:
+        """Also called for what may never have been suspended: then there is nothing to do."""
+        return None
+
+    async def check_resume_complete(self, progress: Any) -> bool | Wait:
+        return True
+
+    async def handle_snapshot(self) -> object:
+        """What is returned (or last given as the progress of a Wait) is kept as this resource's part of the snapshot."""
+        return None
+
+    async def check_snapshot_complete(self, progress: Any) -> bool | Wait:
         return True
 
     async def find_by_token(self) -> str | None:

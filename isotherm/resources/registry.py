@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import NotFound
-from isotherm.resources import contract, properties, translation, type_documents
+from isotherm.resources import contract, nested, properties, translation, type_documents
 from isotherm.resources.schema import HIDDEN
 from isotherm.template.environment import Environment, Target, TargetKind
 
@@ -21,6 +22,7 @@ class Registry:
 
     def __init__(self, types: Iterable[type[contract.Resource]] = ()) -> None:
         self.types: dict[str, type[contract.Resource]] = {}
+        self._templates: dict[str, type[contract.Resource]] = {}
         for one in types:
             self.register(one)
 
@@ -35,14 +37,29 @@ class Registry:
             return Target(TargetKind.CLASS, type_name)
         return environment.registry.lookup(type_name, resource_name, known=self.types)
 
-    def resolve(self, type_name: str, environment: Environment,
-                resource_name: str | None = None) -> type[contract.Resource]:
-        """The class behind a type name."""
+    def resolve(self, type_name: str, environment: Environment, resource_name: str | None = None,
+                files: Mapping[str, str] = MappingProxyType({})) -> type[contract.Resource]:
+        """The class behind a type name; for a template, the type that it is."""
         target = self.target(type_name, environment, resource_name)
-        if target.kind is TargetKind.TEMPLATE:
-            raise NotFound(f"The Resource Type ({type_name}) is a template, and these are not supported yet.",
-                           kind="EntityNotFound")
-        return self.types[target.name]
+        if target.kind is not TargetKind.TEMPLATE:
+            return self.types[target.name]
+        if target.name not in files:
+            raise NotFound(f'Could not fetch remote template "{target.name}"', kind="EntityNotFound",
+                           hint="hand the file over together with the template")
+        one = nested.template_type(files[target.name], type_name)
+        self._templates[one.implementation] = one
+        return one
+
+    def implementation(self, name: str) -> type[contract.Resource]:
+        """The class that does the work, by the name under which the engine keeps it.
+
+        A template that this process has not met yet (its blob can be read: `learn`) is a KeyError.
+        """
+        return self._templates[name] if name.startswith(nested.IMPLEMENTATION) else self.get(name)
+
+    def learn(self, name: str, text: str | None) -> None:
+        """Remember the template behind an implementation. Without its text, only deleting is possible."""
+        self._templates[name] = nested.TemplateResource if text is None else nested.template_type(text)
 
     def get(self, type_name: str) -> type[contract.Resource]:
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,8 @@ class Waiting:
 
     seconds: float
     reason: str = ""
+    # The operation on another stack whose end is waited for.
+    awaits: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,15 @@ class Failed:
 
 Outcome = Done | Waiting | Failed
 DONE = Done()
+
+
+class NestedFailure(errors.Permanent):
+    """A stack inside this resource failed; its reason is told with the path to the resource that caused it."""
+
+    def seen_from(self, name: str) -> str:
+        """`Resource CREATE failed: ValueError: resources.a: no` becomes `ValueError: resources.NAME.resources.a: no`."""
+        cause = re.fullmatch(r"Resource [A-Z]+ failed: (.*?): resources\.(.*)", str(self), re.DOTALL)
+        return f"{cause[1]}: resources.{name}.resources.{cause[2]}" if cause else f"StackFailed: resources.{name}: {self}"
 
 
 _HANDLERS = {action: f"handle_{action.name.lower()}" for action in Action}
@@ -106,7 +118,7 @@ class TaskRunner:
             return Waiting(self.resource.poll_interval_s)
         if answer.progress is not None:
             self.task.progress = answer.progress
-        return Waiting(answer.seconds, _bounded(answer.reason))
+        return Waiting(answer.seconds, _bounded(answer.reason), answer.awaits)
 
 
 @functools.cache
@@ -122,6 +134,8 @@ async def _call(method: Callable[..., Any], *arguments: object) -> Any:
 
 def describe(name: str, error: BaseException) -> str:
     """What failed, in the form that Heat's users know: `ValueError: resources.web: no such image`."""
+    if isinstance(error, NestedFailure):
+        return _bounded(error.seen_from(name))
     return _bounded(f"{type(error).__name__}: resources.{name}: {error}")
 
 

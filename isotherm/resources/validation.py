@@ -17,41 +17,42 @@ from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import attributes, contract, custom_constraints, properties, translation
+from isotherm.resources import attributes, contract, custom_constraints, nested, properties, translation
 from isotherm.resources.registry import Registry
-from isotherm.template import definitions, model, parameters
+from isotherm.template import definitions, document, model, parameters
 from isotherm.template.constraints import CustomConstraints
 from isotherm.template.definitions import Definition
-from isotherm.template.environment import Environment, TargetKind
+from isotherm.template.environment import Environment
 from isotherm.template.functions import node
 from isotherm.template.functions.references import GetAttr
 from isotherm.template.parameter_schema import MASK
 
 Type = type[contract.Resource]
 
+# How many stacks may stand inside one another, as in Heat.
+MAX_DEPTH = 5
 _NOT_ASSIGNED = re.compile("Property (.*) not assigned")
 
 
 def validate(bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True,
-             custom: CustomConstraints = custom_constraints.LOCAL) -> None:
+             custom: CustomConstraints = custom_constraints.LOCAL, depth: int = 0) -> None:
     """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged."""
     problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
                                       custom=custom))
     # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
     if not problems:
-        problems = tuple(_Validation(bound, environment, registry, strict=strict, custom=custom).problems())
+        problems = tuple(_Validation(bound, environment, registry, strict=strict, custom=custom, depth=depth).problems())
     if problems:
         raise UserError(problems=problems)
 
 
 def accept(template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
-           files: Mapping[str, str] | None = None,
-           custom: CustomConstraints = custom_constraints.LOCAL) -> model.Bound:
+           files: Mapping[str, str] | None = None, facade: model.Facade | None = None) -> model.Bound:
     """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged."""
     pseudo = replace(pseudo, dialect=template.dialect)
     values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
-    bound = model.bind(template, values, files=files or {})
-    validate(bound, environment, registry, custom=custom)
+    bound = model.bind(template, values, files=files or {}, facade=facade)
+    validate(bound, environment, registry)
     return bound
 
 
@@ -59,14 +60,14 @@ class _Validation:
     """One run. Also what functions ask about other resources (`definitions.Known`)."""
 
     def __init__(self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool,
-                 custom: CustomConstraints) -> None:
+                 custom: CustomConstraints, depth: int = 0) -> None:
         self._bound = bound
         self._environment = environment
         self._registry = registry
         self._strict = strict
         self._rules = properties.Rules(custom=custom)
         self._types: dict[str, Type] = {}
-        self._nested: set[str] = set()
+        self._depth = depth
         self._unborn = definitions.Unresolved(bound.values)
 
     def problems(self) -> Iterator[Problem]:
@@ -115,10 +116,7 @@ class _Validation:
                 yield from error.problems
 
     def _find_type(self, name: str, type_name: str) -> None:
-        target = self._registry.target(type_name, self._environment, name)
-        if target.kind is TargetKind.TEMPLATE:
-            raise UserError(f"The Resource Type ({type_name}) is a template, and these are not supported yet.")
-        self._types[name] = self._registry.types[target.name]
+        self._types[name] = self._registry.resolve(type_name, self._environment, name, self._bound.files)
 
     def _meant(self, type_name: str) -> str:
         close = difflib.get_close_matches(type_name, self._registry.types, 1)
@@ -142,6 +140,33 @@ class _Validation:
         yield from self._policies(definition, one)
         if not one.accepts_anything:
             yield from self._properties(definition, one)
+        if issubclass(one, nested.StackResource):
+            yield from self._child(definition, one)
+
+    def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
+        """The stack inside, judged as far as it is known: its values are judged when it is made."""
+        given = definition.properties if isinstance(definition.properties, Mapping) else {}
+        text = one.template_for({name: value for name, value in given.items() if not isinstance(value, node.Live)})
+        if text is None:
+            return
+        if self._depth + 1 > MAX_DEPTH:
+            yield Problem(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded",
+                          hint="does a template include itself?")
+            return
+        inside = f"{definition.path[0]}{properties.step(definition.name)}<{one.inside}>"
+        for problem in self._problems_of(definition.name, text):
+            yield replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside)
+
+    def _problems_of(self, name: str, text: str) -> Iterator[Problem]:
+        surroundings = self._environment.child(name)
+        try:
+            template = model.parse(document.load(text))
+            pseudo = parameters.Pseudo(stack_name="nested", dialect=template.dialect)
+            values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
+            bound = model.bind(template, values, files=self._bound.files, facade=model.Facade())
+            validate(bound, surroundings, self._registry, strict=False, depth=self._depth + 1)
+        except UserError as error:
+            yield from error.problems
 
     def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
         words = self._bound.dialect.words

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store import rows
+from isotherm.store import nodes, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
@@ -21,7 +21,8 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
     try:
         connection.execute(
             sa.insert(t.stacks).values(
-                id=stack.id, project=stack.project, name=stack.name, tomb="", owner_id=stack.owner_id, generation=1,
+                id=stack.id, project=stack.project, name=stack.name, tomb="", owner_id=stack.owner_id, depth=stack.depth,
+                generation=1,
                 operation_id=request.operation_id, action=request.action, status=Status.IN_PROGRESS,
                 reason=request.reason, description=request.description or "", tags=request.tags,
                 disable_rollback=request.disable_rollback, timeout_s=request.timeout_s, convergence=stack.convergence,
@@ -73,6 +74,9 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float)
     # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
     if running:
         halt_nodes(connection, stack_id)
+        older = sa.select(operation.id).where(operation.stack_id == stack_id, operation.generation == generation)
+        # Whoever waits for it has to wait for the newer one instead.
+        nodes.wake_waiters(connection, connection.execute(older).scalar_one(), now)
 
 
 def halt_nodes(connection: sa.Connection, stack_id: str) -> None:
@@ -94,10 +98,11 @@ def _open(connection: sa.Connection, request: Acceptance, generation: int, now: 
             connection.execute(sa.insert(t.blobs), new)
         used = [{"operation_id": request.operation_id, "hash": key} for key in request.blobs]
         connection.execute(sa.insert(t.uses), used)
+    input_ = _take_over(connection, request) if request.input_of else request.input
     connection.execute(
         sa.insert(t.operations).values(
             id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
-            state=OperationState.PLANNING, input=request.input, disable_rollback=request.disable_rollback,
+            state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback,
             timeout_s=request.timeout_s, tags=request.tags, remaining=0, created_at=now, due=now, fence=0,
             deadline=None if request.timeout_s is None else now + request.timeout_s,
         )
@@ -105,6 +110,15 @@ def _open(connection: sa.Connection, request: Acceptance, generation: int, now: 
     started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
                     Status.IN_PROGRESS, request.reason)
     rows.insert_events(connection, [started], now)
+
+
+def _take_over(connection: sa.Connection, request: Acceptance) -> str:
+    """The input of another operation, whose blobs this one uses from now on too."""
+    operation, use = t.operations.c, t.uses.c
+    used = sa.select(sa.literal(request.operation_id), use.hash).where(use.operation_id == request.input_of)
+    connection.execute(sa.insert(t.uses).from_select(["operation_id", "hash"], used))
+    found = connection.execute(sa.select(operation.input).where(operation.id == request.input_of)).scalar()
+    return found or ""
 
 
 def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: float, reason: str) -> None:
@@ -120,13 +134,9 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
     supersede(
         connection,
         Acceptance(
-            stack_id, stack.generation, operation_id, Action.ROLLBACK, target.input if target else "",
+            stack_id, stack.generation, operation_id, Action.ROLLBACK, "",
             disable_rollback=stack.disable_rollback, timeout_s=stack.timeout_s,
-            tags=target.tags if target else "[]", reason=reason,
+            tags=target.tags if target else "[]", reason=reason, input_of=target.id if target else "",
         ),
         now,
     )
-    if target:
-        use = t.uses.c
-        used = sa.select(sa.literal(operation_id), use.hash).where(use.operation_id == target.id)
-        connection.execute(sa.insert(t.uses).from_select(["operation_id", "hash"], used))

@@ -153,6 +153,11 @@ def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> s
     return {c.key for c in ours}
 
 
+def held(connection: sa.Connection, claims: Sequence[Claim]) -> set[tuple[int, int]]:
+    """Of these claims, those whose nodes are still theirs to act on."""
+    return {key for key, ours in _still(connection, claims).items() if ours}
+
+
 _OP = t.operations.c
 _TO_PLAN = sa.select(_OP.id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
 _TAKE_OPERATIONS = (

@@ -12,7 +12,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
-from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import accept, nodes, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
@@ -27,7 +27,7 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
     if operation is None or operation.state not in accept.UNFINISHED:
         return
     updated = operation.state == OperationState.UPDATING and operation.failure is None
-    if updated and operation.action is not Action.CHECK:
+    if updated and operation.action not in VISITING:
         remaining = _clean_up(connection, operation, now)
         if remaining:
             connection.execute(
@@ -187,7 +187,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     values: dict[str, object] = {"status": status, "reason": reason}
     if not failed and operation.action is Action.DELETE:
         values |= {"tomb": operation.stack_id, "deleted_at": now}
-    elif not failed and operation.action is not Action.CHECK:
+    elif not failed and operation.action not in VISITING:
         values["complete_operation_id"] = operation.id
     stack = t.stacks.c
     connection.execute(
@@ -197,12 +197,14 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
                   reason)
     rows.insert_events(connection, [ended], now)
     nodes.clear_order(connection, operation.stack_id)
+    nodes.wake_waiters(connection, operation.id, now)
     _forget(connection, operation, gone="tomb" in values)
 
 
 def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
     """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
     accept.halt_nodes(connection, operation.stack_id)
+    nodes.wake_waiters(connection, operation.id, now)
     connection.execute(
         sa.update(t.operations)
         .where(t.operations.c.id == operation.id)

@@ -79,3 +79,11 @@ def clear_order(connection: sa.Connection, stack_id: str) -> None:
     ).all()
     forget_edges(connection, [row.id for row in left], keep=EdgeKind.REQUIRES)
     rows.delete_by_id(connection, node.id, [row.id for row in left if row.kind == NodeKind.BARRIER])
+
+
+def wake_waiters(connection: sa.Connection, operation_id: str, now: float) -> None:
+    """The operation has ended: whoever waits for it looks at once. In its transaction, so that nobody can miss it."""
+    node = t.nodes.c
+    connection.execute(
+        sa.update(t.nodes).where(node.awaits == operation_id, node.state == NodeState.WAITING).values(due=now)
+    )

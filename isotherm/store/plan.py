@@ -33,11 +33,12 @@ class Slot:
     status: int | None
     digest: str | None
     intent: bool
+    suspended: bool | None
 
     def proves(self, digest: str) -> bool:
         return (
             self.digest == digest and self.state == NodeState.DONE and self.kind == NodeKind.UPDATE
-            and self.status == Status.COMPLETE and not self.intent
+            and self.status == Status.COMPLETE and not self.intent and not self.suspended
         )
 
 
@@ -56,7 +57,7 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
     nodes.clear_order(connection, operation.stack_id)
-    slots = _slots(connection, operation.stack_id)
+    slots = slots_of(connection, operation.stack_id)
     spares = _spares(connection, operation.stack_id)
     taken = _take_up(connection, slots, spares, wanted)
     changed = [w for w in wanted if (slot := slots.get(w.name)) is None or w.name in taken or not slot.proves(w.digest)]
@@ -77,11 +78,12 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
         finish.next_phase(connection, operation_id, now)
 
 
-def _slots(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
+def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
+    """The nodes of the stack by name, without those that only delete a superseded version."""
     node, resource = t.nodes.c, t.resources.c
     found = connection.execute(
         sa.select(node.id, node.name, node.kind, node.state, node.resource_id, resource.status, resource.digest,
-                  resource.intent.is_not(None))
+                  resource.intent.is_not(None), resource.suspended)
         .outerjoin(t.resources, resource.id == node.resource_id)
         # Nodes that delete a superseded version are no slots: clean-up deals with them.
         .where(node.stack_id == stack_id, sa.or_(resource.superseded.is_(None), resource.superseded == sa.false()),
@@ -199,24 +201,3 @@ def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot
     gone = [slot.id for slot in doomed]
     rows.delete_by_id(connection, t.edges.c.dst, gone)
     rows.delete_by_id(connection, t.edges.c.src, gone)
-
-
-def check(connection: sa.Connection, operation_id: str, now: float) -> None:
-    """Plan a check: every resource is looked at, all at once; nothing is changed."""
-    operation = rows.operation(connection, operation_id)
-    if operation is None or operation.state != OperationState.PLANNING:
-        raise errors.Superseded(operation_id)
-    slots = [s for s in _slots(connection, operation.stack_id).values() if s.resource_id is not None]
-    # `dirty` remembers that a node was not up to date before: a check must not make it look so.
-    writes = [
-        NodeWrite(s.id, s.name, NodeKind.CHECK, NodeState.SCHEDULED, 0, int(s.state != NodeState.DONE))
-        for s in slots if s.kind != NodeKind.CLEANUP
-    ]
-    nodes.rewrite(connection, writes, operation.generation, now)
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation_id)
-        .values(state=OperationState.UPDATING, remaining=len(writes), due=None)
-    )
-    if not writes:
-        finish.next_phase(connection, operation_id, now)

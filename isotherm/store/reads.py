@@ -33,8 +33,8 @@ def stack(connection: sa.Connection, project: str, name_or_id: str) -> Row | Non
 
 def stacks(connection: sa.Connection, project: str) -> Sequence[Row]:
     s = t.stacks.c
-    query = sa.select(t.stacks).where(s.project == project, s.tomb == "").order_by(s.created_at, s.id)
-    return connection.execute(query).mappings().all()
+    query = sa.select(t.stacks).where(s.project == project, s.tomb == "", s.owner_id.is_(None))
+    return connection.execute(query.order_by(s.created_at, s.id)).mappings().all()
 
 
 def operation(connection: sa.Connection, operation_id: str) -> Row | None:
@@ -47,7 +47,8 @@ def resources(connection: sa.Connection, stack_id: str) -> list[dict[str, Any]]:
     n, r = t.nodes.c, t.resources.c
     query = (
         sa.select(n.id.label("node_id"), n.name, n.kind, n.state, n.reason.label("waits_for"), n.due, n.definition,
-                  r.id, r.type, r.physical_id, r.action, r.status, r.reason, r.superseded, r.properties, r.metadata,
+                  r.id, r.type, r.implementation, r.token, r.data,
+                  r.physical_id, r.action, r.status, r.reason, r.superseded, r.properties, r.metadata,
                   r.published, r.requires, r.digest, r.intent, r.deletion_policy, r.created_at, r.updated_at)
         .outerjoin(t.resources, r.id == n.resource_id)
         .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
@@ -112,3 +113,8 @@ def last_events(connection: sa.Connection, stack_id: str, count: int) -> Sequenc
 def retained(connection: sa.Connection, stack_id: str) -> Sequence[Row]:
     query = sa.select(t.retained).where(t.retained.c.stack_id == stack_id).order_by(t.retained.c.id)
     return connection.execute(query).mappings().all()
+
+
+def deadline(connection: sa.Connection, operation_id: str) -> float | None:
+    query = sa.select(t.operations.c.deadline).where(t.operations.c.id == operation_id)
+    return connection.execute(query).scalar_one_or_none()

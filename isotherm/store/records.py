@@ -27,6 +27,8 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     blobs: Mapping[str, str] = {}
     reason: str = ""
     description: str | None = None
+    # The operation whose input it takes over, where nothing new is asked for.
+    input_of: str = ""
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +39,7 @@ class NewStack(msgspec.Struct, frozen=True, gc=False):
     name: str
     convergence: bool
     owner_id: str | None = None
+    depth: int = 0
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +96,8 @@ class Version(msgspec.Struct, gc=False):
     external: bool
     operation_id: str
     intent: str | None
+    # It was put to rest and not woken again, as far as is known.
+    suspended: bool = False
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):
@@ -162,6 +167,8 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     # What others read of it has changed.
     changed: bool = False
     wake_in_s: float = 0.0
+    # The operation on another stack whose end wakes it before that.
+    awaits: str = ""
     reason: str = ""
     event: Event | None = None
 

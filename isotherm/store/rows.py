@@ -31,7 +31,7 @@ _VERSION_COLUMNS = [
     _VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
     _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest,
     _VERSION.metadata, _VERSION.data, _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded,
-    _VERSION.deletion_policy, _VERSION.external, _VERSION.operation_id, _VERSION.intent,
+    _VERSION.deletion_policy, _VERSION.external, _VERSION.operation_id, _VERSION.intent, _VERSION.suspended,
 ]
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 
@@ -58,14 +58,16 @@ def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Ve
 _UPDATE_VERSIONS = Bulk(
     sa.update(t.resources)
     .where(_VERSION.id == sa.bindparam("v_id"))
-    .values(physical_id=sa.bindparam("v_physical_id"), action=sa.bindparam("v_action"),
+    .values(implementation=sa.bindparam("v_implementation"),
+            physical_id=sa.bindparam("v_physical_id"), action=sa.bindparam("v_action"),
             status=sa.bindparam("v_status"), reason=sa.bindparam("v_reason"), properties=sa.bindparam("v_properties"),
             digest=sa.bindparam("v_digest"), metadata=sa.bindparam("v_metadata"), data=sa.bindparam("v_data"),
             published=sa.bindparam("v_published"), requires=sa.bindparam("v_requires"),
             operation_id=sa.bindparam("v_operation_id"), intent=sa.bindparam("v_intent"),
-            updated_at=sa.bindparam("v_now")),
-    "v_physical_id", "v_action", "v_status", "v_reason", "v_properties", "v_digest", "v_metadata", "v_data",
-    "v_published", "v_requires", "v_operation_id", "v_intent", "v_now", "v_id",
+            suspended=sa.bindparam("v_suspended"), updated_at=sa.bindparam("v_now")),
+    "v_implementation", "v_physical_id", "v_action", "v_status", "v_reason",
+    "v_properties", "v_digest", "v_metadata", "v_data",
+    "v_published", "v_requires", "v_operation_id", "v_intent", "v_suspended", "v_now", "v_id",
 )
 
 
@@ -76,8 +78,9 @@ def update_versions(connection: sa.Connection, changed: Iterable[Version], now: 
     """
     _UPDATE_VERSIONS(
         connection,
-        ((v.physical_id, int(v.action), int(v.status), v.reason, v.properties, v.digest, v.metadata, v.data,
-          v.published, v.requires, v.operation_id, v.intent, now, v.id)
+        ((v.implementation, v.physical_id, int(v.action), int(v.status), v.reason,
+          v.properties, v.digest, v.metadata, v.data,
+          v.published, v.requires, v.operation_id, v.intent, v.suspended, now, v.id)
          for v in changed),
     )
 
@@ -85,7 +88,7 @@ def update_versions(connection: sa.Connection, changed: Iterable[Version], now: 
 _INSERT_VERSIONS = insert(
     t.resources, "id", "stack_id", "name", "type", "implementation", "token", "physical_id", "action", "status", "reason",
     "properties", "digest", "metadata", "data", "published", "requires", "replaces", "superseded", "deletion_policy",
-    "external", "operation_id", "intent", "created_at",
+    "external", "operation_id", "intent", "suspended", "created_at",
 )
 
 
@@ -94,7 +97,7 @@ def insert_versions(connection: sa.Connection, new: Iterable[Version], now: floa
         connection,
         ((v.id, v.stack_id, v.name, v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status),
           v.reason, v.properties, v.digest, v.metadata, v.data, v.published, v.requires, v.replaces, v.superseded,
-          int(v.deletion_policy), v.external, v.operation_id, v.intent, now)
+          int(v.deletion_policy), v.external, v.operation_id, v.intent, v.suspended, now)
          for v in new),
     )
 

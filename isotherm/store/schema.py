@@ -11,6 +11,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from isotherm import errors
+
 # The newest file under migrations/versions; a test holds the two together.
 HEAD = "0001"
 
@@ -25,8 +27,16 @@ def revision(engine: sa.Engine) -> str | None:
 
 def migrate(engine: sa.Engine) -> None:
     """Upgrade to HEAD. Several processes may start at once: the loser of the race finds the work done."""
-    if revision(engine) == HEAD:
+    try:
+        found = revision(engine)
+    except sa.exc.DatabaseError as error:
+        raise errors.UserError(f"{engine.url.database}: {error.orig}", kind="NotFound",
+                               hint="Is it a database of Isotherm, and may you write to it?") from error
+    if found == HEAD:
         return
+    if found is not None and found > HEAD:
+        raise errors.UserError(f"{engine.url.database} was made by a newer version of Isotherm.", kind="NotSupported",
+                               hint=f"Its schema is {found}; this version knows {HEAD}.")
     command = importlib.import_module("alembic.command")
     config = importlib.import_module("alembic.config").Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, finish, nodes, rows
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
@@ -90,24 +90,34 @@ _WRITE = Bulk(
     sa.update(t.nodes)
     .where(_NODE.id == sa.bindparam("n_id"))
     .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), due=sa.bindparam("n_due"),
-            reason=sa.bindparam("n_reason"), worker=None, lease_until=None,
+            reason=sa.bindparam("n_reason"), awaits=sa.bindparam("n_awaits"), worker=None, lease_until=None,
             # A report counts once: said again, it finds another fence.
             fence=_NODE.fence + 1),
-    "n_id", "n_kind", "n_state", "n_due", "n_reason",
+    "n_id", "n_kind", "n_state", "n_due", "n_reason", "n_awaits",
 )
 _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 
 def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[int, int], now: float) -> None:
     writes = []
+    over = _ended_already(connection, [report.awaits for report in live if report.awaits])
     for report in live:
         kind, state = report.claim.kind, report.state
-        if kind is NodeKind.CHECK and state is NodeState.DONE:
-            # A check proves that the object is there, not that it is what the newest template wants.
+        if kind is NodeKind.VISIT and state is NodeState.DONE:
+            # A visit proves that the object is there, not that it is what the newest template wants.
             kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
-        due = now + report.wake_in_s if state in _COMES_BACK else None
-        writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None))
+        due = now + (0 if report.awaits in over else report.wake_in_s) if state in _COMES_BACK else None
+        writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))
     _WRITE(connection, writes)
+
+
+def _ended_already(connection: sa.Connection, awaited: Sequence[str]) -> set[str]:
+    """Of the operations that somebody wants to wait for: those that have ended before he could say so."""
+    if not awaited:
+        return set()
+    op = t.operations.c
+    running = sa.select(op.id).where(rows.among(op.id), op.state.in_(accept.UNFINISHED))
+    return set(awaited) - set(connection.execute(running, rows.ids(awaited)).scalars())
 
 
 def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, now: float) -> None:
@@ -125,7 +135,7 @@ def _end_nodes(
     connection: sa.Connection, operation: Operation, ended: Sequence[Report], new_id: str, now: float
 ) -> None:
     first = [Ended(r.claim.node_id, r.state is NodeState.FAILED, r.changed) for r in ended]
-    count = len(first) + _wave(connection, operation.generation, first, now)
+    count = len(first) + _wave(connection, operation, first, now)
     _remove_cleaned(connection, ended)
     failure = next((_failure(operation, r) for r in ended if r.state is NodeState.FAILED), None)
     remaining = _count_down(connection, operation, count, failure)
@@ -147,7 +157,7 @@ def _rolls_back(operation: Operation) -> bool:
         not operation.disable_rollback
         and operation.failure is None
         and operation.state == OperationState.UPDATING
-        and operation.action in (Action.CREATE, Action.UPDATE)
+        and operation.action in ROLLED_BACK
     )
 
 
@@ -181,7 +191,8 @@ class _Waiter:
     @property
     def passes(self) -> bool:
         """Ready, but there is nothing to look at: it ends at once, without a worker."""
-        return not self.pending and (self.kind == NodeKind.BARRIER or not self.dirty)
+        idle = self.kind == NodeKind.BARRIER or (self.kind == NodeKind.UPDATE and not self.dirty)
+        return not self.pending and idle
 
 
 _FOLLOW = (
@@ -190,16 +201,24 @@ _FOLLOW = (
     .where(rows.among(t.edges.c.src), _NODE.state == NodeState.PENDING,
            _NODE.generation == sa.bindparam("generation"))
 )
+# Who is suspended goes before what it requires: the same edges, from their other end.
+_FOLLOW_BACK = (
+    sa.select(t.edges.c.dst, t.edges.c.src, t.edges.c.kind, _NODE.kind, _NODE.pending, _NODE.dirty)
+    .join(t.nodes, _NODE.id == t.edges.c.src)
+    .where(rows.among(t.edges.c.dst), t.edges.c.kind == int(EdgeKind.REQUIRES), _NODE.state == NodeState.PENDING,
+           _NODE.generation == sa.bindparam("generation"))
+)
 
 
-def _wave(connection: sa.Connection, generation: int, ended: Sequence[Ended], now: float) -> int:
+def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended], now: float) -> int:
     """Tell those who wait; answers how many of them ended at once, because nothing is left for them to do."""
     count = 0
+    follow = _FOLLOW_BACK if operation.action is Action.SUSPEND else _FOLLOW
     wave = {node.id: node for node in ended}
     while wave:
         waiters: dict[int, _Waiter] = {}
-        parameters = {**rows.ids(wave), "generation": generation}
-        for src, dst, edge, kind, pending, dirty in connection.execute(_FOLLOW, parameters):
+        parameters = {**rows.ids(wave), "generation": operation.generation}
+        for src, dst, edge, kind, pending, dirty in connection.execute(follow, parameters):
             waiter = waiters.setdefault(dst, _Waiter(kind, pending, dirty))
             waiter.pending -= 1
             waiter.dirty += wave[src].changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import Action, NodeState, OperationState, Status
+from isotherm.states import ROLLED_BACK, NodeState, OperationState, Status
 from isotherm.store import accept, finish, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Operation
@@ -22,7 +22,7 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
         return
     failure = f"Timed out: {_what_is_left(connection, operation)}"
     rolls_back = (
-        not operation.disable_rollback and operation.action in (Action.CREATE, Action.UPDATE)
+        not operation.disable_rollback and operation.action in ROLLED_BACK
         and operation.state != OperationState.CLEANING
     )
     _give_up(connection, operation)

@@ -37,6 +37,8 @@ stacks = sa.Table(
     # The stack's id once it is deleted, empty before: so that a name is taken only by the living.
     sa.Column("tomb", Uuid, nullable=False),
     sa.Column("owner_id", Uuid),
+    # How many stacks it is inside of.
+    sa.Column("depth", sa.Integer, nullable=False, server_default="0"),
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("operation_id", Uuid, nullable=False),
     # The last operation that reached COMPLETE: what a rollback goes back to.
@@ -118,10 +120,14 @@ nodes = sa.Table(
     sa.Column("fence", sa.Integer, nullable=False),
     sa.Column("lease_until", Time),
     sa.Column("due", Time),
+    # The operation on another stack whose end wakes it.
+    sa.Column("awaits", Uuid),
     sa.Column("reason", sa.Text),
     sa.Index("ix_nodes_stack_id", "stack_id", "name"),
     # Few nodes are of another kind than UPDATE, and those are looked for.
     sa.Index("ix_nodes_kind", "stack_id", "kind", sqlite_where=sa.text("kind <> 1"), postgresql_where=sa.text("kind <> 1")),
+    sa.Index("ix_nodes_awaits", "awaits", sqlite_where=sa.text("awaits IS NOT NULL"),
+             postgresql_where=sa.text("awaits IS NOT NULL")),
     sa.Index("ix_nodes_due", "due", sqlite_where=sa.text("due IS NOT NULL"), postgresql_where=sa.text("due IS NOT NULL")),
 )
 
@@ -168,6 +174,8 @@ resources = sa.Table(
     sa.Column("operation_id", Uuid, nullable=False),
     # What is about to be done to the cloud: durable before it is done.
     sa.Column("intent", Json),
+    # Put to rest, and not woken again as far as is known.
+    sa.Column("suspended", sa.Boolean, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
     sa.Index("ix_resources_stack_id", "stack_id", "name"),

@@ -112,11 +112,12 @@ def _no_template(found: object) -> errors.UserError:
 class Bound:
     """A template with values: definitions at once, conditions and outputs when they are asked for."""
 
-    __slots__ = ("_binder", "_outputs", "definitions", "template", "values")
+    __slots__ = ("_binder", "_outputs", "definitions", "files", "template", "values")
 
-    def __init__(self, template: Template, values: parameters.Values, binder: Binder) -> None:
+    def __init__(self, template: Template, values: parameters.Values, binder: Binder, files: Mapping[str, str]) -> None:
         self.template = template
         self.values = values
+        self.files = files
         self._binder = binder
         self._outputs: dict[str, Output] | None = None
         self.definitions: dict[str, Definition] = binder.definitions()
@@ -164,4 +165,4 @@ def bind(template: Template, values: parameters.Values, *, files: Mapping[str, s
         "files": files, "facade": facade, "zones": zones, "mappings": template.mappings,
         "conditions": template.condition_definitions, "has_conditions": template.has_conditions,
         "parameter_names": frozenset(template.parameters) | frozenset(values)})
-    return Bound(template, values, binder)
+    return Bound(template, values, binder, files)

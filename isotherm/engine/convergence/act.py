@@ -13,8 +13,9 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import documents
 from isotherm.engine.convergence import consider
+from isotherm.engine.nesting import Nesting
 from isotherm.resources import contract, runner
-from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.states import VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
 
 
@@ -60,9 +61,10 @@ class GuardedReality:
 class Acting:
     """Acts on claims, within their leases."""
 
-    def __init__(self, types: consider.Types, world: contract.World) -> None:
+    def __init__(self, types: consider.Types, world: contract.World, nesting: Nesting | None = None) -> None:
         self._types = types
         self._world = world
+        self._nesting = nesting
 
     async def find(self, claim: Claim, version: Version, guard: LeaseGuard) -> str | None:
         """The object that carries the version's token, if there is one."""
@@ -94,7 +96,8 @@ class Acting:
         if isinstance(outcome, runner.Waiting):
             intent.handled, intent.progress = task.handled, task.progress
             version.intent = documents.encode(intent)
-            return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason)
+            return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason,
+                          awaits=outcome.awaits)
         return _failed(claim, version, intent, outcome.reason)
 
     async def republish(self, claim: Claim, version: Version, target: documents.Target, guard: LeaseGuard) -> Report:
@@ -112,8 +115,22 @@ class Acting:
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
             documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
         )
-        world = contract.World(self._world.clock, GuardedReality(self._world.reality, guard), self._world.random)
-        return self._types(version.implementation)(known, world)
+        type_ = self._types(version.implementation)
+        stacks = None
+        if type_.preemptible and self._nesting is not None:
+            stacks = self._nesting.of(claim, lambda row, name: self._read(claim, row, name, guard))
+        reality = GuardedReality(self._world.reality, guard)
+        return type_(known, contract.World(self._world.clock, reality, self._world.random, stacks))
+
+    async def _read(self, claim: Claim, row: Mapping[str, Any], name: str, guard: LeaseGuard) -> object:
+        """An attribute of a resource of the stack inside the claim's."""
+        known = contract.Self(
+            row["name"], "", "", row["token"], documents.decode(row["properties"], dict[str, Any]), row["physical_id"],
+            documents.decode(row["data"], dict[str, Any]), documents.decode_any(row["metadata"]),
+        )
+        reality = GuardedReality(self._world.reality, guard)
+        type_ = self._types(row["implementation"])
+        return await type_(known, contract.World(self._world.clock, reality, self._world.random)).attribute(name)
 
 
 async def _published(
@@ -132,6 +149,7 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
     version.published = published
     version.properties, version.metadata = documents.encode(intent.after), documents.encode(intent.metadata)
     version.digest, version.requires = intent.digest, documents.encode(intent.requires)
+    version.suspended = version.suspended and intent.action is not Action.RESUME
     ending = _ending(claim, version, intent, NodeState.DONE)
     return Report(claim, ending, version, changed=changed, event=consider.event(claim, version))
 
@@ -146,10 +164,14 @@ def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: st
 
 
 def _ending(claim: Claim, version: Version, intent: documents.Intent, state: NodeState) -> NodeState:
-    """What was begun for an older operation, or for another purpose, is recorded and looked at again."""
-    checks = claim.kind is NodeKind.CHECK or (version.external and claim.kind is NodeKind.UPDATE)
-    fits = checks == (intent.action is Action.CHECK)
-    return state if fits and intent.operation_id == claim.operation.id else NodeState.SCHEDULED
+    """What was begun for an older operation, or only to prepare for this one's purpose, is looked at again."""
+    if intent.operation_id != claim.operation.id:
+        return NodeState.SCHEDULED
+    if claim.kind is NodeKind.VISIT:
+        purpose = intent.action is claim.operation.action
+    else:
+        purpose = intent.action not in VISITING or version.external
+    return state if purpose or state is NodeState.FAILED else NodeState.SCHEDULED
 
 
 async def _publish(resource: contract.Resource, target: documents.Target) -> str:

@@ -16,7 +16,8 @@ from isotherm import errors
 from isotherm.engine import decide, documents
 from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract, custom_constraints, properties, registry, runner
-from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.resources.nested import IMPLEMENTATION
+from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
 from isotherm.template import definitions
 
@@ -49,10 +50,11 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Ask the world first: for the object with this version's token, or for the operation's hidden parameters."""
+    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template."""
 
     version: Version | None = None
     secrets: bool = False
+    template: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,15 @@ class Considering:
         self._new_token = new_token
 
     def __call__(self, claim: Claim, facts: Facts | None = None) -> Answer:
+        for name in _implementations(claim):
+            try:
+                self._types(name)
+            except KeyError:
+                return LookUp(template=name)
         if claim.kind is NodeKind.CLEANUP:
             return self._clean_up(claim, facts)
-        if claim.kind is NodeKind.CHECK:
-            return self._check(claim)
+        if claim.kind is NodeKind.VISIT:
+            return self._visit(claim)
         return self._update(claim, facts)
 
     # Bring the resource to its definition.
@@ -90,15 +97,22 @@ class Considering:
         version = claim.version
         intent = _intent(version)
         if version is not None and intent is not None:
-            if intent.handled and intent.action in (Action.CREATE, Action.UPDATE, Action.CHECK):
-                return Continue(version, intent, target)
-            if intent.action is Action.CREATE:
+            if intent.handled and (intent.action in (Action.CREATE, Action.UPDATE) or intent.action in VISITING):
+                if not self._preempts(claim, version, intent):
+                    return Continue(version, intent, target)
+            elif intent.action is Action.CREATE:
                 if facts is None:
                     return LookUp(version)
                 if facts.physical_id is not None:
                     intent.handled = True
                     return Continue(replace(version, physical_id=facts.physical_id), intent, target)
+        if version is not None and version.suspended:
+            return _begin_visit(claim, version, Action.RESUME, target)
         return self._decide(claim, target, intent, facts)
+
+    def _preempts(self, claim: Claim, version: Version, intent: documents.Intent) -> bool:
+        """Whether what an older operation began need not be waited for: it can be changed while it is under way."""
+        return intent.operation_id != claim.operation.id and self._types(version.implementation).preemptible
 
     def _decide(
         self, claim: Claim, target: documents.Target, intent: documents.Intent | None, facts: Facts | None
@@ -112,7 +126,7 @@ class Considering:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
             after = registry.typed_properties(implementation, resolved.properties or {}, rules=_RULES, resolve=True)
             decision = decide.decide(
-                implementation, definition.type, _applied(claim.version, intent), after, resolved.metadata
+                implementation, definition.type, _applied(claim.version, intent, target), after, resolved.metadata
             )
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
@@ -123,7 +137,12 @@ class Considering:
             requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
         )
         if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
-            return _nothing(claim, claim.version, wish, target)
+            answer = _nothing(claim, claim.version, wish, target)
+            if not implementation.preemptible or (intent is None and claim.version.digest == claim.digest):
+                return answer
+            # What it is made of besides its properties has changed: the stack inside has to be told.
+            wish.action = Action.UPDATE
+            return self._begin_update(claim, claim.version, wish, target)
         if claim.version is not None and claim.version.external:
             # Somebody else's object: all that can be done about it is to look.
             wish.action = Action.CHECK
@@ -159,7 +178,7 @@ class Considering:
         may_use = sorted({*documents.decode(version.requires, list[int]), *wish.requires})
         begun = replace(
             version, action=wish.action, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
-            operation_id=claim.operation.id, intent=documents.encode(wish),
+            operation_id=claim.operation.id, intent=documents.encode(wish), implementation=target.implementation,
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
 
@@ -187,28 +206,71 @@ class Considering:
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
 
-    # Look whether it is there.
+    # Do to it what the operation does to every resource.
 
-    def _check(self, claim: Claim) -> Answer:
-        version = claim.version
+    def _visit(self, claim: Claim) -> Answer:
+        version, action = claim.version, claim.operation.action
         if version is None:
             return Report(claim, NodeState.DONE)
         intent = _intent(version)
         if intent is not None and intent.handled:
             return Continue(version, intent, None)
-        if intent is not None and intent.action is not Action.CHECK:
-            reason = f"{intent.action.name} was interrupted"
-            failed = replace(version, status=Status.FAILED, reason=reason, intent=None)
-            return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
-        wish = documents.Intent(
-            Action.CHECK, claim.operation.id, digest=version.digest,
-            after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
-            requires=documents.decode(version.requires, list[int]),
-        )
-        begun = replace(
-            version, action=Action.CHECK, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish)
-        )
-        return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
+        if intent is not None and intent.action not in VISITING:
+            return _interrupted(claim, version, intent)
+        if _is_so_already(version, action):
+            return Report(claim, NodeState.DONE)
+        if action is Action.SUSPEND and version.status is Status.FAILED and not version.suspended:
+            return _not_now(claim, version)
+        return _begin_visit(claim, version, action)
+
+
+def _implementations(claim: Claim) -> list[str]:
+    """The templates that this claim needs as types, if any: of the version that is there, and of the target."""
+    found = [] if claim.version is None else [claim.version.implementation]
+    if claim.kind is NodeKind.UPDATE and claim.definition is not None and IMPLEMENTATION in claim.definition:
+        found.append(documents.decode(claim.definition, documents.Target).implementation)
+    return [name for name in found if _is_template(name)]
+
+
+def _interrupted(claim: Claim, version: Version, intent: documents.Intent) -> Report:
+    """What an older operation was about to do may have been begun or not: the next update finds out, a visit does not."""
+    reason = f"{intent.action.name} was interrupted"
+    digest = None if intent.action is Action.UPDATE else version.digest
+    failed = replace(version, status=Status.FAILED, reason=reason, intent=None, digest=digest)
+    return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
+
+
+def _is_so_already(version: Version, action: Action) -> bool:
+    if action is Action.CHECK:
+        return False
+    if version.external:
+        return True  # somebody else's: not ours to put to rest, and none of our snapshot
+    at_rest = version.suspended and version.action is Action.SUSPEND and version.status is Status.COMPLETE
+    return at_rest if action is Action.SUSPEND else action is Action.RESUME and not version.suspended
+
+
+def _not_now(claim: Claim, version: Version) -> Report:
+    """As Heat has it: what failed is not suspended. The resource stays as it is."""
+    state = f"{version.action.name}_{version.status.name}"
+    action = claim.operation.action
+    reason = f"Error: resources.{claim.name}: State {state} invalid for {action.name.lower()}"
+    said = Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, action,
+                 Status.FAILED, reason)
+    return Report(claim, NodeState.FAILED, reason=reason, event=said)
+
+
+def _begin_visit(claim: Claim, version: Version, action: Action, target: documents.Target | None = None) -> Begin:
+    wish = documents.Intent(
+        action, claim.operation.id, digest=version.digest,
+        after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
+        requires=documents.decode(version.requires, list[int]),
+    )
+    begun = replace(
+        version, action=action, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish),
+        # From this moment on it may be at rest, and is woken before anything else is done to it.
+        suspended=version.suspended or action is Action.SUSPEND,
+    )
+    return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
 
 
 def policy_of(definition: Any) -> DeletionPolicy:
@@ -223,13 +285,22 @@ def _intent(version: Version | None) -> documents.Intent | None:
     return None if version is None or version.intent is None else documents.decode(version.intent, documents.Intent)
 
 
-def _applied(version: Version | None, intent: documents.Intent | None) -> decide.Applied | None:
-    if version is None or (intent is not None and intent.action is Action.CREATE):
+def _is_template(implementation: str) -> bool:
+    return implementation.startswith(IMPLEMENTATION)
+
+
+def _applied(
+    version: Version | None, intent: documents.Intent | None, target: documents.Target
+) -> decide.Applied | None:
+    """What is known of the version. One that was made by a class is another thing than one made of a template."""
+    if version is None or (intent is not None and intent.action is Action.CREATE and not intent.handled):
         return None
     uncertain = intent.changed if intent is not None and intent.action is Action.UPDATE else ()
     status = Status.COMPLETE if version.status is Status.IN_PROGRESS else version.status
+    same_kind = _is_template(version.implementation) == _is_template(target.implementation)
     return decide.Applied(
-        version.type, version.action, status, documents.decode(version.properties, dict[str, Any]),
+        version.type if same_kind else version.implementation, version.action, status,
+        documents.decode(version.properties, dict[str, Any]),
         documents.decode_any(version.metadata), uncertain, version.physical_id is not None, version.digest is not None,
     )
 
@@ -261,12 +332,13 @@ def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
 def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
     settled = replace(
         version, digest=claim.digest, requires=documents.encode(wish.requires), operation_id=claim.operation.id,
-        intent=None,
+        # It may be that a visit was about to begin, and never did.
+        status=Status.COMPLETE, intent=None,
     )
     published = None if version.published is None else documents.decode(version.published, documents.Published)
     if published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
-    same = (settled.digest, settled.requires) == (version.digest, version.requires)
+    same = (settled.digest, settled.requires, None) == (version.digest, version.requires, version.intent)
     return Report(claim, NodeState.DONE, None if same else settled)
 
 

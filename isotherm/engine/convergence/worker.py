@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from isotherm import errors
 from isotherm.engine import documents
 from isotherm.engine.convergence import act, consider
+from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
 from isotherm.states import NodeState
@@ -60,7 +61,7 @@ class Worker:
 
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
         self, name: str, store: Store, world: contract.World, types: consider.Types, planning: Planning,
-        new_id: Callable[[], str], tuning: Tuning = Tuning(),  # noqa: B008 - frozen
+        new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
@@ -69,7 +70,7 @@ class Worker:
         self._new_id = new_id
         self._tuning = tuning
         self._consider = consider.Considering(types, new_id)
-        self._act = act.Acting(types, world)
+        self._act = act.Acting(types, world, nesting)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[consider.Begin] = []
@@ -210,11 +211,13 @@ class Worker:
 
     async def _look_up(self, claim: Claim, question: consider.LookUp) -> None:
         found, parameter = None, None
-        if question.version is not None:
+        if question.template:
+            await self._planning.learn(question.template)
+        elif question.version is not None:
             found = await self._act.find(claim, question.version, self._running[claim.key].guard)
         else:
             parameter = await self._planning.hidden_parameters(claim.operation)
-        self._take(claim, consider.Facts(found, parameter))
+        self._take(claim, None if question.template else consider.Facts(found, parameter))
 
     async def _plan(self, operation: Operation) -> None:
         try:

@@ -1,0 +1,195 @@
+"""Stacks inside stacks, as a resource that is one sees them: the port `contract.Stacks`, for one resource at a time.
+
+A stack inside is an ordinary stack with an owner. What is asked of it is accepted in a transaction of its own, on
+condition that whoever asks still holds the lease of the resource around it (its fence), so that a worker that was
+overtaken cannot touch it. It never has longer than the operation around it, and never rolls back by itself: that is
+decided outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired, outputs, requests, views
+from isotherm.engine.planning import Planning, asked_for
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.resources.validation import MAX_DEPTH
+from isotherm.states import Action, NodeKind, OperationState
+from isotherm.store import accept, claim, plan, reads, rows
+from isotherm.store.database import Connection, Store
+from isotherm.store.records import Acceptance, Claim, NewStack
+from isotherm.template import environment
+
+ReadAttribute = Callable[[Mapping[str, Any], str], Any]
+
+
+class Nesting:
+    """What all resources of a worker share to have stacks inside."""
+
+    def __init__(
+        self, store: Store, types: Registry, planning: Planning, clock: contract.Clock, new_id: Callable[[], str],
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.store = store
+        self.types = types
+        self.planning = planning
+        self.clock = clock
+        self.new_id = new_id
+        self.wake = wake
+
+    def of(self, around: Claim, read: ReadAttribute) -> contract.Stacks:
+        """The port for one resource. `read` reads an attribute of a resource of the stack inside."""
+        return _Inside(self, around, read)
+
+
+class _Inside:
+    """The port, for the resource of one claim."""
+
+    def __init__(self, nesting: Nesting, around: Claim, read: ReadAttribute) -> None:
+        self._nesting = nesting
+        self._around = around
+        self._read = read
+
+    async def create(self, name: str, child: contract.Child) -> tuple[str, str]:
+        found = await self.find(name)
+        if found is not None:
+            return found, await self.update(found, child)
+        stack_id = self._nesting.new_id()
+        asked = await self._asked(child)
+        goal = desired.desire(asked, self._identity(name, stack_id), self._nesting.types)
+        acceptance = self._acceptance(stack_id, 0, Action.CREATE, asked, child)
+
+        def unit(connection: Connection) -> None:
+            now = self._nesting.clock.now()
+            depth = self._still_ours(connection) + 1
+            if depth > MAX_DEPTH:
+                raise errors.UserError(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded")
+            owner, project = self._around.stack_id, self._around.operation.project
+            bounded = self._bounded(connection, acceptance, now)
+            accept.create(connection, NewStack(stack_id, project, name, True, owner, depth), bounded, now)
+            plan.write(connection, acceptance.operation_id, goal.wanted, now)
+
+        await self._write(unit)
+        return stack_id, acceptance.operation_id
+
+    async def update(self, stack_id: str, child: contract.Child) -> str:
+        stack = await self._stack(stack_id)
+        asked = await self._asked(child)
+        goal = desired.desire(asked, self._identity(stack["name"], stack_id), self._nesting.types)
+        acceptance = self._acceptance(stack_id, stack["generation"], Action.UPDATE, asked, child)
+        return await self._supersede(acceptance, lambda c, now: plan.write(c, acceptance.operation_id, goal.wanted, now))
+
+    async def act(self, stack_id: str, action: Action) -> str | None:
+        found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, stack_id))
+        if found is None or found["tomb"]:
+            return None
+        acceptance = Acceptance(stack_id, found["generation"], self._nesting.new_id(), action, "",
+                                disable_rollback=True, timeout_s=None, reason=f"Stack {action.name} started")
+        return await self._supersede(acceptance, lambda c, now: requests.plan_action(c, acceptance, now))
+
+    async def ending(self, stack_id: str, operation_id: str | None = None) -> contract.Ending | None:
+        def unit(connection: Connection) -> contract.Ending | None:
+            stack = reads.stack(connection, self._project, stack_id)
+            if stack is None:
+                return contract.Ending(f"stack {stack_id} is gone")
+            operation = rows.operation(connection, operation_id or stack["operation_id"])
+            if operation is None or operation.state == OperationState.SUPERSEDED:
+                # It was overtaken, by a user who spoke to the stack inside: what counts is what he wanted.
+                operation = rows.operation(connection, stack["operation_id"])
+            if operation is None or operation.state in accept.UNFINISHED:
+                return None
+            return contract.Ending(operation.failure or "")
+
+        return await self._nesting.store.read(unit)
+
+    async def find(self, name: str) -> str | None:
+        found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, name))
+        return None if found is None or found["owner_id"] != self._around.stack_id else str(found["id"])
+
+    async def outputs(self, stack_id: str) -> Mapping[str, Any]:
+        stack = await self._stack(stack_id)
+        read = self._nesting.store.read
+        operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
+        if operation is None or not operation.input:
+            return {}
+        goal = await self._nesting.planning.desired(operation)
+        wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
+        found = await read(lambda connection: reads.published(connection, stack_id, wanted))
+        return {one["output_key"]: one["output_value"] for one in outputs.of(goal, found)}
+
+    async def references(self, stack_id: str) -> Mapping[str, Any]:
+        found = await self._nesting.store.read(lambda connection: reads.resources(connection, stack_id))
+        return {row["name"]: views.reference(row) for row in found
+                if row["kind"] is not NodeKind.CLEANUP and not row["superseded"] and row["published"] is not None}
+
+    async def attribute(self, stack_id: str, resource: str, name: str) -> Any:
+        found = await self._nesting.store.read(lambda connection: reads.resources(connection, stack_id))
+        row = next((row for row in found if row["name"] == resource and not row["superseded"]), None)
+        return None if row is None or row["id"] is None else await self._read(row, name)
+
+    # What the methods share.
+
+    @property
+    def _project(self) -> str:
+        return self._around.operation.project
+
+    def _identity(self, name: str, stack_id: str) -> desired.Identity:
+        return desired.Identity(name, stack_id, self._project)
+
+    async def _stack(self, stack_id: str) -> reads.Row:
+        found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, stack_id))
+        if found is None or found["tomb"]:
+            raise errors.Permanent(f"stack {stack_id} does not exist")
+        return found
+
+    async def _asked(self, child: contract.Child) -> desired.Asked:
+        """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
+        hash_ = self._around.operation.input
+        around = await self._nesting.store.read(lambda connection: asked_for(connection, hash_))
+        inherited = environment.load(around.environment).child(self._around.name, child.parameters)
+        version = self._around.version
+        facade = {"metadata": None} if version is None else {"metadata": views.metadata(version.metadata)}
+        return desired.Asked(child.template, around.files, inherited.as_dict(), facade)
+
+    def _acceptance(
+        self, stack_id: str, generation: int, action: Action, asked: desired.Asked, child: contract.Child
+    ) -> Acceptance:
+        input_, blobs = requests.stored(asked)
+        return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_, disable_rollback=True,
+                          timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started")
+
+    def _still_ours(self, connection: Connection) -> int:
+        """The depth of the stack around, if the resource is still ours to act on."""
+        if self._around.key not in claim.held(connection, [self._around]):
+            raise errors.Superseded("the resource around this stack is somebody else's now")
+        found = reads.stack(connection, self._project, self._around.stack_id)
+        return 0 if found is None else int(found["depth"])
+
+    def _bounded(self, connection: Connection, acceptance: Acceptance, now: float) -> Acceptance:
+        """It never has longer than the operation around it."""
+        deadline = reads.deadline(connection, self._around.operation.id)
+        if deadline is None:
+            return acceptance
+        left = max(0.0, deadline - now)
+        return requests.with_timeout(acceptance, left if acceptance.timeout_s is None else min(left, acceptance.timeout_s))
+
+    async def _supersede(self, acceptance: Acceptance, write_plan: Callable[[Connection, float], None]) -> str:
+        def unit(connection: Connection) -> None:
+            now = self._nesting.clock.now()
+            self._still_ours(connection)
+            accept.supersede(connection, self._bounded(connection, acceptance, now), now)
+            write_plan(connection, now)
+
+        await self._write(unit)
+        return acceptance.operation_id
+
+    async def _write(self, unit: Callable[[Connection], None]) -> None:
+        try:
+            await self._nesting.store.write(unit)
+        except errors.Conflict as error:
+            # Somebody spoke to the stack inside at the same moment: look again.
+            raise errors.Temporary(str(error), retry_after_s=0.1) from error
+        self._nesting.wake()

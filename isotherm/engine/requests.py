@@ -1,0 +1,41 @@
+"""From what was asked for to what is stored of it, and to the plan of an operation that asks for nothing new."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from isotherm.engine import documents
+from isotherm.engine.desired import Asked
+from isotherm.states import Action
+from isotherm.store import plan, visit
+from isotherm.store.database import Connection
+from isotherm.store.records import Acceptance
+
+
+def stored(asked: Asked) -> tuple[str, dict[str, str]]:
+    """The hash of the whole input, and all blobs by their hash: a text that many operations share is stored once."""
+    files = {name: (_hash(text), text) for name, text in asked.files.items()}
+    template = _hash(asked.template)
+    facade = None if asked.facade is None else dict(asked.facade)
+    whole = documents.encode(
+        documents.Input(template, {name: key for name, (key, _) in files.items()}, dict(asked.environment), facade)
+    )
+    return _hash(whole), {template: asked.template, **dict(files.values()), _hash(whole): whole}
+
+
+def with_timeout(acceptance: Acceptance, timeout_s: float) -> Acceptance:
+    return replace(acceptance, timeout_s=timeout_s)
+
+
+def plan_action(connection: Connection, acceptance: Acceptance, now: float) -> None:
+    """Plan an operation that needs no template: to delete everything, or to visit everything."""
+    if acceptance.action is Action.DELETE:
+        plan.write(connection, acceptance.operation_id, [], now)
+    else:
+        visit.write(connection, acceptance.operation_id, now)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

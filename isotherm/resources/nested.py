@@ -1,0 +1,166 @@
+"""Resources that are stacks themselves: what all of them have in common, and templates that serve as types.
+
+Such a resource starts an operation on its stack and waits for that operation by its id; nobody polls. It says what the
+stack should be (`child`), and the engine's port for stacks does the rest. An update that comes while an older one is
+still at work goes down at once: it takes over the stack inside as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from isotherm import errors
+from isotherm.resources import contract, schema
+from isotherm.resources.runner import NestedFailure
+from isotherm.states import Action
+from isotherm.template import document, model
+from isotherm.template.parameter_schema import ParameterSchema, ParameterType
+
+# The end of the operation wakes us; this is for the day on which it does not.
+_LOOK_ANYWAY_S = 300.0
+IMPLEMENTATION = "template:"
+
+
+class StackResource(contract.Resource):
+    """A resource that is a stack."""
+
+    preemptible = True
+    # How the stack inside is called where the path to a problem is told.
+    inside: ClassVar[str] = "nested_stack"
+
+    @classmethod
+    def template_for(cls, properties: Mapping[str, Any]) -> str | None:
+        """The template of the stack inside, as far as it follows from these properties; None if that is not far enough."""
+        return None
+
+    def child(self) -> contract.Child:
+        """The stack that should be there, from `self.properties`."""
+        raise NotImplementedError
+
+    @property
+    def stacks(self) -> contract.Stacks:
+        if self.world.stacks is None:
+            raise errors.Bug("this engine has no stacks inside stacks")
+        return self.world.stacks
+
+    def needs_replace_failed(self) -> bool:
+        return False
+
+    async def handle_create(self) -> object:
+        self.physical_id, operation = await self.stacks.create(self.physical_name, self.child())
+        return {"operation": operation}
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if self.physical_id is None:
+            return await self.handle_create()
+        return {"operation": await self.stacks.update(self.physical_id, self.child())}
+
+    async def handle_delete(self) -> object:
+        return await self._start(Action.DELETE)
+
+    async def handle_check(self) -> object:
+        progress = await self._start(Action.CHECK)
+        if not progress:
+            raise errors.Permanent(f"stack {self.physical_id} does not exist")
+        return progress
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        return True if not progress else await self._ended(progress)
+
+    async def check_check_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def find_by_token(self) -> str | None:
+        return await self.stacks.find(self.physical_name)
+
+    async def attribute(self, name: str) -> object:
+        if self.physical_id is None:
+            return None
+        if name.startswith("resource."):
+            _, inner, *attribute = name.split(".", 2)
+            if attribute:
+                return await self.stacks.attribute(self.physical_id, inner, attribute[0])
+            return (await self.stacks.references(self.physical_id)).get(inner)
+        return (await self.stacks.outputs(self.physical_id)).get(name)
+
+    async def _start(self, action: Action) -> dict[str, Any] | None:
+        operation = None if self.physical_id is None else await self.stacks.act(self.physical_id, action)
+        return None if operation is None else {"operation": operation}
+
+    async def _ended(self, progress: Any) -> bool | contract.Wait:
+        if self.physical_id is None:
+            return True
+        # An object that was found by its token has no progress: the newest operation of its stack is the one.
+        operation = progress["operation"] if progress else None
+        ending = await self.stacks.ending(self.physical_id, operation)
+        if ending is None:
+            return contract.Wait(_LOOK_ANYWAY_S, f"stack {self.physical_name}", awaits=operation or "")
+        if ending.failure:
+            raise NestedFailure(ending.failure)
+        return True
+
+
+class TemplateResource(StackResource):
+    """A template that serves as a type: its parameters are the properties, its outputs the attributes."""
+
+    DESCRIPTION = "A stack from a template of the user's."
+    template: ClassVar[str] = ""
+    implementation: ClassVar[str] = IMPLEMENTATION
+    # Where nothing is known of the template (it is gone, and only its stack is left to delete), nothing is judged.
+    accepts_anything = True
+
+    @classmethod
+    def template_for(cls, properties: Mapping[str, Any]) -> str | None:
+        return cls.template or None
+
+    def child(self) -> contract.Child:
+        given = {name: value for name, value in self.properties.items() if value is not None}
+        return contract.Child(self.template, given)
+
+
+@lru_cache(maxsize=4096)
+def template_type(text: str, type_name: str = "") -> type[TemplateResource]:
+    """The type that a template is. Raises UserError if it is none that could be used."""
+    found = model.parse(document.load(text))
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    outputs = {name: schema.AttributeSchema(one.get("description", "") if isinstance(one, Mapping) else "")
+               for name, one in found.outputs.items()}
+    return type(
+        "TemplateType",
+        (TemplateResource,),
+        {
+            "TYPE": type_name or IMPLEMENTATION + digest,
+            "DESCRIPTION": found.description,
+            "template": text,
+            "implementation": IMPLEMENTATION + digest,
+            "accepts_anything": False,
+            "properties_schema": {name: _property(one) for name, one in found.parameters.items()},
+            "attributes_schema": outputs,
+        },
+    )
+
+
+_TYPES = {
+    ParameterType.STRING: schema.STRING,
+    ParameterType.NUMBER: schema.NUMBER,
+    ParameterType.LIST: schema.LIST,
+    ParameterType.JSON: schema.MAP,
+    ParameterType.BOOLEAN: schema.BOOLEAN,
+}
+
+
+def _property(parameter: ParameterSchema) -> schema.Schema:
+    """A parameter as a property. What it allows is judged where it belongs: by the stack inside."""
+    return schema.Schema(
+        _TYPES[parameter.type], parameter.description or "", required=not parameter.has_default, update_allowed=True,
+        allow_conversion=True,
+    )

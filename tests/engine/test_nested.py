@@ -1,0 +1,175 @@
+"""Stacks inside stacks: templates as types."""
+
+from __future__ import annotations
+
+import pytest
+
+from isotherm import errors
+from tests.engine.conftest import Lab, resource
+
+LEAF = """
+heat_template_version: 2021-04-16
+parameters:
+  value: {type: string, default: leaf}
+  wait: {type: number, default: 0}
+  fail: {type: boolean, default: false}
+resources:
+  inner:
+    type: OS::Heat::TestResource
+    properties: {value: {get_param: value}, wait_secs: {get_param: wait}, fail: {get_param: fail}}
+outputs:
+  out: {value: {get_attr: [inner, output]}}
+"""
+MIDDLE = """
+heat_template_version: 2021-04-16
+parameters:
+  value: {type: string}
+  wait: {type: number, default: 0}
+  fail: {type: boolean, default: false}
+resources:
+  leaf:
+    type: leaf.yaml
+    properties: {value: {get_param: value}, wait: {get_param: wait}, fail: {get_param: fail}}
+outputs:
+  out: {value: {get_attr: [leaf, out]}}
+"""
+FILES = {"leaf.yaml": LEAF, "middle.yaml": MIDDLE}
+
+
+def nested(kind: str = "leaf.yaml", **properties):
+    return {"type": kind, "properties": properties}
+
+
+def test_a_template_is_a_type(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": nested(value="1"), "b": resource({"get_attr": ["a", "out"]})}
+        stack = await it.create(template, files=FILES)
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["1", "1"]
+        template["a"] = nested(value="2")
+        stack = await it.update(template, files=FILES)
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["2", "2"]
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_a_change_of_the_template_inside_reaches_the_stack_inside(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": nested(value="1")}, files=FILES)
+        more = LEAF.replace("outputs:", "  second: {type: OS::Heat::TestResource}\noutputs:")
+        stack = await it.update({"a": nested(value="1")}, files={"leaf.yaml": more})
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["1", "test_string"]
+        await it.delete()
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_three_deep(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create({"top": nested("middle.yaml", value="deep"), "r": resource({"get_attr": ["top", "out"]})},
+                                files=FILES)
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["deep", "deep"]
+        await it.delete()
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_a_failure_comes_up_with_its_path(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create({"top": nested("middle.yaml", value="x", fail=True)}, files=FILES)
+        assert stack["stack_status"] == "CREATE_FAILED"
+        assert stack["stack_status_reason"] == (
+            "Resource CREATE failed: ValueError: resources.top.resources.leaf.resources.inner: Test Resource failed inner")
+        stack = await it.update({"top": nested("middle.yaml", value="y", fail=False)}, files=FILES)
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["y"]
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_a_newer_update_goes_down_at_once(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
+
+        async def begun() -> bool:
+            return bool(it.objects())
+
+        await it.until(begun)
+        stack = await it.update({"top": nested("middle.yaml", value="2")}, files=FILES)
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["2"]
+
+    lab(story)
+
+
+def test_delete_while_the_stack_inside_is_being_made(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
+
+        async def begun() -> bool:
+            return bool(it.objects())
+
+        await it.until(begun)
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_the_stack_inside_has_no_longer_than_the_one_around_it(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create({"top": nested("middle.yaml", value="1", wait=-1)}, files=FILES, timeout_s=2)
+        assert stack["stack_status"] == "CREATE_FAILED"
+
+    lab(story)
+
+
+def test_what_includes_itself_is_refused(lab):
+    async def story(it: Lab) -> None:
+        loop = "heat_template_version: 2021-04-16\nresources: {again: {type: loop.yaml}}"
+        with pytest.raises(errors.UserError) as refused:
+            await it.create({"a": nested("loop.yaml")}, files={"loop.yaml": loop})
+        assert "Recursion depth exceeds 5." in str(refused.value)
+        assert await it.api.stacks() == []
+
+    lab(story)
+
+
+def test_a_file_that_was_not_handed_over_is_told(lab):
+    async def story(it: Lab) -> None:
+        with pytest.raises(errors.UserError, match="nowhere.yaml"):
+            await it.create({"a": nested("nowhere.yaml")})
+
+    lab(story)
+
+
+def test_problems_inside_are_told_with_their_path(lab):
+    async def story(it: Lab) -> None:
+        bad = "heat_template_version: 2021-04-16\nresources: {r: {type: OS::Heat::TestResource, properties: {nope: 1}}}"
+        with pytest.raises(errors.UserError) as refused:
+            await it.create({"a": nested("bad.yaml")}, files={"bad.yaml": bad})
+        assert "resources.a<" in str(refused.value)
+        assert "nope" in str(refused.value)
+
+    lab(story)
+
+
+def test_an_alias_in_the_environment(lab):
+    async def story(it: Lab) -> None:
+        mapped = {"resource_registry": {"My::Leaf": "leaf.yaml"}}
+        stack = await it.create({"a": {"type": "My::Leaf", "properties": {"value": "1"}}}, files=FILES, environment=mapped)
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        rows = await it.api.resources("s")
+        assert rows[0]["resource_type"] == "My::Leaf"
+        assert it.values() == ["1"]
+
+    lab(story)
