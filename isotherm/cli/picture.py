@@ -91,16 +91,16 @@ def _head(frame: Frame, bar: Bar) -> Iterator[RenderableType]:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row(drawn, f"{bar.done:,}/{bar.total:,}")
     yield grid
-    yield _counts(frame)
+    yield _counts(frame, bar)
 
 
-def _counts(frame: Frame) -> Text:
+def _counts(frame: Frame, bar: Bar) -> Text:
     told = Text()
     for word, states, style in words.TOLD:
         number = sum(frame.counts.get(state, 0) for state in states)
         if number:
             told.append(" · " if told else "").append(f"{number:,} {word}", style)
-    return told or Text("nothing to do" if frame.ended else "", "dim")
+    return told or Text("nothing to do" if frame.ended and not bar.total else "", "dim")
 
 
 def _body(frame: Frame, lines: Sequence[Line], room: int) -> Iterator[RenderableType]:

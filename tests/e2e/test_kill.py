@@ -49,9 +49,11 @@ def test_a_deployment_survives_fifty_kills(home: Home, tmp_path: Path) -> None:
     dice = random.Random(seed)
     file = tmp_path / "layers.yaml"
     file.write_text(template(wait_s=0.4))
-    home.run("list")
+    # How long a command takes to start, measured elsewhere: here, even the first one may be killed while it sets up.
+    elsewhere = Home(tmp_path / "elsewhere")
+    elsewhere.run("list")
     began = time.monotonic()
-    home.run("list")
+    elsewhere.run("list")
     start_s = time.monotonic() - began
     killed = 0
     arguments = ["deploy", "layers", "-t", file]
@@ -61,7 +63,7 @@ def test_a_deployment_survives_fifty_kills(home: Home, tmp_path: Path) -> None:
         if process.returncode == codes.CONFLICT:
             # It was accepted before it was killed: it exists, and has only to be driven on.
             arguments = ["watch", "layers"]
-        elif process.returncode == codes.OK:
+        elif process.returncode not in (-9, codes.NOT_FOUND):
             break
     code, out = home.run("watch", "layers", timeout_s=120)
     assert code == 0, out
