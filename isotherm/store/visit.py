@@ -1,0 +1,60 @@
+"""Unit of work: an operation that visits every resource is planned: check, suspend, resume, snapshot.
+
+What is suspended is in use until its dependants are suspended too, so these go first; what is resumed needs what it
+requires, so that goes first. Both walk the edges that the template has: suspending walks them backwards. A check and a
+snapshot change nothing that others could notice, so all resources are visited at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.store import finish, nodes, plan, rows
+from isotherm.store import tables as t
+from isotherm.store.records import NodeWrite
+
+
+def write(connection: sa.Connection, operation_id: str, now: float) -> None:
+    """Plan the visits and start them; raises Superseded if the operation is not the newest any more."""
+    operation = rows.operation(connection, operation_id)
+    if operation is None or operation.state != OperationState.PLANNING:
+        raise errors.Superseded(operation_id)
+    slots = {
+        slot.id: slot for slot in plan.slots_of(connection, operation.stack_id).values()
+        if slot.resource_id is not None and slot.kind != NodeKind.CLEANUP
+    }
+    pending = _pending(connection, operation.action, slots)
+    writes = [
+        # `dirty` remembers that a node was not up to date before: a visit must not make it look so.
+        NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending.get(id_) else NodeState.SCHEDULED,
+                  pending.get(id_, 0), int(slot.state != NodeState.DONE))
+        for id_, slot in slots.items()
+    ]
+    nodes.rewrite(connection, writes, operation.generation, now)
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation_id)
+        .values(state=OperationState.UPDATING, remaining=len(writes), due=None)
+    )
+    if not writes:
+        finish.next_phase(connection, operation_id, now)
+
+
+def _pending(connection: sa.Connection, action: Action, visited: Collection[int]) -> dict[int, int]:
+    """By node: how many others are visited before it."""
+    if action not in (Action.SUSPEND, Action.RESUME):
+        return {}
+    edge = t.edges.c
+    found = connection.execute(
+        sa.select(edge.src, edge.dst).where(rows.among(edge.dst), edge.kind == EdgeKind.REQUIRES), rows.ids(visited)
+    )
+    pending: dict[int, int] = {}
+    for src, dst in found:
+        if src in visited:
+            later = src if action is Action.SUSPEND else dst
+            pending[later] = pending.get(later, 0) + 1
+    return pending

@@ -1,0 +1,288 @@
+"""A stack is put to rest and woken: in order, over and under other operations, and by whoever comes after a kill."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from isotherm import errors
+from isotherm.engine.embedded import Embedded
+from isotherm.resources import contract, known
+from isotherm.resources.schema import NUMBER, STRING, Schema
+from tests.engine.conftest import Lab
+
+TYPE = "Test::Sleeper"
+
+
+class Sleeper(contract.Resource):
+    """An object that says whether it sleeps, takes its time for it, and can be made to refuse."""
+
+    TYPE = TYPE
+    properties_schema = {
+        "value": Schema(STRING, "A text.", default="x", update_allowed=True),
+        "seconds": Schema(NUMBER, "How long it takes to fall asleep or to wake.", default=0, update_allowed=True),
+        "refuses": Schema(STRING, "What it refuses to do.", default="", update_allowed=True),
+    }
+
+    async def handle_create(self) -> object:
+        await self.world.reality.create(self.TYPE, self.token, self._state(False), self.physical_name)
+        self.physical_id = self.physical_name
+        return None
+
+    async def find_by_token(self) -> str | None:
+        return await self.world.reality.find(self.token)
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        found = await self.world.reality.get(self.physical_id or "")
+        if found is None or found["asleep"]:
+            raise errors.Permanent("it sleeps")
+        await self.world.reality.update(self.physical_id or "", self._state(False))
+        return None
+
+    async def handle_delete(self) -> object:
+        await self.world.reality.delete(self.physical_id or "")
+        return None
+
+    async def handle_suspend(self) -> object:
+        return await self._turn("suspend")
+
+    async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
+        return self._over(progress)
+
+    async def handle_resume(self) -> object:
+        return await self._turn("resume")
+
+    async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
+        return self._over(progress)
+
+    async def _turn(self, to: str) -> object:
+        if self.properties["refuses"] == to:
+            raise errors.Permanent(f"no {to}")
+        await self.world.reality.update(self.physical_id or "", self._state(to == "suspend"))
+        return {"until": self.world.clock.now() + self.properties["seconds"]}
+
+    def _over(self, progress: Any) -> bool | contract.Wait:
+        left = progress["until"] - self.world.clock.now()
+        return True if left <= 0 else contract.Wait(left, "turning over")
+
+    def _state(self, asleep: bool) -> dict[str, Any]:
+        return {"value": self.properties["value"], "asleep": asleep}
+
+
+@pytest.fixture(autouse=True)
+def sleepers() -> Iterator[None]:
+    known.registry().register(Sleeper)
+    yield
+    del known.registry().types[TYPE]
+
+
+def sleeper(value: str = "x", *, needs: list[str] | None = None, **properties: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": TYPE, "properties": {"value": value, **properties}}
+    return {**made, "depends_on": needs} if needs else made
+
+
+def asleep(it: Lab) -> list[bool]:
+    return [one["asleep"] for one in it.objects().values()]
+
+
+async def began(it: Lab, action: str) -> list[str]:
+    return [one["resource_name"] for one in await it.api.events("s", last=1000)
+            if one["resource_status"] == f"{action}_IN_PROGRESS" and one["resource_name"]]
+
+
+DIAMOND = {"top": sleeper(), "left": sleeper(needs=["top"]), "right": sleeper(needs=["top"]),
+           "bottom": sleeper(needs=["left", "right"])}
+
+
+@pytest.mark.ledger("S2.4")
+def test_dependants_rest_first_and_wake_last(lab):
+    async def story(it: Lab) -> None:
+        await it.create(DIAMOND)
+        stack = await it.end(await it.api.suspend("s"))
+        assert (stack["stack_status"], stack["stack_status_reason"]) == (
+            "SUSPEND_COMPLETE", "Stack SUSPEND completed successfully")
+        assert asleep(it) == [True] * 4
+        order = await began(it, "SUSPEND")
+        assert (order[0], order[-1], sorted(order[1:3])) == ("bottom", "top", ["left", "right"])
+        assert await it.status("top") == "SUSPEND_COMPLETE"
+        stack = await it.end(await it.api.resume("s"))
+        assert stack["stack_status"] == "RESUME_COMPLETE"
+        assert asleep(it) == [False] * 4
+        order = await began(it, "RESUME")
+        assert (order[0], order[-1], sorted(order[1:3])) == ("top", "bottom", ["left", "right"])
+        stack = await it.update(DIAMOND)
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert await began(it, "UPDATE") == [], "resting changed nothing"
+
+    lab(story)
+
+
+def test_resting_twice_is_resting_once(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper()})
+        for action in ("suspend", "suspend", "resume", "resume"):
+            stack = await it.end(await getattr(it.api, action)("s"))
+            assert stack["stack_status"] == f"{action.upper()}_COMPLETE"
+        assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE", "SUSPEND_IN_PROGRESS",
+                                         "SUSPEND_COMPLETE", "RESUME_IN_PROGRESS", "RESUME_COMPLETE"]
+
+    lab(story)
+
+
+def test_a_suspended_stack_is_not_updated_but_it_is_read_checked_and_deleted(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper("1")}, outputs={"o": {"value": "said"}})
+        await it.end(await it.api.suspend("s"))
+        with pytest.raises(errors.UserError, match="Updating a stack when it is suspended is not supported") as error:
+            await it.update({"a": sleeper("2")})
+        assert error.value.kind == "NotSupported"
+        assert [one["output_value"] for one in await it.api.outputs("s")] == ["said"]
+        assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_COMPLETE"
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_an_update_wakes_what_still_sleeps_before_it_changes_it(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper("1"), "b": sleeper("1", needs=["a"])})
+        await it.end(await it.api.suspend("s"))
+        # A check speaks for the stack now, and does not make it forget that its resources sleep.
+        await it.end(await it.api.check("s"))
+        stack = await it.update({"a": sleeper("2"), "b": sleeper("1", needs=["a"])})
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert (it.values(), asleep(it)) == (["1", "2"], [False, False])
+
+    lab(story)
+
+
+def test_one_that_refuses_keeps_awake_what_it_needs(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": sleeper(), "b": sleeper(needs=["a"], refuses="suspend"), "c": sleeper(needs=["b"]),
+                    "d": sleeper(needs=["a"])}
+        await it.create(template)
+        stack = await it.end(await it.api.suspend("s"))
+        assert stack["stack_status"] == "SUSPEND_FAILED"
+        assert stack["stack_status_reason"] == "Resource SUSPEND failed: Permanent: resources.b: no suspend"
+        states = {one["resource_name"]: one["resource_status"] for one in await it.api.resources("s")}
+        assert states == {"a": "CREATE_COMPLETE", "b": "SUSPEND_FAILED", "c": "SUSPEND_COMPLETE", "d": "SUSPEND_COMPLETE"}
+        assert (await it.end(await it.api.resume("s")))["stack_status"] == "RESUME_COMPLETE"
+        assert asleep(it) == [False] * 4
+        before = await it.physical()
+        template["b"] = sleeper("new", needs=["a"])
+        assert (await it.update(template))["stack_status"] == "UPDATE_COMPLETE"
+        assert await it.physical() == before, "a refusal to rest is no reason to make it anew"
+
+    lab(story)
+
+
+def test_what_failed_is_not_put_to_rest(lab):
+    async def story(it: Lab) -> None:
+        bad = {"type": "OS::Heat::TestResource", "properties": {"fail": True}}
+        await it.create({"a": sleeper(), "bad": bad})
+        stack = await it.end(await it.api.suspend("s"))
+        assert stack["stack_status_reason"] == (
+            "Resource SUSPEND failed: Error: resources.bad: State CREATE_FAILED invalid for suspend")
+        assert await it.status("bad") == "CREATE_FAILED"
+        assert asleep(it) == [True]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_the_newest_wins_between_resting_and_waking(lab):
+    async def story(it: Lab) -> None:
+        slow = {"a": sleeper(seconds=0.3), "b": sleeper(seconds=0.3, needs=["a"])}
+        await it.create(slow)
+        await it.api.suspend("s")
+        await it.until(lambda: _is(it, "b", "SUSPEND_IN_PROGRESS"))
+        stack = await it.end(await it.api.resume("s"))
+        assert stack["stack_status"] == "RESUME_COMPLETE"
+        assert asleep(it) == [False, False]
+        assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"], "its turn never came"
+
+    lab(story)
+
+
+def test_a_suspend_waits_for_the_update_that_it_overtakes(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper("1")})
+        waits = {"type": "OS::Heat::TestResource", "properties": {"wait_secs": 0.3}}
+        await it.api.update("s", it.request({"a": sleeper("1"), "b": waits, "c": sleeper(needs=["b"])}))
+        await it.until(lambda: _is(it, "b", "CREATE_IN_PROGRESS"))
+        stack = await it.end(await it.api.suspend("s"))
+        assert stack["stack_status"] == "SUSPEND_COMPLETE"
+        assert await it.status("b") == "SUSPEND_COMPLETE", "it was finished first"
+        assert await it.history("c") == [], "and nothing more was begun"
+        await it.end(await it.api.resume("s"))
+        await it.update({"a": sleeper("1"), "b": waits, "c": sleeper(needs=["b"])})
+        assert await it.status("c") == "CREATE_COMPLETE"
+        assert len(it.objects()) == 3
+
+    lab(story)
+
+
+def test_a_delete_overtakes_a_suspend(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper(seconds=0.2), "b": sleeper(seconds=0.2, needs=["a"])})
+        await it.api.suspend("s")
+        await it.until(lambda: _is(it, "b", "SUSPEND_IN_PROGRESS"))
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_cancelling_a_suspend_goes_back_to_work(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper(seconds=0.2), "b": sleeper(seconds=0.2, needs=["a"])})
+        await it.api.suspend("s")
+        await it.until(lambda: _is(it, "b", "SUSPEND_IN_PROGRESS"))
+        assert (await it.end(await it.api.cancel("s")))["stack_status"] == "ROLLBACK_COMPLETE"
+        assert asleep(it) == [False, False]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_another_process_goes_on_where_one_was_killed(tmp_path):
+    async def first() -> None:
+        engine = Embedded(tmp_path)
+        it = Lab(engine)
+        task = asyncio.ensure_future(_drive(engine))
+        await it.create({"a": sleeper(seconds=0.3), "b": sleeper(seconds=0.3, needs=["a"])})
+        await it.api.suspend("s")
+        await it.until(lambda: _is(it, "b", "SUSPEND_IN_PROGRESS"))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        engine.close()
+
+    async def second() -> None:
+        engine = Embedded(tmp_path)
+        async with engine.driving():
+            it = Lab(engine)
+            stack = await it.api.show("s")
+            while stack["status"] == "IN_PROGRESS":
+                await asyncio.sleep(0.02)
+                stack = await it.api.show("s")
+            assert stack["stack_status"] == "SUSPEND_COMPLETE"
+            assert asleep(it) == [True, True]
+            assert await began(it, "SUSPEND") == ["b", "a"]
+        engine.close()
+
+    asyncio.run(first())
+    asyncio.run(second())
+
+
+async def _drive(engine: Embedded) -> None:
+    async with engine.driving():
+        await asyncio.Event().wait()
+
+
+async def _is(it: Lab, name: str, status: str) -> bool:
+    return await it.status(name) == status
