@@ -13,7 +13,7 @@ import pytest
 from isotherm.cli import codes
 from tests.e2e.conftest import Home
 
-LAYERS, WIDTH = 40, 5
+LAYERS, WIDTH = 100, 2
 KILLS = 50
 
 
@@ -22,9 +22,9 @@ def template(wait_s: float) -> str:
     lines = ["heat_template_version: 2018-08-31", "resources:"]
     for layer in range(LAYERS):
         for place in range(WIDTH):
-            lines += [f"  r{layer:02}_{place}:", "    type: OS::Heat::Dummy", "    properties:", f"      max_wait_secs: {wait_s}"]
+            lines += [f"  r{layer:03}_{place}:", "    type: OS::Heat::Dummy", "    properties:", f"      max_wait_secs: {wait_s}"]
             if layer:
-                needs = ", ".join(f"{{get_resource: r{layer - 1:02}_{(place + step) % WIDTH}}}" for step in range(2))
+                needs = ", ".join(f"{{get_resource: r{layer - 1:03}_{(place + step) % WIDTH}}}" for step in range(2))
                 lines.append(f"      update_in_place_prop: {{list_join: ['-', [{needs}]]}}")
     return "\n".join(lines)
 
@@ -48,7 +48,7 @@ def test_a_deployment_survives_fifty_kills(home: Home, tmp_path: Path) -> None:
     print(f"SEED={seed}")
     dice = random.Random(seed)
     file = tmp_path / "layers.yaml"
-    file.write_text(template(wait_s=0.4))
+    file.write_text(template(wait_s=0.25))
     # How long a command takes to start, measured elsewhere: here, even the first one may be killed while it sets up.
     elsewhere = Home(tmp_path / "elsewhere")
     elsewhere.run("list")
