@@ -1,7 +1,7 @@
 """The convergence engine in one process on SQLite: throughput, growth, no-op and small updates, memory, and hops.
 
-The yardstick is bare sqlite3 writing the same rows (an insert, two updates and two events for each resource) in batches
-of 100 with the same durability. Each engine run is a process of its own: what one leaves in memory is no other's.
+The yardstick is bare sqlite3 writing the same rows (for each resource an insert, two updates and two events, into the
+tables that the engine has, with rows that the engine wrote) in batches of 100 with the same durability. Each engine run is a process of its own: what one leaves in memory is no other's.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from bench import harness, shapes
+from isotherm import collector
 from isotherm.engine.desired import Asked, Identity, desire
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
 from isotherm.resources import known
+from isotherm.store import tables
 
 OPERATIONS = ("create", "no-op", "update all", "delete")
 
@@ -38,7 +42,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
     commits, began = engine.store.commits, time.perf_counter()
     accepted = await asked
     while (stack := await engine.orchestrator.show(accepted.stack_id))["status"] == "IN_PROGRESS":
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.01)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
     return {"seconds": time.perf_counter() - began, "commits": engine.store.commits - commits}
@@ -46,11 +50,13 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
 
 async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
     """Create, update with no change, change ten, change all, delete; with what reading the template alone costs."""
+    collector.calm()
     engine = Embedded(folder)
     api, found = engine.orchestrator, {}
     same = Request(shapes.template(shape, size))
     async with engine.driving():
         found["create"] = await _timed(engine, api.create("s", same))
+        sample = await engine.store.read(lambda c: dict(c.exec_driver_sql("SELECT * FROM resources LIMIT 1").mappings().one()))
         found["read"] = {"seconds": harness.seconds(lambda: _read(same.template))}
         found["no-op"] = await _timed(engine, api.update("s", same))
         ten = Request(shapes.template(shape, size, "y", changed=10))
@@ -58,7 +64,7 @@ async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
         found["update all"] = await _timed(engine, api.update("s", Request(shapes.template(shape, size, "z"))))
         found["delete"] = await _timed(engine, api.delete("s"))
     engine.close()
-    found["bare"] = {"seconds": bare(folder / "bare.db", size)}
+    found["bare"] = {"seconds": bare(folder / "bare.db", size, sample)}
     found["memory"] = {"mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
     return found
 
@@ -67,25 +73,28 @@ def _read(template: str) -> None:
     desire(Asked(template, {}, {}), Identity("s", "id", "project"), known.registry())
 
 
-def bare(path: Path, size: int) -> float:
-    """Seconds that sqlite3 alone needs to write the rows of so many resources."""
+def bare(path: Path, size: int, sample: dict[str, Any]) -> float:
+    """Seconds that sqlite3 alone needs to write the rows of so many resources like the sample."""
+    engine = sa.create_engine(f"sqlite:///{path}")
+    tables.metadata.create_all(engine, [tables.resources, tables.events])
+    engine.dispose()
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("CREATE TABLE resources (id INTEGER PRIMARY KEY, stack_id TEXT, name TEXT, type TEXT, "
-                       "action INTEGER, status INTEGER, properties TEXT, physical_id TEXT, updated_at REAL)")
-    connection.execute("CREATE TABLE events (id INTEGER PRIMARY KEY, stack_id TEXT, name TEXT, type TEXT, "
-                       "action INTEGER, status INTEGER, reason TEXT, created_at REAL)")
-    stack, kind, properties = "s" * 36, "OS::Heat::TestResource", json.dumps({"value": "x", "client_name": "x"})
-    event = "INSERT INTO events (stack_id, name, type, action, status, reason, created_at) VALUES (?, ?, ?, 1, ?, '', ?)"
-    steps: list[tuple[str, Any]] = [
-        ("INSERT INTO resources VALUES (?, ?, ?, ?, 1, 1, ?, NULL, NULL)",
-         lambda i: (i, stack, f"r{i}", kind, properties)),
-        ("UPDATE resources SET status = 1, updated_at = ? WHERE id = ?", lambda i: (1.0, i)),
-        (event, lambda i: (stack, f"r{i}", kind, 1, 1.0)),
-        ("UPDATE resources SET status = 2, physical_id = ?, updated_at = ? WHERE id = ?",
-         lambda i: (f"s-r{i}-0123456789ab", 2.0, i)),
-        (event, lambda i: (stack, f"r{i}", kind, 2, 2.0)),
+    columns = [name for name in sample if name not in ("id", "name")]
+    values = tuple(sample[name] for name in columns)
+    event = ("INSERT INTO events (stack_id, operation_id, name, type, physical_id, action, status, reason, created_at) "
+             "VALUES (?, ?, ?, ?, ?, 1, ?, '', ?)")
+    said = (sample["stack_id"], sample["operation_id"])
+    steps: list[tuple[str, Callable[[int], tuple[Any, ...]]]] = [
+        (f"INSERT INTO resources (id, name, {', '.join(columns)}) VALUES (?, ?{', ?' * len(columns)})",
+         lambda i: (i, f"r{i}", *values)),
+        ("UPDATE resources SET status = 1, intent = ?, updated_at = ? WHERE id = ?",
+         lambda i: (sample["properties"], 1.0, i)),
+        (event, lambda i: (*said, f"r{i}", sample["type"], None, 1, 1.0)),
+        ("UPDATE resources SET status = 2, physical_id = ?, properties = ?, published = ?, intent = NULL, updated_at = ? "
+         "WHERE id = ?", lambda i: (f"s-r{i}-0123456789ab", sample["properties"], sample["published"], 2.0, i)),
+        (event, lambda i: (*said, f"r{i}", sample["type"], f"s-r{i}-0123456789ab", 2, 2.0)),
     ]
     began = time.perf_counter()
     for statement, row in steps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -21,8 +22,7 @@ from isotherm.store import tables as t
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A node as it is, with what its row proves."""
 
     id: int
@@ -89,7 +89,7 @@ def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
         .where(node.stack_id == stack_id, sa.or_(resource.superseded.is_(None), resource.superseded == sa.false()),
                node.kind != NodeKind.BARRIER)
     )
-    return {row[1]: Slot(*row) for row in found}
+    return {row[1]: Slot._make(row) for row in found}
 
 
 def _spares(connection: sa.Connection, stack_id: str) -> dict[str, list[Spare]]:
