@@ -1,7 +1,8 @@
 """The convergence engine in one process on SQLite: throughput, growth, no-op and small updates, memory, and hops.
 
 The yardstick is bare sqlite3 writing the same rows (for each resource an insert, two updates and two events, into the
-tables that the engine has, with rows that the engine wrote) in batches of 100 with the same durability. Each engine run is a process of its own: what one leaves in memory is no other's.
+tables that the engine has, with rows that the engine wrote) in batches of 100 with the same durability. Each engine run
+is a process of its own: what one leaves in memory is no other's.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
     same = Request(shapes.template(shape, size))
     async with engine.driving():
         found["create"] = await _timed(engine, api.create("s", same))
-        sample = await engine.store.read(lambda c: dict(c.exec_driver_sql("SELECT * FROM resources LIMIT 1").mappings().one()))
+        sample = await engine.store.read(lambda c: dict(c.execute(sa.select(tables.resources).limit(1)).mappings().one()))
         found["read"] = {"seconds": harness.seconds(lambda: _read(same.template))}
         found["no-op"] = await _timed(engine, api.update("s", same))
         ten = Request(shapes.template(shape, size, "y", changed=10))
