@@ -6,59 +6,23 @@ that place is told so. What follows is the workers' business; `wake` is called t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, names, outputs, planning, preview, reading, requests
-from isotherm.resources import contract
-from isotherm.resources.registry import Registry
+from isotherm.engine import desired, documents, names, outputs, patching, preview
+from isotherm.engine.accepting import Accepted, Accepting, Request
+from isotherm.engine.patching import Patch
 from isotherm.states import Action, Status
-from isotherm.store import accept, plan, reads, rows, stop, visit
-from isotherm.store.database import Connection, Store
-from isotherm.store.records import Acceptance, NewStack, Operation
+from isotherm.store import accept, plan, reads, stop, visit
+from isotherm.store.database import Connection
+from isotherm.store.records import NewStack
 from isotherm.template import parameters
 
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a user asks for in a create or an update."""
-
-    template: str
-    files: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, Any] = field(default_factory=dict)
-    disable_rollback: bool = True
-    timeout_s: float | None = 3600.0
-    tags: Sequence[str] = ()
-
-    @property
-    def asked(self) -> desired.Asked:
-        return desired.Asked(self.template, self.files, self.environment)
+__all__ = ["Accepted", "Orchestrator", "Patch", "Request"]
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The answer to a request that was accepted: what to wait for is this operation, not a status word."""
-
-    stack_id: str
-    operation_id: str
-    generation: int
-
-
-class Orchestrator(reading.Reading):
+class Orchestrator(Accepting):
     """Operations on the stacks of one project, and all that can be read of them."""
-
-    def __init__(
-        self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
-        wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
-    ) -> None:
-        super().__init__(store, project)
-        self._types = types
-        self._clock = clock
-        self._new_id = new_id
-        self._wake = wake
-        self._planning = planning.Planning(store, types, clock)
 
     # Operations.
 
@@ -78,32 +42,19 @@ class Orchestrator(reading.Reading):
         self._wake()
         return Accepted(stack_id, acceptance.operation_id, 1)
 
-    async def update(self, name_or_id: str, request: Request) -> Accepted:
+    async def update(self, name_or_id: str, change: Request | Patch) -> Accepted:
+        """Bring a stack to what is asked for: whole, or as a change of what it is now."""
         stack = await self._find(name_or_id)
         _refuse_suspended(stack)
+        request = change if isinstance(change, Request) else await self._patched(stack, change)
         goal = self._desire(request, stack["name"], stack["id"])
         await self._refuse_immutable(stack, goal)
         acceptance = self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal.description)
-
-        def unit(connection: Connection) -> int:
-            now = self._clock.now()
-            generation = accept.supersede(connection, acceptance, now)
-            plan.write(connection, acceptance.operation_id, goal.wanted, now)
-            return generation
-
-        return await self._accepted(acceptance, unit)
+        return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
     async def delete(self, name_or_id: str) -> Accepted:
         stack = await self._find(name_or_id)
-        acceptance = self._again(stack, Action.DELETE)
-
-        def unit(connection: Connection) -> int:
-            now = self._clock.now()
-            generation = accept.supersede(connection, acceptance, now)
-            plan.write(connection, acceptance.operation_id, [], now)
-            return generation
-
-        return await self._accepted(acceptance, unit)
+        return await self._supersede(self._again(stack, Action.DELETE), lambda c, id_, now: plan.write(c, id_, [], now))
 
     async def rollback(self, name_or_id: str) -> Accepted:
         """Back to the last operation that was completed, or to nothing if there is none."""
@@ -151,27 +102,21 @@ class Orchestrator(reading.Reading):
 
     async def _visit(self, name_or_id: str, action: Action) -> Accepted:
         stack = await self._find(name_or_id)
-        acceptance = self._again(stack, action)
+        return await self._supersede(self._again(stack, action), visit.write)
 
-        def unit(connection: Connection) -> int:
-            now = self._clock.now()
-            generation = accept.supersede(connection, acceptance, now)
-            visit.write(connection, acceptance.operation_id, now)
-            return generation
-
-        return await self._accepted(acceptance, unit)
-
-    async def preview(self, name: str, request: Request) -> preview.Preview:
+    async def preview(self, name: str, change: Request | Patch) -> preview.Preview:
         """What an update to this request (or a create, if there is no such stack) would do; nothing is changed."""
         found = await self._store.read(lambda connection: reads.stack(connection, self._project, name))
         living = found if found is not None and not found["tomb"] else None
-        goal = self._desire(request, name, living["id"] if living else "None")
+        if isinstance(change, Patch):
+            change = await self._patched(await self._find(name), change)
+        goal = self._desire(change, name, living["id"] if living else "None")
         present = await self._store.read(lambda c: reads.resources(c, living["id"])) if living else []
         return preview.of(goal, present, self._types)
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id)
-        operation = await self._store.read(lambda connection: _current(connection, row["operation_id"]))
+        operation = await self._operation(row)
         if operation is None or not operation.input:
             return []
         goal = await self._planning.desired(operation)
@@ -181,42 +126,24 @@ class Orchestrator(reading.Reading):
 
     # Inside.
 
-    def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
-        return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)
+    async def _patched(self, stack: reads.Row, patch: Patch) -> Request:
+        """The whole request that the change amounts to. It holds for the generation of `stack`, and no other."""
+        asked = patching.apply(await self._asked(stack), patch)
+        return Request(
+            asked.template, asked.files, asked.environment,
+            bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
+            stack["timeout_s"] if patch.timeout_s is None else patch.timeout_s,
+            documents.decode_any(stack["tags"]) if patch.tags is None else patch.tags,
+        )
 
     async def _refuse_immutable(self, stack: reads.Row, goal: desired.Desired) -> None:
         template = goal.bound.template
         if not any(schema.immutable for schema in template.parameters.values()):
             return
-        operation = await self._store.read(lambda connection: _current(connection, stack["operation_id"]))
+        operation = await self._operation(stack)
         if operation is not None and operation.input:
             before = (await self._planning.desired(operation)).values
             parameters.refuse_immutable(template.parameters, before, goal.values)
-
-    def _acceptance(
-        self, stack_id: str, generation: int, action: Action, request: Request, description: str
-    ) -> Acceptance:
-        input_, blobs = requests.stored(request.asked)
-        return Acceptance(
-            stack_id, generation, self._new_id(), action, input_, request.disable_rollback, request.timeout_s,
-            documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
-        )
-
-    def _again(self, stack: reads.Row, action: Action) -> Acceptance:
-        """An operation that asks for nothing new."""
-        return Acceptance(
-            stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
-            stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started", input_of=stack["operation_id"],
-        )
-
-    async def _accepted(self, acceptance: Acceptance, unit: Callable[[Connection], int]) -> Accepted:
-        generation = await self._store.write(unit)
-        self._wake()
-        return Accepted(acceptance.stack_id, acceptance.operation_id, generation)
-
-
-def _current(connection: Connection, operation_id: str) -> Operation | None:
-    return rows.operation(connection, operation_id)
 
 
 def _refuse_suspended(stack: reads.Row) -> None:

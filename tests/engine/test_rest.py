@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -21,7 +21,7 @@ class Sleeper(contract.Resource):
     """An object that says whether it sleeps, takes its time for it, and can be made to refuse."""
 
     TYPE = TYPE
-    properties_schema = {
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
         "value": Schema(STRING, "A text.", default="x", update_allowed=True),
         "seconds": Schema(NUMBER, "How long it takes to fall asleep or to wake.", default=0, update_allowed=True),
         "refuses": Schema(STRING, "What it refuses to do.", default="", update_allowed=True),

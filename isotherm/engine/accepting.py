@@ -1,0 +1,107 @@
+"""What all operations have in common: from what somebody asks for to the newest operation of a stack.
+
+An operation is accepted by one conditional write, together with its plan: whoever loses the race for being the newest has
+changed nothing, and is told so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired, documents, planning, reading, requests
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.states import Action
+from isotherm.store import accept, reads, rows
+from isotherm.store.database import Connection, Store
+from isotherm.store.records import Acceptance, Operation
+
+# Writes the plan of an operation that has just been accepted.
+WritePlan = Callable[[Connection, str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks for in a create or an update."""
+
+    template: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    disable_rollback: bool = True
+    timeout_s: float | None = 3600.0
+    tags: Sequence[str] = ()
+
+    @property
+    def asked(self) -> desired.Asked:
+        return desired.Asked(self.template, self.files, self.environment)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The answer to a request that was accepted: what to wait for is this operation, not a status word."""
+
+    stack_id: str
+    operation_id: str
+    generation: int
+
+
+class Accepting(reading.Reading):
+    """The ports that accepting takes, and the steps that all operations share."""
+
+    def __init__(
+        self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
+        wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
+    ) -> None:
+        super().__init__(store, project)
+        self._types = types
+        self._clock = clock
+        self._new_id = new_id
+        self._wake = wake
+        self._planning = planning.Planning(store, types, clock)
+
+    def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
+        return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)
+
+    def _acceptance(
+        self, stack_id: str, generation: int, action: Action, request: Request, description: str
+    ) -> Acceptance:
+        input_, blobs = requests.stored(request.asked)
+        return Acceptance(
+            stack_id, generation, self._new_id(), action, input_, request.disable_rollback, request.timeout_s,
+            documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
+        )
+
+    def _again(self, stack: reads.Row, action: Action) -> Acceptance:
+        """An operation that asks for nothing new."""
+        return Acceptance(
+            stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
+            stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started", input_of=stack["operation_id"],
+        )
+
+    async def _supersede(self, acceptance: Acceptance, write_plan: WritePlan) -> Accepted:
+        """Make it the newest operation of its stack, with its plan; raises Conflict if another was faster."""
+
+        def unit(connection: Connection) -> int:
+            now = self._clock.now()
+            generation = accept.supersede(connection, acceptance, now)
+            write_plan(connection, acceptance.operation_id, now)
+            return generation
+
+        generation = await self._store.write(unit)
+        self._wake()
+        return Accepted(acceptance.stack_id, acceptance.operation_id, generation)
+
+    async def _operation(self, stack: reads.Row) -> Operation | None:
+        """The newest operation of the stack."""
+        return await self._store.read(lambda connection: rows.operation(connection, stack["operation_id"]))
+
+    async def _asked(self, stack: reads.Row) -> desired.Asked:
+        """What the stack is to be: the input of its newest operation."""
+        operation = await self._operation(stack)
+        if operation is None or not operation.input:
+            raise errors.UserError(f"Stack {stack['name']} has no template: it was rolled back to nothing.",
+                                   kind="NotSupported", hint="Update it with a template.")
+        return await self._store.read(lambda connection: planning.asked_for(connection, operation.input))
