@@ -146,7 +146,7 @@ def test_what_includes_itself_is_refused(lab):
 
 def test_a_file_that_was_not_handed_over_is_told(lab):
     async def story(it: Lab) -> None:
-        with pytest.raises(errors.UserError, match="nowhere.yaml"):
+        with pytest.raises(errors.UserError, match=r"nowhere\.yaml"):
             await it.create({"a": nested("nowhere.yaml")})
 
     lab(story)

@@ -1,0 +1,158 @@
+"""Lines of the ledger that are about who does what: one implementation of a type, a light wrapper, a worker of its own."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import random
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+import isotherm
+from isotherm.clock import SystemClock
+from isotherm.engine import planning
+from isotherm.engine.convergence import act, worker
+from isotherm.engine.embedded import Embedded, new_id
+from isotherm.engine.orchestrator import Orchestrator
+from isotherm.resources import contract, known
+from isotherm.resources.reality import JournalReality
+from isotherm.resources.registry import Registry
+from isotherm.store.database import ThreadedStore
+from tests.engine.conftest import Lab, resource
+
+HOUSE = Path(isotherm.__file__).parent
+
+
+def words(module: Path) -> set[str]:
+    """Every name that a module uses or defines."""
+    tree = ast.parse(module.read_text())
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def imports(module: Path) -> set[str]:
+    tree = ast.parse(module.read_text())
+    plain = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+
+
+@pytest.mark.ledger("S0.1", "S0.3")
+def test_a_type_knows_nothing_of_who_runs_it():
+    types = [*(HOUSE / "resources").rglob("*.py")]
+    assert len(types) > 15
+    for module in types:
+        assert not any(name.startswith(("isotherm.engine", "isotherm.store")) for name in imports(module)), module
+        assert words(module).isdisjoint({"generation", "fence", "lease", "lease_until", "convergence", "legacy"}), module
+
+
+@pytest.mark.ledger("S0.3")
+def test_lease_and_generation_are_known_to_the_wrapper_alone():
+    wrapper = words(Path(inspect.getfile(act)))
+    assert {"LeaseGuard", "operation_id", "TaskRunner"} <= wrapper
+    assert words(HOUSE / "resources" / "runner.py").isdisjoint({"LeaseGuard", "Claim", "Report"})
+
+
+@pytest.mark.ledger("S2.23")
+def test_the_logic_of_an_update_is_not_in_the_service():
+    """The door (command line, later the API) asks the Orchestrator; what an update does is decided behind it."""
+    for module in (HOUSE / "cli").glob("*.py"):
+        assert not any(name.startswith("isotherm.store") for name in imports(module)), module
+    assert len(inspect.getsource(Orchestrator.update).splitlines()) < 40
+
+
+@pytest.mark.ledger("S2.22", "S2.20")
+def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
+    """No Orchestrator, no template at hand: the worker finds its work in the database, loads it and converges it."""
+    assert "isotherm.engine.orchestrator" not in imports(Path(inspect.getfile(worker)))
+
+    async def ask() -> None:
+        engine = Embedded(tmp_path)
+        await engine.orchestrator.create("s", Lab.request({"a": resource("1"), "b": resource("2", needs=["a"])}))
+        engine.close()
+
+    async def work() -> None:
+        store = ThreadedStore.open(f"sqlite:///{tmp_path / 'isotherm.db'}")
+        reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), known.registry()
+        world = contract.World(clock, reality, random.Random(1))
+        alone = worker.Worker("alone", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
+        task = asyncio.create_task(alone.run())
+        async with asyncio.timeout(60):
+            while len(reality.objects) < 2:
+                await asyncio.sleep(0.01)
+        alone.stop()
+        await task
+        with contextlib.closing(reality):
+            assert sorted(one["properties"]["value"] for one in reality.objects.values()) == ["1", "2"]
+        store.close()
+
+    asyncio.run(ask())
+    asyncio.run(work())
+
+
+class Blocking(contract.Resource):
+    """A type whose calls block, as those of cloud libraries do."""
+
+    TYPE = "Test::Blocking"
+    gate = threading.Event()
+    inside = threading.Event()
+
+    def handle_create(self) -> None:
+        Blocking.inside.set()
+        assert Blocking.gate.wait(60)
+
+
+@pytest.mark.ledger("S2.11")
+def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path):
+    async def story() -> None:
+        store = ThreadedStore.open(f"sqlite:///{tmp_path / 'isotherm.db'}")
+        clock, reality = SystemClock(), JournalReality(tmp_path / "reality.journal")
+        types = Registry([Blocking, known.registry().get("OS::Heat::TestResource")])
+        world = contract.World(clock, reality, random.Random(1))
+        one = worker.Worker("one", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
+        api = Orchestrator(store, types, clock, new_id, one.wake)
+        task = asyncio.create_task(one.run())
+        blocked = await api.create("blocked", Lab.request({"a": {"type": "Test::Blocking"}}))
+        async with asyncio.timeout(60):
+            while not Blocking.inside.is_set():
+                await asyncio.sleep(0.01)
+            free = await api.create("free", Lab.request({f"r{i}": resource() for i in range(20)}))
+            while (await api.show(free.stack_id))["status"] != "COMPLETE":
+                await asyncio.sleep(0.01)
+            assert (await api.show(blocked.stack_id))["status"] == "IN_PROGRESS"
+            Blocking.gate.set()
+            while (await api.show(blocked.stack_id))["status"] != "COMPLETE":
+                await asyncio.sleep(0.01)
+        one.stop()
+        await task
+        reality.close()
+        store.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.ledger("S2.19")
+def test_only_an_operation_that_overtakes_another_looks_for_what_is_under_way(lab):
+    async def story(it: Lab) -> None:
+        said: list[str] = []
+
+        def listen(connection, cursor, statement, parameters, context, executemany):
+            said.append(" ".join(statement.split()))
+
+        await it.create({"a": resource("1")})
+        engine = it.engine.store._engine
+        event.listen(engine, "before_cursor_execute", listen)
+        await it.update({"a": resource("2")})
+        halts = "UPDATE nodes SET state=?, due=? WHERE nodes.stack_id = ? AND nodes.due IS NOT NULL"
+        assert halts not in said, "nothing was running: nothing is searched for"
+        await it.api.update("s", it.request({"a": resource("3", wait_secs=30)}))
+        said.clear()
+        await it.update({"a": resource("4")})
+        assert halts in said
+
+    lab(story)
+
