@@ -27,7 +27,7 @@ class DependencyTaskGraph(Generic[Key]):
         for node, needs in self._requires.items():
             for need in needs:
                 required_by[need].append(node)
-        self._required_by = required_by
+        self._required_by: dict[Key, list[Key]] = required_by
 
     def __len__(self) -> int:
         return len(self._requires)
