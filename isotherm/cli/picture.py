@@ -66,13 +66,18 @@ class Picture:
             self._seen, self._operation = {}, str(frame.stack["operation_id"])
         if not frame.whole:
             return list(frame.lines)
-        present = {line.id: line for line in frame.lines}
+        present = {line.id: self._hung(line) for line in frame.lines}
         for id_, line in self._seen.items():
             if id_ not in present:
                 present[id_] = replace(line, state=NodeState.DONE, action=Action.DELETE, touched=True, waits_for_count=0,
                                        ended_at=line.ended_at or frame.at, reason="")
         self._seen = dict(sorted(present.items()))
         return list(self._seen.values())
+
+    def _hung(self, line: Line) -> Line:
+        """The line where it hung before: what is deleted takes along the edges that led to its followers."""
+        before = self._seen.get(line.id)
+        return replace(line, waits_for=before.waits_for) if before and not line.waits_for else line
 
 
 def _head(frame: Frame, bar: Bar) -> Iterator[RenderableType]:
@@ -91,7 +96,8 @@ def _head(frame: Frame, bar: Bar) -> Iterator[RenderableType]:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row(drawn, f"{bar.done:,}/{bar.total:,}")
     yield grid
-    yield _counts(frame, bar)
+    if counts := _counts(frame, bar):
+        yield counts
 
 
 def _counts(frame: Frame, bar: Bar) -> Text:

@@ -111,7 +111,7 @@ def others_in_progress(connection: sa.Connection, project: str, besides: Collect
     query = (
         sa.select(stack.name)
         .where(stack.project == project, stack.tomb == "", stack.status == Status.IN_PROGRESS,
-               stack.id.not_in(list(besides)))
+               stack.owner_id.is_(None), stack.id.not_in(list(besides)))
         .order_by(stack.created_at)
     )
     return list(connection.execute(query).scalars())
