@@ -15,7 +15,7 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick check fmt sim soak bench docs ledger build diff-heat pins clean
+.PHONY: help setup run test quick check fmt sim scenarios soak bench docs ledger build diff-heat pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
@@ -45,6 +45,9 @@ fmt: setup ## sort imports and mend what ruff can mend
 
 sim: setup ## run the simulator: make sim SEEDS=5000
 	@$(BIN)/isotherm sim --seeds $(SEEDS) $(ARGS)
+
+scenarios: setup ## step every scripted scenario in 200 orders of its messages
+	@ISOTHERM_ORDERS=200 $(BIN)/python -m pytest -q -n $(JOBS) tests/sim/test_scenarios.py $(ARGS)
 
 soak: setup ## run the simulator until it is stopped
 	@$(BIN)/isotherm sim --soak $(ARGS)

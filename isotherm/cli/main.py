@@ -33,6 +33,7 @@ COMMANDS = {
     "events": ("isotherm.cli.contents:events", "What happened to a stack, in order."),
     "outputs": ("isotherm.cli.outputs:outputs", "The outputs of a stack, or the value of one."),
     "graph": ("isotherm.cli.graph:graph", "Draw the resources of a stack, what they hang on, and their states."),
+    "sim": ("isotherm.cli.sim:sim", "Try the engine in a simulated world, with crashes and quarrelling clients."),
     "validate": ("isotherm.cli.validate:validate", "Check a template, and show what it asks for."),
     "plan": ("isotherm.cli.plan:plan", "Show what a template would make, in which order and why."),
     "resource-type": ("isotherm.cli.resource_type:resource_type", "The resource types that templates can use."),

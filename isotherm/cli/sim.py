@@ -16,11 +16,12 @@ from isotherm.sim import history, many, run, scenario, shrink
 
 # How often a soak says how far it has come.
 SOAK_EVERY = 500
+SEEDS = 1000
 
 
 @click.command(epilog=options.example("isotherm sim --seeds 10000", "isotherm sim --seed 4711",
                                       "isotherm sim --scenario tests/scenarios/replace_then_change_your_mind.py"))
-@click.option("--seeds", type=click.IntRange(min=1), default=1000, show_default=True, help="How many seeds to try.")
+@click.option("--seeds", type=click.IntRange(min=1), default=None, help="How many seeds to try; 1000 if not given.")
 @click.option("--from", "start", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed.")
 @click.option("--seed", type=click.IntRange(min=0), default=None, help="Replay this seed, and print its history.")
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes; all cores if not given.")
@@ -30,19 +31,20 @@ SOAK_EVERY = 500
               help="Step a scripted scenario, or all of a folder.")
 @options.json_option
 @click.pass_obj
-def sim(terminal: show.Terminal, seeds: int, start: int, seed: int | None, jobs: int | None, soak: bool, shrinks: bool,
-        scenarios: tuple[Path, ...]) -> int:
+def sim(terminal: show.Terminal, seeds: int | None, start: int, seed: int | None, jobs: int | None, soak: bool,  # noqa: PLR0913 - one each
+        shrinks: bool, scenarios: tuple[Path, ...]) -> int:
     """Run the engine in a simulated world, with crashes, lost answers and clients that get in each other's way.
 
     Each seed is one history: the same seed is the same history, to the last step. Where an invariant is broken, the
     history is made as small as possible and printed.
     """
     if scenarios:
-        return _scenarios(terminal, scenarios, range(start, start + (seeds if seeds != 1000 else 1)))
+        return _scenarios(terminal, scenarios, range(start, start + (seeds or 1)))
     if seed is not None:
         return _replay(terminal, seed, shrinks=shrinks)
-    numbers: Iterable[int] = itertools.count(start) if soak else range(start, start + seeds)
-    return _many(terminal, numbers, None if soak else seeds, jobs or many.cores(), shrinks=shrinks)
+    count = seeds or SEEDS
+    numbers: Iterable[int] = itertools.count(start) if soak else range(start, start + count)
+    return _many(terminal, numbers, None if soak else count, jobs or many.cores(), shrinks=shrinks)
 
 
 def _replay(terminal: show.Terminal, seed: int, *, shrinks: bool) -> int:

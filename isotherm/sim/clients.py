@@ -74,9 +74,10 @@ class Clients:
                 self._witness.broken("I3", f"{name} was refused, and its request was accepted")
             if not isinstance(answer, errors.NotFound | errors.Conflict) and answer.kind != "NotSupported":
                 self._witness.broken("I14", f"{name} was refused: {answer}")
-        elif isinstance(answer, orchestrator.Accepted) and ledger.expects_operation(request.verb):
-            if made is None or (made.id, made.generation) != (answer.operation_id, answer.generation):
-                self._witness.broken("I3", f"{name} was told {answer}, and {made} was accepted")
+            return
+        expected = isinstance(answer, orchestrator.Accepted) and ledger.expects_operation(request.verb)
+        if expected and (made is None or (made.id, made.generation) != (answer.operation_id, answer.generation)):
+            self._witness.broken("I3", f"{name} was told {answer}, and {made} was accepted")
 
     async def _ask(self, request: Request) -> Any:
         api, stack = self._api, request.stack

@@ -40,8 +40,8 @@ class Request:
     timeout_s: float = 3600.0
 
     def __str__(self) -> str:
-        flags = [word for word, on in (("rollback", self.rollback), (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
-                 if on and self.verb in (Verb.CREATE, Verb.UPDATE)]
+        said = (("rollback", self.rollback), (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
+        flags = [word for word, on in said if on and self.verb in (Verb.CREATE, Verb.UPDATE)]
         return f"{self.verb.value} {self.stack}" + (f" ({', '.join(flags)})" if flags else "")
 
 
@@ -75,7 +75,7 @@ def draw(seed: int) -> History:
     rough = random.choice((0.0, 0.3, 1.0, 1.0, 2.0))
     rates = {fault: rate * rough for fault, rate in RATES.items() if random.random() < 0.6}
     return History(
-        seed=seed, workers=random.choice((1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
+        seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
         concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
 
@@ -115,5 +115,5 @@ _VERBS = {
 
 
 def _request(random: Random, at: float, stack: str, verb: Verb, shape: Shape) -> Request:
-    timeout = random.uniform(5.0, 60.0) if random.random() < 0.08 else 3600.0
+    timeout = random.uniform(5.0, 60.0) if random.random() < 0.12 else 3600.0
     return Request(at, stack, verb, shape, rollback=random.random() < 0.5, timeout_s=timeout)

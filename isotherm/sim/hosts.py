@@ -19,7 +19,7 @@ from isotherm.sim.loop import SimLoop
 from isotherm.sim.store import SimStore
 
 LEASE_S = 30.0
-IDLE_S = 25.0
+IDLE_S = 40.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,12 @@ class OutOfSteps(Exception):
     """The simulation turns and turns, and does not come to an end."""
 
 
-class SimLoop(asyncio.AbstractEventLoop):
+class SimLoop:
     """The part of a loop that asyncio's tasks, events and timeouts need."""
 
-    def __init__(self, random: Random, *, max_steps: int = 200_000) -> None:
+    def __init__(self, random: Random, *, max_steps: int = 60_000) -> None:
+        # asyncio takes for a loop whatever behaves like one.
+        self._self: Any = self
         self._random = random
         self._now = EPOCH
         self._ready: list[asyncio.Handle] = []
@@ -59,16 +61,16 @@ class SimLoop(asyncio.AbstractEventLoop):
         return False
 
     def create_future(self) -> asyncio.Future[Any]:
-        return asyncio.Future(loop=self)
+        return asyncio.Future(loop=self._self)
 
     def create_task(self, coro: Any, *, name: str | None = None, context: Context | None = None) -> Any:
-        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name, context=context)
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self._self, name=name, context=context)
         task._log_destroy_pending = False  # type: ignore[attr-defined] # a killed process leaves such tasks behind
         self.tasks.append(task)
         return task
 
     def call_soon(self, callback: Callable[..., Any], *args: Any, context: Context | None = None) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = asyncio.Handle(callback, args, self._self, context)
         self._ready.append(handle)
         return handle
 
@@ -82,7 +84,7 @@ class SimLoop(asyncio.AbstractEventLoop):
     def call_at(
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle = asyncio.TimerHandle(when, callback, args, self._self, context)
         self._number += 1
         heapq.heappush(self._timers, (when, self._number, handle))
         return handle
@@ -101,7 +103,7 @@ class SimLoop(asyncio.AbstractEventLoop):
     def run(self, until: Callable[[], bool]) -> bool:
         """Turn until the condition holds; False if there is nothing left that could ever run."""
         before = events._get_running_loop()
-        events._set_running_loop(self)
+        events._set_running_loop(self._self)
         try:
             while not until():
                 if not self._ready and not self._next_timers():
@@ -127,7 +129,7 @@ class SimLoop(asyncio.AbstractEventLoop):
             for task in tasks:
                 if not task.done():
                     with contextlib.suppress(RuntimeError):
-                        task.get_coro().close()  # type: ignore[union-attr]
+                        task.get_coro().close()
             tasks.clear()
             gc.collect(0)
 

@@ -6,14 +6,16 @@ left behind, that has to be reached, without anybody's help (I2, I12, I13).
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import dataclasses
 import functools
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from isotherm.engine import orchestrator
 from isotherm.resources.registry import Registry
@@ -32,7 +34,7 @@ from isotherm.store.memory import MemoryDatabase
 # With faults over, this much virtual time without an end is a failure (I13).
 PATIENCE_S = 1200.0
 # How long after its deadline an operation may still be under way, with a worker up.
-GRACE_S = 90.0
+GRACE_S = 120.0
 
 
 @dataclass(slots=True)
@@ -116,22 +118,28 @@ class Run:
             self.cloud.add_foreign(foreign, {"a": foreign})
 
     def play(self) -> Outcome:
+        with self.listening():
+            contextvars.copy_context().run(self._play)
+        return Outcome(
+            self.history.seed, self.witness.violations, self.log.lines, self.chance.hit, self.chance.struck,
+            self.loop.time() - self.epoch, self.loop.steps, self.store.commits, self.cloud.calls,
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hear what the engine complains of, and clear everything away in the end."""
         logger = logging.getLogger("isotherm")
         complaints = _Complaints(lambda text: self.witness.broken("engine", text))
         propagate, logger.propagate = logger.propagate, False
         logger.addHandler(complaints)
         try:
-            contextvars.copy_context().run(self._play)
+            yield
         except OutOfSteps as error:
             self.witness.broken("I13", str(error))
         finally:
             self.loop.close()
             logger.removeHandler(complaints)
             logger.propagate = propagate
-        return Outcome(
-            self.history.seed, self.witness.violations, self.log.lines, self.chance.hit, self.chance.struck,
-            self.loop.time() - self.epoch, self.loop.steps, self.store.commits, self.cloud.calls,
-        )
 
     def _play(self) -> None:
         self.hosts.start(self.history.workers, self.history.concurrency, registry())
@@ -206,7 +214,7 @@ class Run:
                  if one.stack == stack and one.verb in (Verb.CREATE, Verb.UPDATE)]
         return asked[-1]
 
-    def _stacks(self) -> list[rest.Any]:
+    def _stacks(self) -> list[Any]:
         return [stack for stack in self.database.look("stacks") if not stack.tomb]
 
     # Turning the world.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import unittest
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -198,15 +198,14 @@ def play(file: Path, seed: int = 0) -> Result:
     """Step the scenario in the order of this seed."""
     stepper = _Stepper(seed)
     problem = ""
-    try:
-        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), stepper.names())  # noqa: S102 - its purpose
-        stepper.play()
-    except AssertionError as error:
-        problem = f"{error}"
-    except errors.UserError as error:
-        problem = f"was refused: {error}"
-    finally:
-        stepper.close()
+    with stepper.run.listening():
+        try:
+            exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), stepper.names())
+            stepper.play()
+        except AssertionError as error:
+            problem = f"{error}"
+        except errors.UserError as error:
+            problem = f"was refused: {error}"
     return Result(file, seed, problem or "; ".join(stepper.run.witness.violations[:1]), stepper.run.log.lines)
 
 
@@ -261,17 +260,16 @@ class _Stepper:
         if not self.run.witness.violations:
             rest.check(self.run.database, self.run.cloud, self.run.witness)
 
-    def close(self) -> None:
-        self.run.loop.close()
-
     def _operate(self, kind: str, name: str, template: Template | None = None) -> None:
         api = self.run.api
         # Heat's own clean-up comes after all updates: that is what rollback asks of ours.
         wish = orchestrator.Request(template.text() if template else "", disable_rollback=False)
-        asked = {"create": lambda: api.create(name, wish), "update": lambda: api.update(name, wish),
-                 "delete": lambda: api.delete(name), "rollback": lambda: api.rollback(name)}[kind]  # fmt: skip
+        asked: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
+            "create": lambda: api.create(name, wish), "update": lambda: api.update(name, wish),
+            "delete": lambda: api.delete(name), "rollback": lambda: api.rollback(name),
+        }  # fmt: skip
         self.run.log.note(f"{kind} {name}")
-        self.run.loop.run_until(asked())
+        self.run.loop.run_until(asked[kind]())
         self._idle, self._cleans = self._unvisited(), False
         self._users = {}
         for row in self.run.database.look("resources"):

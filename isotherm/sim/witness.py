@@ -17,7 +17,7 @@ from isotherm.sim import ledger, processes, shapes
 from isotherm.sim.cloud import Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
-from isotherm.states import Action, DeletionPolicy, NodeKind, OperationState, Status
+from isotherm.states import Action, DeletionPolicy, OperationState, Status
 from isotherm.store.memory import MemoryDatabase
 
 UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
@@ -31,7 +31,9 @@ class Violation(Exception):
 class Witness:
     """Sees everything of one run."""
 
-    def __init__(self, database: MemoryDatabase, cloud: Cloud, clock: Callable[[], float], note: Callable[[str], None]) -> None:
+    def __init__(
+        self, database: MemoryDatabase, cloud: Cloud, clock: Callable[[], float], note: Callable[[str], None]
+    ) -> None:
         self._database = database
         self._cloud = cloud
         self._clock = clock
@@ -57,7 +59,10 @@ class Witness:
 
     def ran(self, by: processes.Process | None) -> None:
         """A unit of this process has run, and will be committed."""
-        for stack in self._database.look("stacks"):
+        stacks = self._database.look("stacks")
+        moved = {stack.id for stack in stacks if stack.operation_id not in self.ledger.operations}
+        self._intents_are_new({stack.id: stack.operation_id for stack in stacks}, moved)
+        for stack in stacks:
             if stack.operation_id in self.ledger.operations:
                 continue
             before = self._generations.get(stack.id, 0)
@@ -80,7 +85,6 @@ class Witness:
         self._hear_events()
         self._no_lost_wake_up(nodes, stacks)
         self._one_owner(resources, nodes)
-        self._intents_are_new(resources, stacks)
         self._requirements(resources)
 
     def _hear_events(self) -> None:
@@ -138,20 +142,16 @@ class Witness:
             if id_ not in resources:
                 self.broken("I9", f"a node stands for #{id_}, which does not exist")
 
-    def _intents_are_new(self, resources: dict[int, Any], stacks: dict[str, Any]) -> None:
-        """INV-4: what is begun, is begun for the newest operation."""
+    def _intents_are_new(self, newest: dict[str, str], moved: set[str]) -> None:
+        """INV-4: what is begun, is begun for the newest operation. (One unit may both begin and see a deadline pass.)"""
         before, self._intents = self._intents, {}
-        for id_, row in resources.items():
+        for row in self._database.look("resources"):
             if row.intent is None:
                 continue
             intent = msgspec.json.decode(row.intent)
-            self._intents[id_] = (intent["operation_id"], intent["action"])
-            begun = before.get(id_) != self._intents[id_]
-            newest = stacks[row.stack_id].operation_id
-            # A commit may hold both the beginning and a newer operation.
-            known = self.ledger.operations.get(intent["operation_id"])
-            recent = known is not None and known.generation >= stacks[row.stack_id].generation - 1
-            if begun and intent["operation_id"] != newest and not recent:
+            self._intents[row.id] = (intent["operation_id"], intent["action"])
+            old = intent["operation_id"] != newest[row.stack_id] and row.stack_id not in moved
+            if old and before.get(row.id) != self._intents[row.id]:
                 self.broken("I4", f"{Action(intent['action']).name} of {row.name} was begun for an older operation")
 
     def _requirements(self, resources: dict[int, Any]) -> None:
@@ -160,7 +160,7 @@ class Witness:
         by_token = {row.token: row for row in resources.values()}
         for thing in self._cloud.things.values():
             row = by_token.get(thing.token)
-            if row is None or not thing.uses or row.intent is None and row.status == Status.FAILED:
+            if row is None or not thing.uses or (row.intent is None and row.status == Status.FAILED):
                 continue
             requires = msgspec.json.decode(row.requires)
             for used in thing.uses:
@@ -237,7 +237,8 @@ class Witness:
                 self.broken("I2", f"{thing.id} is left over")
             found[thing.name] = thing
         ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
-        echoes = {name: self._cloud.things[id_].properties.get("a") for name, id_ in ids.items() if id_ in self._cloud.things}
+        things = self._cloud.things
+        echoes = {name: things[id_].properties.get("a") for name, id_ in ids.items() if id_ in things}
         for name, part in parts.items():
             if part.external:
                 continue

@@ -1,0 +1,159 @@
+"""The simulated world itself: the same seed is the same history, the dead stay dead, and the cloud says no."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import dataclasses
+import os
+import subprocess
+import sys
+from random import Random
+
+import pytest
+from bugs import BUGS
+
+from isotherm import errors
+from isotherm.sim import history, processes, run, shapes, shrink
+from isotherm.sim.history import History, Request, Verb
+from isotherm.sim.loop import SimLoop
+
+REPLAY = """
+import hashlib
+from isotherm.sim import history, run
+lines = [line for seed in range(40, 46) for line in run.play(history.draw(seed)).lines]
+print(hashlib.sha256("\\n".join(lines).encode()).hexdigest())
+"""
+
+
+def start(loop: SimLoop, process: processes.Process, work: object) -> asyncio.Task[None]:
+    context = contextvars.copy_context()
+    context.run(processes.OWNER.set, process)
+    return context.run(lambda: loop.create_task(work, context=context))
+
+
+def test_a_seed_is_one_history_in_every_process() -> None:
+    """Also where Python orders its sets differently."""
+    said = {
+        subprocess.run([sys.executable, "-c", REPLAY], env={**os.environ, "PYTHONHASHSEED": number}, check=True,
+                       capture_output=True, text=True).stdout
+        for number in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+def test_time_stands_still_until_nothing_can_run() -> None:
+    loop = SimLoop(Random(1))
+    began = loop.time()
+
+    async def nap() -> None:
+        await asyncio.sleep(3600)
+
+    loop.run_until(nap())
+    assert loop.time() - began == 3600
+
+
+def test_the_order_of_what_is_ready_is_the_seeds() -> None:
+    def order(seed: int) -> list[int]:
+        loop = SimLoop(Random(seed))
+        seen: list[int] = []
+        for number in range(6):
+            loop.call_soon(seen.append, number)
+        loop.run(lambda: len(seen) == 6)
+        return seen
+
+    assert order(1) == order(1)
+    assert len({tuple(order(seed)) for seed in range(20)}) > 10
+
+
+@pytest.mark.ledger("S0.4")
+def test_nothing_of_a_killed_process_runs_any_more() -> None:
+    loop = SimLoop(Random(1))
+    said: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(10)
+            said.append("went on")
+        finally:
+            said.append("cleaned up")
+
+    process = processes.Process("w", mortal=True)
+    start(loop, process, work())
+    loop.call_later(5, setattr, process, "alive", False)
+    loop.run(lambda: False)
+    assert said == []
+
+
+def test_a_paused_process_goes_on_where_it_was() -> None:
+    drawn = run.Run(History(1, 1, (), {}))
+    process = processes.Process("w", mortal=True)
+    said: list[float] = []
+
+    async def work() -> None:
+        await asyncio.sleep(1)
+        said.append(drawn.loop.time() - drawn.epoch)
+
+    start(drawn.loop, process, work())
+    process.paused = True
+    drawn.loop.call_later(100, drawn.faults.resume, process)
+    drawn.loop.run(lambda: bool(said))
+    assert said == [101]
+
+
+def cloud() -> run.Run:
+    world = run.Run(History(1, 1, (), {}))
+    world.cloud.witness = None
+    world.cloud.build_s = 0.0
+    return world
+
+
+def ask(world: run.Run, work: object) -> object:
+    return world.loop.run_until(work)  # type: ignore[arg-type]
+
+
+def test_the_cloud_refuses_to_delete_what_is_in_use() -> None:
+    world = cloud()
+    ask(world, world.cloud.create("k", "t1", {}, "s-a-1"))
+    ask(world, world.cloud.create("k", "t2", {"link": "s-a-1"}, "s-b-2"))
+    with pytest.raises(errors.Permanent, match="in use"):
+        ask(world, world.cloud.delete("s-a-1"))
+    assert ask(world, world.cloud.delete("s-b-2"))
+    assert ask(world, world.cloud.delete("s-a-1"))
+    assert not ask(world, world.cloud.delete("s-a-1"))
+
+
+def test_the_cloud_refuses_a_token_that_was_used() -> None:
+    world = cloud()
+    ask(world, world.cloud.create("k", "t1", {}, "s-a-1"))
+    with pytest.raises(errors.Permanent, match="twice"):
+        ask(world, world.cloud.create("k", "t1", {}, "s-a-2"))
+    assert not ask(world, world.cloud.update("s-x-9", {}))
+
+
+def test_all_faults_strike_somewhere() -> None:
+    hit = {fault for seed in range(60) for fault, _ in run.play(history.draw(seed)).hit}
+    assert hit == set(history.RATES)
+
+
+def test_a_history_that_breaks_something_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    BUGS["deletes_in_any_order"](monkeypatch)
+    drawn = history.draw(0)
+    small = shrink.shrink(drawn, run.play(drawn), seconds=10.0)
+    assert shrink.kind(small.outcome) == "I7"
+    assert len(small.history.requests) < len(drawn.requests)
+
+
+@pytest.mark.ledger("S2.14")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_failed_replacement_leaves_the_old_one_for_the_rollback(seed: int) -> None:
+    """The old object is taken up again, not made anew."""
+    good = {"a": shapes.Part(fixed="x"), "b": shapes.Part(link="a")}
+    bad = {"a": shapes.Part(fixed="y"), "b": shapes.Part(link="a", fail="update")}
+    requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
+    world = run.Run(dataclasses.replace(history.draw(seed), requests=requests, rates={}, ends_with_delete=True))
+    assert world.play().well
+    made = [line for line in world.log.lines if "cloud: created s0-a-" in line]
+    # The first, the replacement that was rolled back, and the one that the end of every run asks for.
+    assert len(made) == 3
+    assert any("ROLLBACK_COMPLETE" in line for line in world.log.lines)
