@@ -23,6 +23,7 @@ class Action(IntEnum):
     RESTORE = 9
     ADOPT = 10
     ABANDON = 11
+    SIGNAL = 12  # only in events
 
 
 # Operations that visit every resource and want nothing of it that is not there already.

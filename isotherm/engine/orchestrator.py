@@ -10,8 +10,9 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import desired, documents, names, outputs, patching, preview
-from isotherm.engine.accepting import Accepted, Accepting, Request
+from isotherm.engine.accepting import Accepted, Request
 from isotherm.engine.patching import Patch
+from isotherm.engine.signalling import Signalling
 from isotherm.states import Action, Status
 from isotherm.store import accept, plan, reads, stop, visit
 from isotherm.store.database import Connection
@@ -21,7 +22,7 @@ from isotherm.template import parameters
 __all__ = ["Accepted", "Orchestrator", "Patch", "Request"]
 
 
-class Orchestrator(Accepting):
+class Orchestrator(Signalling):
     """Operations on the stacks of one project, and all that can be read of them."""
 
     # Operations.

@@ -43,6 +43,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+import msgspec
+
+from isotherm import errors
+from isotherm.resources import signals
+from isotherm.resources.doors import Doors
 from isotherm.resources.schema import AttributeSchema, Schema, Support
 from isotherm.resources.translation import Rule
 from isotherm.states import Action
@@ -52,13 +57,20 @@ from isotherm.states import Action
 class Wait:
     """Not done yet: ask again in `seconds`. `progress`, when given, replaces what is stored.
 
-    `awaits` names an operation on another stack: its end wakes this resource, however long `seconds` is.
+    `awaits` names an operation on another stack: its end wakes this resource, however long `seconds` is. With `seen` it
+    names an inbox, and what wakes is a signal beyond those seen (see `wait_for`).
     """
 
     seconds: float
     reason: str = ""
     progress: object = None
     awaits: str = ""
+    seen: int | None = None
+
+
+def wait_for(inbox: signals.Inbox, seconds: float, reason: str = "", progress: object = None) -> Wait:
+    """Not done until there is more in the inbox, or `seconds` are over."""
+    return Wait(seconds, reason, progress, inbox.topic, inbox.seen)
 
 
 class Clock(Protocol):
@@ -137,6 +149,8 @@ class World:
     reality: Reality
     random: random.Random
     stacks: Stacks | None = None
+    signals: signals.Signals | None = None
+    doors: Doors = field(default_factory=Doors)
 
 
 @dataclass(slots=True)
@@ -151,6 +165,9 @@ class Self:
     physical_id: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    # The number of its row, and those of the rows that it requires, as JSON.
+    id: int = 0
+    requires: str = "[]"
 
 
 class Resource:
@@ -175,6 +192,8 @@ class Resource:
     preemptible: ClassVar[bool] = False
     # Whether an attribute is asked for together with its path: `attribute` then gets the JSON of the whole path.
     attributes_by_path: ClassVar[bool] = False
+    # Whether each update of the stack makes it anew, changed or not.
+    replaced_by_each_update: ClassVar[bool] = False
     # How often to ask `check_*` when it answers False.
     poll_interval_s: ClassVar[float] = 1.0
 
@@ -187,6 +206,8 @@ class Resource:
         self.physical_id = self_.physical_id
         self.data = self_.data
         self.metadata = self_.metadata
+        self._row = self_.id
+        self._requires = self_.requires
         self.world = world
 
     @property
@@ -244,6 +265,25 @@ class Resource:
     async def find_by_token(self) -> str | None:
         """The physical id of the object that carries `self.token`, or None if there is none."""
         return None
+
+    # Signals.
+
+    @classmethod
+    def handle_signal(cls, details: Any, count: int) -> signals.Taken:
+        """What is kept of a signal; `count` is how many are kept already. Pure: it runs in the store's transaction.
+
+        Raising ValueError refuses the signal with that text. A type that takes signals overrides this.
+        """
+        raise errors.UserError("signal is not supported for resource.", kind="ResourceActionNotSupported",
+                               hint=f"{cls.TYPE or 'A resource of this type'} takes no signals.")
+
+    async def inbox(self, reference: str | None = None) -> signals.Inbox | None:
+        """The signals of this resource, or of the one in this stack whose physical id is given."""
+        if self.world.signals is None:
+            raise errors.Bug("this engine has no signals")
+        if reference is None:
+            return await self.world.signals.inbox(self.stack_id, self.token, (self._row,))
+        return await self.world.signals.inbox(self.stack_id, reference, msgspec.json.decode(self._requires))
 
     # Decisions: pure, no calls to anything.
 

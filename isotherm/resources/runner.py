@@ -46,8 +46,9 @@ class Waiting:
 
     seconds: float
     reason: str = ""
-    # The operation on another stack whose end is waited for.
+    # The operation on another stack whose end is waited for, or the inbox with the number of signals seen.
     awaits: str = ""
+    seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class TaskRunner:
             return Waiting(self.resource.poll_interval_s)
         if answer.progress is not None:
             self.task.progress = answer.progress
-        return Waiting(answer.seconds, _bounded(answer.reason), answer.awaits)
+        return Waiting(answer.seconds, _bounded(answer.reason), answer.awaits, answer.seen)
 
 
 @functools.cache

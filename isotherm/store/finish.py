@@ -233,10 +233,11 @@ def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> N
     connection.execute(sa.delete(t.operations).where(rows.among(op.id), op.id != operation.id), rows.ids(old))
     unused = ~sa.exists().where(use.hash == t.blobs.c.hash)
     connection.execute(sa.delete(t.blobs).where(rows.among(t.blobs.c.hash), unused), rows.ids(hashes))
-    _cap_events(connection, operation.stack_id)
+    cap_events(connection, operation.stack_id)
 
 
-def _cap_events(connection: sa.Connection, stack_id: str) -> None:
+def cap_events(connection: sa.Connection, stack_id: str) -> None:
+    """Drop the oldest events beyond the cap."""
     event = t.events.c
     oldest_kept = (
         sa.select(event.id).where(event.stack_id == stack_id).order_by(event.id.desc()).offset(EVENTS_KEPT).limit(1)

@@ -167,8 +167,9 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     # What others read of it has changed.
     changed: bool = False
     wake_in_s: float = 0.0
-    # The operation on another stack whose end wakes it before that.
+    # What wakes it before that: the end of an operation on another stack, or a signal beyond the number seen.
     awaits: str = ""
+    seen: int | None = None
     reason: str = ""
     event: Event | None = None
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, nodes, rows
+from isotherm.store import accept, finish, nodes, rows, signals
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
@@ -75,6 +75,7 @@ def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: flo
     removed = [r.version.id for r in valid if r.removed and r.version is not None]
     if removed:
         rows.delete_by_id(connection, t.resources.c.id, removed)
+        signals.forget(connection, removed)
         detach = sa.update(t.nodes).where(rows.among(_NODE.resource_id)).values(resource_id=None)
         connection.execute(detach, rows.ids(removed))
     kept = [
@@ -100,15 +101,26 @@ _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[int, int], now: float) -> None:
     writes = []
-    over = _ended_already(connection, [report.awaits for report in live if report.awaits])
+    over = _over(connection, [report for report in live if report.awaits])
     for report in live:
         kind, state = report.claim.kind, report.state
         if kind is NodeKind.VISIT and state is NodeState.DONE:
             # A visit proves that the object is there, not that it is what the newest template wants.
             kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
-        due = now + (0 if report.awaits in over else report.wake_in_s) if state in _COMES_BACK else None
+        wake_in_s = 0.0 if report.claim.node_id in over else report.wake_in_s
+        due = now + wake_in_s if state in _COMES_BACK else None
         writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))
     _WRITE(connection, writes)
+
+
+def _over(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
+    """Of the nodes that are to wait for something: those for which it has happened before they could say so."""
+    ended = _ended_already(connection, [report.awaits for report in waiting if report.seen is None])
+    taken = signals.counts(connection, {report.awaits for report in waiting if report.seen is not None})
+    return {
+        report.claim.node_id for report in waiting
+        if (report.awaits in ended if report.seen is None else taken.get(report.awaits) != report.seen)
+    }
 
 
 def _ended_already(connection: sa.Connection, awaited: Sequence[str]) -> set[str]:

@@ -120,7 +120,7 @@ nodes = sa.Table(
     sa.Column("fence", sa.Integer, nullable=False),
     sa.Column("lease_until", Time),
     sa.Column("due", Time),
-    # The operation on another stack whose end wakes it.
+    # What wakes it before it is due: the end of an operation on another stack, or a signal to a resource.
     sa.Column("awaits", Uuid),
     sa.Column("reason", sa.Text),
     sa.Index("ix_nodes_stack_id", "stack_id", "name"),
@@ -178,6 +178,9 @@ resources = sa.Table(
     sa.Column("suspended", sa.Boolean, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
+    # How many signals it has been sent, and how many bytes are kept of them. No step writes these.
+    sa.Column("signals", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("signal_bytes", Id, nullable=False, server_default="0"),
     sa.Index("ix_resources_stack_id", "stack_id", "name"),
     sa.Index("ix_resources_superseded", "stack_id", "superseded", sqlite_where=sa.text("superseded = 1"),
              postgresql_where=sa.text("superseded")),
@@ -198,6 +201,22 @@ events = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Index("ix_events_stack_id", "stack_id", "id"),
+)
+
+signals = sa.Table(
+    "signals",
+    metadata,
+    sa.Column("resource_id", Id, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    # Of the request: the same one, sent again, changes nothing.
+    sa.Column("id", sa.String(64), nullable=False),
+    # A later signal with the same key takes the place of an earlier one.
+    sa.Column("key", Name, nullable=False),
+    sa.Column("details", Json, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.UniqueConstraint("resource_id", "key"),
+    sa.Index("ix_signals_id", "resource_id", "id"),
 )
 
 retained = sa.Table(

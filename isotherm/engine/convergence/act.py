@@ -97,7 +97,7 @@ class Acting:
             intent.handled, intent.progress = task.handled, task.progress
             version.intent = documents.encode(intent)
             return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason,
-                          awaits=outcome.awaits)
+                          awaits=outcome.awaits, seen=outcome.seen)
         return _failed(claim, version, intent, outcome.reason)
 
     async def republish(self, claim: Claim, version: Version, target: documents.Target, guard: LeaseGuard) -> Report:
@@ -114,23 +114,25 @@ class Acting:
         known = contract.Self(
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
             documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
+            id=version.id, requires=version.requires,
         )
         type_ = self._types(version.implementation)
         stacks = None
         if type_.preemptible and self._nesting is not None:
-            stacks = self._nesting.of(claim, lambda row, name: self._read(claim, row, name, guard))
+            stacks = self._nesting.of(claim, lambda row, name: self._read(row, name, guard))
         reality = GuardedReality(self._world.reality, guard)
-        return type_(known, contract.World(self._world.clock, reality, self._world.random, stacks))
+        return type_(known, dataclasses.replace(self._world, reality=reality, stacks=stacks))
 
-    async def _read(self, claim: Claim, row: Mapping[str, Any], name: str, guard: LeaseGuard) -> object:
+    async def _read(self, row: Mapping[str, Any], name: str, guard: LeaseGuard) -> object:
         """An attribute of a resource of the stack inside the claim's."""
         known = contract.Self(
-            row["name"], "", "", row["token"], documents.decode(row["properties"], dict[str, Any]), row["physical_id"],
-            documents.decode(row["data"], dict[str, Any]), documents.decode_any(row["metadata"]),
+            row["name"], "", row["stack_id"], row["token"], documents.decode(row["properties"], dict[str, Any]),
+            row["physical_id"], documents.decode(row["data"], dict[str, Any]), documents.decode_any(row["metadata"]),
+            id=row["id"], requires=row["requires"],
         )
         reality = GuardedReality(self._world.reality, guard)
-        type_ = self._types(row["implementation"])
-        return await type_(known, contract.World(self._world.clock, reality, self._world.random)).attribute(name)
+        return await self._types(row["implementation"])(
+            known, dataclasses.replace(self._world, reality=reality)).attribute(name)
 
 
 async def _published(

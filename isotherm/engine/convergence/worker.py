@@ -8,12 +8,13 @@ S2.11). The worker keeps nothing that the database does not have: kill it anywhe
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from isotherm import errors
-from isotherm.engine import documents
+from isotherm.engine import documents, ports
 from isotherm.engine.convergence import act, consider
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
@@ -70,7 +71,8 @@ class Worker:
         self._new_id = new_id
         self._tuning = tuning
         self._consider = consider.Considering(types, new_id)
-        self._act = act.Acting(types, world, nesting)
+        own = dataclasses.replace(world, signals=ports.StoredSignals(store))
+        self._act = act.Acting(types, own, nesting)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[consider.Begin] = []

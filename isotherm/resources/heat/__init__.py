@@ -9,5 +9,9 @@ from isotherm.resources.heat.none import NoneResource
 from isotherm.resources.heat.random_string import RandomString
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.resources.heat.value import Value
+from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, WaitCondition, WaitConditionHandle
 
-TYPES: tuple[type[Resource], ...] = (Delay, Dummy, NoneResource, RandomString, TestResource, Value)
+TYPES: tuple[type[Resource], ...] = (
+    Delay, Dummy, NoneResource, RandomString, TestResource, UpdateWaitConditionHandle, Value, WaitCondition,
+    WaitConditionHandle,
+)

@@ -1,0 +1,93 @@
+"""Signals to resources, as the Orchestrator takes them: stored first, and whoever waits is woken by the same commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from isotherm import errors
+from isotherm.engine import documents
+from isotherm.engine.accepting import Accepting
+from isotherm.resources import contract
+from isotherm.resources.signals import Taken
+from isotherm.states import Action, NodeKind
+from isotherm.store import reads, signals
+from isotherm.store.database import Connection
+
+_ACTIONS_WITHOUT_SIGNALS = (Action.SUSPEND, Action.DELETE)
+# As long as an id of a request may be.
+_ID_LENGTH = 64
+# Deeper than any signal needs; a reader of the signal should not have to fear it.
+_DEPTH = 32
+
+
+class Signalling(Accepting):
+    """The part of the Orchestrator that hears what the world has to tell."""
+
+    async def signal(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
+        """Signal a resource. With `signal_id`, sending the same signal again changes nothing."""
+        _check(details, signal_id)
+        stack = await self._find(name_or_id)
+        id_ = signal_id or self._new_id()
+        await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
+        self._wake()
+
+    def _take(self, connection: Connection, stack: reads.Row, resource: str, details: Any, id_: str) -> None:
+        to = signals.addressee(connection, stack["id"], resource)
+        deleting = to.kind == NodeKind.CLEANUP
+        if deleting or to.action in _ACTIONS_WITHOUT_SIGNALS:
+            action = Action.DELETE if deleting else Action(to.action)
+            raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
+        if signals.is_known(connection, to.id, id_):
+            return
+        taken = _taken(self._class_of(to.implementation), details, signals.count(connection, to.id))
+        if len(taken.key) > 255:
+            raise errors.UserError("The id of a signal is too long: at most 255 characters.", kind="ValueError")
+        text = documents.encode(taken.details)
+        new = signals.NewSignal(id_, taken.key, text, taken.reason or _told(details))
+        signals.take(connection, to, new, stack["operation_id"], self._clock.now())
+
+    def _class_of(self, implementation: str) -> type[contract.Resource]:
+        # What is no class of ours (a template that serves as a type) takes signals as any resource does: not at all.
+        return self._types.types.get(implementation, contract.Resource)
+
+
+def _taken(type_: type[contract.Resource], details: Any, count: int) -> Taken:
+    try:
+        return type_.handle_signal(details, count)
+    except ValueError as error:
+        raise errors.UserError(str(error), kind="ValueError") from error
+
+
+def _told(details: Any) -> str:
+    """What the event of a signal says where the type does not: as in Heat."""
+    if details is None:
+        return "No signal details provided"
+    if isinstance(details, str):
+        return details[:1000]
+    if isinstance(details, dict) and all(key in details for key in ("previous", "current", "reason")):
+        return f"alarm state changed from {details['previous']} to {details['current']} ({details['reason']})"[:1000]
+    return "Unknown"
+
+
+def _check(details: Any, signal_id: str) -> None:
+    if len(signal_id) > _ID_LENGTH:
+        raise errors.UserError(f"The id of a request has at most {_ID_LENGTH} characters.", kind="ValueError")
+    if _is_deeper(details, _DEPTH):
+        raise errors.UserError(f"A signal may hold lists and maps at most {_DEPTH} deep.", kind="ValueError")
+    try:
+        size = len(msgspec.json.encode(details))
+    except (TypeError, ValueError, UnicodeError) as error:
+        raise errors.UserError(f"A signal is JSON: {error}", kind="ValueError") from error
+    if size > signals.SIGNAL_BYTES:
+        limit = signals.SIGNAL_BYTES >> 10
+        raise errors.UserError(f"A signal holds at most {limit:,} KiB; this one has {size >> 10:,}.",
+                               kind="RequestLimitExceeded")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_is_deeper(one, depth - 1) for one in inner)

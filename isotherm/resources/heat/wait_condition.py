@@ -1,0 +1,206 @@
+"""OS::Heat::WaitCondition and its handles: the stack goes on when enough signals have come.
+
+The handle only receives: each signal is a row of its own in its inbox, under its id. The wait condition reads the handle's
+inbox; it polls nothing, and a signal wakes it. Signals that came before it began to wait count as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from isotherm import errors
+from isotherm.resources import contract, doors
+from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
+from isotherm.resources.signals import Inbox, Taken
+from isotherm.template import constraints
+
+HANDLE, TIMEOUT, COUNT, TRANSPORT = "handle", "timeout", "count", "signal_transport"
+SUCCESS, FAILURE = "SUCCESS", "FAILURE"
+_TOKEN_BITS = 256
+
+
+class WaitConditionFailure(errors.Permanent):
+    """A signal said that it failed."""
+
+
+class WaitConditionTimeout(errors.Permanent):
+    """Too few signals came in time."""
+
+
+class _Handle(contract.Resource):
+    """Receives signals. The names that a signal's fields have differ between the kinds of handles."""
+
+    id_field: ClassVar[str]
+    status_field: ClassVar[str]
+    reason_field: ClassVar[str]
+    data_field: ClassVar[str]
+
+    @classmethod
+    def handle_signal(cls, details: Any, count: int) -> Taken:
+        fields = cls.filled_in(details, count)
+        known = {cls.id_field, cls.status_field, cls.reason_field, cls.data_field}
+        if not isinstance(fields, Mapping) or fields.keys() != known:
+            raise ValueError("Metadata format invalid")
+        status, reason = fields[cls.status_field], fields[cls.reason_field]
+        if status not in (SUCCESS, FAILURE):
+            raise ValueError("Metadata format invalid")
+        kept = {"status": status, "reason": str(reason), "data": fields[cls.data_field]}
+        return Taken(str(fields[cls.id_field]), kept, f"Signal: status:{status} reason:{reason}"[:1000])
+
+    @classmethod
+    def filled_in(cls, details: Any, count: int) -> Any:
+        """The signal with all of its fields."""
+        return details
+
+    async def handle_create(self) -> object:
+        self.physical_id = self.physical_name
+        return None
+
+
+class WaitConditionHandle(_Handle):
+    """Receives signals: a JSON map with id, status, reason and data, each of which may be left out."""
+
+    TYPE = "OS::Heat::WaitConditionHandle"
+    DESCRIPTION = "Receives signals from the world, for wait conditions to count."
+    support = Support(version="2014.2")
+    id_field, status_field, reason_field, data_field = "id", "status", "reason", "data"
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        TRANSPORT: Schema(
+            STRING, "How signals come. TOKEN_SIGNAL and HEAT_SIGNAL: through the Orchestration API. NO_SIGNAL: none is "
+            "announced. The others need services of a cloud.", default=doors.TOKEN, support=Support(version="6.0.0"),
+            constraints=(constraints.AllowedValues(allowed=(
+                doors.CFN, doors.TEMP_URL, doors.HEAT, doors.NO, doors.ZAQAR, doors.TOKEN)),)),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        "token": AttributeSchema("The token to signal with, with TOKEN_SIGNAL.", STRING, CACHE_NONE),
+        "endpoint": AttributeSchema("The URL to signal to, with TOKEN_SIGNAL.", STRING, CACHE_NONE),
+        "curl_cli": AttributeSchema(
+            "The beginning of a curl command that signals, with TOKEN_SIGNAL; add --data-binary "
+            "'{\"status\": \"SUCCESS\"}' to it.", STRING, CACHE_NONE),
+        "signal": AttributeSchema("What a client has to know to signal, as JSON text.", STRING, CACHE_NONE),
+    }
+
+    @classmethod
+    def filled_in(cls, details: Any, count: int) -> Any:
+        if details is not None and not isinstance(details, Mapping):
+            return details
+        number = count + 1
+        missing = {"id": number, "status": SUCCESS, "reason": f"Signal {number} received", "data": None}
+        return {**missing, **(details or {})}
+
+    async def handle_create(self) -> object:
+        self.world.doors.require(self.properties[TRANSPORT])
+        self.physical_id = self.physical_name
+        if self.properties[TRANSPORT] == doors.TOKEN:
+            self.data["token"] = f"{self.world.random.getrandbits(_TOKEN_BITS):0{_TOKEN_BITS // 4}x}"
+        return None
+
+    async def attribute(self, name: str) -> object:
+        url, token = self._url(), self.data.get("token")
+        if name == "token":
+            return token
+        if name == "endpoint":
+            return url if token else None
+        if name == "signal":
+            return msgspec.json.encode(self._announced(url)).decode()
+        if not url or not token:
+            return None
+        return (f"curl -i -X POST -H 'X-Auth-Token: {token}' -H 'Content-Type: application/json' "
+                f"-H 'Accept: application/json' {url}")
+
+    def _url(self) -> str | None:
+        return self.world.doors.signal_url(self.stack_name, self.stack_id, self.name)
+
+    def _announced(self, url: str | None) -> dict[str, Any] | None:
+        transport = self.properties[TRANSPORT]
+        if transport == doors.NO:
+            return {}
+        return {"alarm_url": url} if transport == doors.HEAT else None
+
+
+class UpdateWaitConditionHandle(_Handle):
+    """Receives signals in CloudFormation's form, and is made anew by each update: then all have to signal again."""
+
+    TYPE = "OS::Heat::UpdateWaitConditionHandle"
+    DESCRIPTION = "Receives signals, and is replaced by each update of the stack, so that signals have to come again."
+    support = Support(version="2014.1")
+    id_field, status_field, reason_field, data_field = "UniqueId", "Status", "Reason", "Data"
+    replaced_by_each_update = True
+
+
+HANDLES = frozenset({WaitConditionHandle.TYPE, UpdateWaitConditionHandle.TYPE})
+
+
+class WaitCondition(contract.Resource):
+    """Is complete when its handle has got enough signals."""
+
+    TYPE = "OS::Heat::WaitCondition"
+    DESCRIPTION = "Waits until a handle has received a number of signals; fails if one says so, or if time runs out."
+    support = Support(version="2014.2")
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        HANDLE: Schema(STRING, "The handle whose signals count.", required=True),
+        TIMEOUT: Schema(NUMBER, "How long to wait for the signals, in seconds.", required=True,
+                        constraints=(constraints.Range(minimum=1, maximum=43200),)),
+        COUNT: Schema(INTEGER, "How many signals of success are waited for.", default=1, update_allowed=True,
+                      constraints=(constraints.Range(minimum=1),)),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        "data": AttributeSchema("The data of all signals, by their id, as JSON text.", STRING, CACHE_NONE),
+    }
+
+    async def handle_create(self) -> object:
+        await self._handle()
+        self.physical_id = self.physical_name
+        return self._begin()
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._enough(progress)
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        return self._begin()
+
+    async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._enough(progress)
+
+    async def handle_delete(self) -> object:
+        # Whoever waits with this handle after us waits for signals of his own.
+        inbox = await self.inbox(self.properties[HANDLE])
+        if inbox is not None and inbox.signals and self.world.signals is not None:
+            await self.world.signals.clear(inbox)
+        return None
+
+    def reference_id(self) -> object:
+        return self.name
+
+    async def attribute(self, name: str) -> object:
+        inbox = await self.inbox(self.properties[HANDLE])
+        if inbox is None:
+            return ""
+        return msgspec.json.encode({one.key: one.details["data"] for one in inbox.signals}).decode()
+
+    def _begin(self) -> dict[str, Any]:
+        return {"until": self.world.clock.now() + self.properties[TIMEOUT]}
+
+    async def _handle(self) -> Inbox:
+        inbox = await self.inbox(self.properties[HANDLE])
+        if inbox is None or inbox.type not in HANDLES:
+            raise ValueError(f"{self.properties[HANDLE]} is not a valid wait condition handle.")
+        return inbox
+
+    async def _enough(self, progress: Any) -> bool | contract.Wait:
+        inbox, wanted = await self._handle(), self.properties[COUNT]
+        reasons = {status: [one.details["reason"] for one in inbox.signals if one.details["status"] == status]
+                   for status in (SUCCESS, FAILURE)}
+        if reasons[FAILURE]:
+            raise WaitConditionFailure(";".join(reasons[FAILURE]))
+        received = reasons[SUCCESS]
+        if len(received) >= wanted:
+            return True
+        left = progress["until"] - self.world.clock.now()
+        if left <= 0:
+            told = f" - {';'.join(received)}" if received else ""
+            raise WaitConditionTimeout(f"{len(received)} of {wanted} received{told}")
+        return contract.wait_for(inbox, left, f"{len(received)} of {wanted} signals received")

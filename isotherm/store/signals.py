@@ -1,0 +1,190 @@
+"""Unit of work: a signal is stored, and whoever waits for it is woken in the same transaction.
+
+Signals are rows of their own and never part of a resource's document (lessons A7, A9): taking one changes nothing that a
+worker writes, so no worker can undo it and it can undo no worker. The row of the resource only counts them; the count is
+what a waiter has seen, and what tells the transaction that records the wait that a signal came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store import finish, rows
+from isotherm.store import tables as t
+from isotherm.store.records import Event
+
+# What one signal may hold, and what all signals of one resource may.
+SIGNAL_BYTES = 1 << 20
+TOTAL_BYTES = 16 << 20
+KEYS = 10_000
+# Events of signals are capped now and then: no operation may ever end that would do it.
+_CAP_EVERY = 1000
+
+_NODE, _VERSION, _SIGNAL = t.nodes.c, t.resources.c, t.signals.c
+
+
+class Addressee(NamedTuple):
+    """A resource that can be signalled: the version that its node stands for."""
+
+    id: int
+    stack_id: str
+    name: str
+    type: str
+    implementation: str
+    physical_id: str | None
+    action: int
+    status: int
+    taken: int
+    size: int
+    kind: int
+
+
+class NewSignal(NamedTuple):
+    """A signal that its type has taken."""
+
+    id: str
+    key: str
+    details: str
+    reason: str
+
+
+_FIND = (
+    sa.select(_VERSION.id, _NODE.stack_id, _NODE.name, _VERSION.type, _VERSION.implementation,
+              _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.signals, _VERSION.signal_bytes, _NODE.kind)
+    .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
+    .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.name == sa.bindparam("name"), _NODE.kind != NodeKind.BARRIER,
+           sa.or_(_VERSION.superseded.is_(None), _VERSION.superseded == sa.false()))
+)
+
+
+def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
+    """The resource of that name; raises NotFound as Heat does."""
+    row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
+    if row is None:
+        raise errors.NotFound(f"The Resource ({name}) could not be found in Stack {stack_id}.",
+                              hint="`isotherm resources STACK` shows what there is.")
+    if row[0] is None:
+        raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",
+                              hint="Nothing has been made of it yet.")
+    return Addressee(*row)
+
+
+def count(connection: sa.Connection, resource_id: int) -> int:
+    """How many signals are kept of a resource."""
+    return connection.execute(sa.select(sa.func.count()).where(_SIGNAL.resource_id == resource_id)).scalar_one()
+
+
+def is_known(connection: sa.Connection, resource_id: int, signal_id: str) -> bool:
+    """Whether this very signal was taken before: then it changes nothing (I11)."""
+    query = sa.select(_SIGNAL.number).where(_SIGNAL.resource_id == resource_id, _SIGNAL.id == signal_id)
+    return connection.execute(query).first() is not None
+
+
+def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_id: str, now: float) -> None:
+    """Keep the signal, tell of it, and wake whoever waits. Raises UserError if there is no room for it."""
+    size = len(signal.details.encode())
+    replaced = connection.execute(
+        sa.select(_SIGNAL.size).where(_SIGNAL.resource_id == to.id, _SIGNAL.key == signal.key)
+    ).scalar()
+    growth = size - (replaced or 0)
+    _refuse_too_many(connection, to, growth, new=replaced is None)
+    # The count comes first: its row lock puts signals, and waits that are being recorded, in one order.
+    connection.execute(
+        sa.update(t.resources)
+        .where(_VERSION.id == to.id)
+        .values(signals=_VERSION.signals + 1, signal_bytes=_VERSION.signal_bytes + growth)
+    )
+    if replaced is not None:
+        connection.execute(sa.delete(t.signals).where(_SIGNAL.resource_id == to.id, _SIGNAL.key == signal.key))
+    connection.execute(
+        sa.insert(t.signals).values(resource_id=to.id, number=to.taken + 1, id=signal.id, key=signal.key,
+                                    details=signal.details, size=size, created_at=now)
+    )
+    told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
+                 signal.reason)
+    rows.insert_events(connection, [told], now)
+    if (to.taken + 1) % _CAP_EVERY == 0:
+        finish.cap_events(connection, to.stack_id)
+    wake(connection, str(to.id), now)
+
+
+def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, new: bool) -> None:
+    if to.size + growth > TOTAL_BYTES or (new and count(connection, to.id) >= KEYS):
+        raise errors.UserError(
+            f"Resource {to.name} has more signals than can be kept ({KEYS:,}, or {TOTAL_BYTES >> 20} MiB).",
+            kind="RequestLimitExceeded", hint="Signals with the same id take each other's place.",
+        )
+
+
+def wake(connection: sa.Connection, topic: str, now: float) -> None:
+    """Whoever waits for this topic looks at once."""
+    connection.execute(
+        sa.update(t.nodes).where(_NODE.awaits == topic, _NODE.state == NodeState.WAITING).values(due=now)
+    )
+
+
+# The lock (where the database has row locks) makes a signal that is being stored finish first, or wait for us.
+_COUNTS = sa.select(_VERSION.id, _VERSION.signals).where(rows.among(_VERSION.id)).with_for_update()
+
+
+def counts(connection: sa.Connection, topics: Collection[str]) -> dict[str, int]:
+    """By topic: how many signals there have been. Called by the transaction that records a wait."""
+    if not topics:
+        return {}
+    return {str(id_): number for id_, number in connection.execute(_COUNTS, rows.ids(int(topic) for topic in topics))}
+
+
+class Kept(NamedTuple):
+    """An inbox as the store has it; details are JSON text."""
+
+    topic: str
+    type: str
+    seen: int
+    signals: list[tuple[int, str, str]]
+
+
+_BOX = sa.select(_VERSION.id, _VERSION.implementation, _VERSION.signals).where(
+    _VERSION.stack_id == sa.bindparam("stack_id"),
+    sa.or_(_VERSION.physical_id == sa.bindparam("reference"), _VERSION.token == sa.bindparam("reference")),
+)
+_KEPT = (
+    sa.select(_SIGNAL.number, _SIGNAL.key, _SIGNAL.details)
+    .where(_SIGNAL.resource_id == sa.bindparam("resource_id"))
+    .order_by(_SIGNAL.number)
+)
+
+
+def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collection[int]) -> Kept | None:
+    """The signals of the resource with this physical id or token, oldest first.
+
+    It is looked for among the neighbours first: only a reference that came as a mere text leads through the whole stack.
+    """
+    asked = {"stack_id": stack_id, "reference": reference}
+    found: Any = connection.execute(_BOX.where(rows.among(_VERSION.id)), {**asked, **rows.ids(near)}).first()
+    found = found or connection.execute(_BOX, asked).first()
+    if found is None:
+        return None
+    id_, implementation, seen = found
+    kept = connection.execute(_KEPT, {"resource_id": id_})
+    return Kept(str(id_), implementation, seen, [(number, key, details) for number, key, details in kept])
+
+
+def clear(connection: sa.Connection, topic: str, seen: int) -> None:
+    """Forget the signals that have been seen."""
+    resource = int(topic)
+    old = sa.and_(_SIGNAL.resource_id == resource, _SIGNAL.number <= seen)
+    size = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(_SIGNAL.size), 0)).where(old)).scalar_one()
+    connection.execute(sa.delete(t.signals).where(old))
+    connection.execute(
+        sa.update(t.resources).where(_VERSION.id == resource).values(signal_bytes=_VERSION.signal_bytes - size)
+    )
+
+
+def forget(connection: sa.Connection, resource_ids: Collection[int]) -> None:
+    """The resources are gone, and their signals with them."""
+    rows.delete_by_id(connection, _SIGNAL.resource_id, resource_ids)
