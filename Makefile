@@ -55,6 +55,9 @@ soak: setup ## run the simulator until it is stopped
 bench: setup ## all benchmarks, as JSON lines
 	@$(BIN)/python -m bench $(ARGS)
 
+bench-million: setup ## one million resources in one stack tree: time and memory
+	@$(BIN)/python -m bench.million $(ARGS)
+
 ledger: setup ## write docs/ledger.md from the markers of the tests
 	@$(BIN)/python tools/ledger.py
 
