@@ -44,15 +44,21 @@ class Decision:
 
 
 def decide(
-    implementation: type[contract.Resource], type_: str, applied: Applied | None, after: Mapping[str, Any], metadata: Any
+    implementation: type[contract.Resource], type_: str, applied: Applied | None, after: Mapping[str, Any], metadata: Any,
+    *, renew: bool = False,
 ) -> Decision:
-    """Compare what was applied with what should be. Raises UserError where the type forbids the change."""
+    """Compare what was applied with what should be. Raises UserError where the type forbids the change.
+
+    `renew`: an update asks that has not had its turn with the resource yet.
+    """
     if applied is None:
         return Decision(Verdict.CREATE)
     if applied.type != type_:
         return Decision(Verdict.REPLACE, "type")
     if applied.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its deletion had begun")
+    if renew and implementation.replaced_by_each_update:
+        return Decision(Verdict.REPLACE, "each update makes it anew")
     names = properties.diff(applied.properties, after) | set(applied.uncertain)
     if not applied.proven:
         # Something failed half-way: whatever could have been changed in place may have been.

@@ -16,6 +16,9 @@ from isotherm.store.records import Wanted
 from isotherm.template import document, environment, model, parameters
 
 
+PRE_UPDATE = "pre-update"
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a user hands over: texts and data, nothing interpreted."""
@@ -85,14 +88,17 @@ class _Wanting:
 
     def _one(self, name: str, exports: list[str]) -> Wanted:
         definition, type_ = self._bound.definitions[name], self._type(name)
+        hooks = [] if self._plain else sorted(self._surroundings.hooks_for(name))
         restricted = [] if self._plain else sorted(self._surroundings.restricted_actions_for(name))
         target = documents.Target(definition.freeze(), type_.implementation or type_.TYPE, exports, restricted)
         if type_.preemptible:
             target.surroundings = self._what_is_around()
+        target.hooks = hooks
         text = documents.encode(target)
         return Wanted(
             name, _digest(text, definition.secrets, self._bound.values), text, tuple(sorted(definition.requires)),
             DeletionPolicy[definition.deletion_policy.upper()],
+            always=type_.replaced_by_each_update or PRE_UPDATE in hooks,
         )
 
     def _what_is_around(self) -> str:

@@ -22,6 +22,8 @@ class Target(msgspec.Struct, array_like=True):
     exports: list[str] = []
     # Actions that the environment forbids: update, replace.
     restricted: list[str] = []
+    # Places at which the environment wants it to pause.
+    hooks: list[str] = []
     # Of a stack inside: what it is made of besides its properties.
     surroundings: str = ""
 

@@ -96,7 +96,7 @@ def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Regis
     for name in graph.order():
         upstream = changing.intersection(graph.requires(name))
         row = slots.get(name)
-        if row is not None and not upstream and _proves(row, wanted[name].digest):
+        if row is not None and not upstream and not wanted[name].always and _proves(row, wanted[name].digest):
             item = Item(name, row["type"], decide.Verdict.NOTHING.value)
         else:
             item = _Looking(goal, slots, types).item(name, wanted[name].definition, frozenset(upstream))
@@ -136,7 +136,7 @@ class _Looking:
         unknown = _differing(after, self._resolve(definition, implementation, upstream, "!", known)) if upstream else set()
         secret = self._secret(definition, implementation, upstream, after) if definition.secrets else set()
         applied = self._applied(self._slots.get(name), unknown)
-        decision = decide.decide(implementation, definition.type, applied, after, definition.metadata)
+        decision = decide.decide(implementation, definition.type, applied, after, definition.metadata, renew=True)
         changes = {} if applied is None else {
             key: Change(_shown(applied.properties.get(key), key in secret),
                         UNKNOWN if key in unknown else _shown(after.get(key), key in secret))

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import documents
+from isotherm.engine import documents, views
 from isotherm.engine.accepting import Accepting
 from isotherm.resources import contract
-from isotherm.resources.signals import Taken
+from isotherm.resources.signals import Signal, Taken
 from isotherm.states import Action, NodeKind
-from isotherm.store import reads, signals
+from isotherm.store import health, hooks, reads, rows, signals
 from isotherm.store.database import Connection
+from isotherm.template.environment import HOOKS
 
 _ACTIONS_WITHOUT_SIGNALS = (Action.SUSPEND, Action.DELETE)
 # As long as an id of a request may be.
@@ -28,10 +29,54 @@ class Signalling(Accepting):
     async def signal(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
         """Signal a resource. With `signal_id`, sending the same signal again changes nothing."""
         _check(details, signal_id)
+        if isinstance(details, dict) and "unset_hook" in details:
+            await self.clear_hook(name_or_id, resource, details["unset_hook"])
+            return
         stack = await self._find(name_or_id)
         id_ = signal_id or self._new_id()
         await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
         self._wake()
+
+    async def clear_hook(self, name_or_id: str, resource: str, hook: str) -> None:
+        """Let a resource go on that has paused at a hook."""
+        stack = await self._find(name_or_id)
+        if hook not in HOOKS:
+            shown = f'"{resource}" Stack "{stack["name"]}" [{stack["id"]}]'
+            raise errors.UserError(f'Invalid hook type "{hook}" for {shown}', kind="InvalidBreakPointHook",
+                                   hint=f"one of {', '.join(HOOKS)}")
+        await self._store.write(
+            lambda connection: hooks.clear(connection, stack["id"], resource, hook, self._clock.now())
+        )
+        self._wake()
+
+    async def hooks(self, name_or_id: str) -> list[dict[str, Any]]:
+        """The hooks at which the newest operation has paused."""
+        stack = await self._find(name_or_id)
+        found = await self._store.read(lambda connection: hooks.pending(connection, stack["id"]))
+        return [{"resource_name": one.resource, "hook": one.hook, "since": views.time(one.since)} for one in found]
+
+    async def mark_unhealthy(self, name_or_id: str, resource: str, unhealthy: bool = True, reason: str = "") -> None:
+        """Say of a resource (by its name or physical id) that it does not work, or that it does after all."""
+        stack = await self._find(name_or_id)
+        told = (reason or "state changed by resource_mark_unhealthy api")[:1000]
+        await self._store.write(
+            lambda connection: health.mark(connection, stack, resource, health.Mark(unhealthy, told), self._clock.now())
+        )
+
+    async def metadata(self, name_or_id: str, resource: str) -> Any:
+        """The metadata of a resource, as it is now."""
+        stack = await self._find(name_or_id)
+
+        def unit(connection: Connection) -> tuple[signals.Addressee, str, signals.Kept | None]:
+            to = signals.addressee(connection, stack["id"], resource)
+            found = rows.versions(connection, [to.id])[to.id]
+            return to, found.metadata, signals.inbox(connection, stack["id"], found.token, [to.id])
+
+        to, text, box = await self._store.read(unit)
+        received = () if box is None else [
+            Signal(number, key, documents.decode_any(kept)) for number, key, kept in box.signals
+        ]
+        return self._class_of(to.implementation).metadata_with(documents.decode_any(text) or {}, received)
 
     def _take(self, connection: Connection, stack: reads.Row, resource: str, details: Any, id_: str) -> None:
         to = signals.addressee(connection, stack["id"], resource)

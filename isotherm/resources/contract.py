@@ -39,7 +39,7 @@ A method may be `async` (it runs on the loop and must not block) or plain (it ru
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -276,6 +276,11 @@ class Resource:
         """
         raise errors.UserError("signal is not supported for resource.", kind="ResourceActionNotSupported",
                                hint=f"{cls.TYPE or 'A resource of this type'} takes no signals.")
+
+    @classmethod
+    def metadata_with(cls, metadata: Mapping[str, Any], received: Sequence[signals.Signal]) -> Mapping[str, Any]:
+        """What the metadata of a resource shows that has received these signals. Pure."""
+        return metadata
 
     async def inbox(self, reference: str | None = None) -> signals.Inbox | None:
         """The signals of this resource, or of the one in this stack whose physical id is given."""

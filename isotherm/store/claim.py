@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from isotherm.states import NodeKind, NodeState
-from isotherm.store import rows, settle
+from isotherm.store import hooks, rows, settle
 from isotherm.store import tables as t
 from isotherm.store.accept import UNFINISHED
 from isotherm.store.bulk import Bulk
@@ -61,9 +61,11 @@ def _load(connection: sa.Connection, node_ids: Collection[int], until: float) ->
     versions = rows.versions(connection, [row[8] for row in found if row[8] is not None])
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
     operations = rows.current_operations(connection, {row[1] for row in found})
+    cleared = hooks.cleared(connection, node_ids)
     return [
         Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until, definition, digest,
-              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id])
+              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id],
+              cleared.get((id_, operations[stack_id].id), {}))
         for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
     ]
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
 from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
-from isotherm.store import accept, nodes, rows
+from isotherm.store import accept, hooks, nodes, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 
@@ -198,6 +198,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     rows.insert_events(connection, [ended], now)
     nodes.clear_order(connection, operation.stack_id)
     nodes.wake_waiters(connection, operation.id, now)
+    hooks.forget(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
 
 

@@ -69,6 +69,8 @@ class Wanted(msgspec.Struct, frozen=True, gc=False):
     definition: str
     requires: tuple[str, ...]
     deletion_policy: DeletionPolicy
+    # It is visited even where its row proves that there is nothing to do.
+    always: bool = False
 
 
 class Version(msgspec.Struct, gc=False):
@@ -123,6 +125,8 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     version: Version | None
     inputs: tuple[Input, ...]
     operation: Operation
+    # Hooks that this operation has passed here, and whether what came before each had changed the resource.
+    hooks: dict[str, bool] = {}
 
     @property
     def key(self) -> tuple[int, int]:
@@ -153,6 +157,14 @@ class Beginning(msgspec.Struct, frozen=True, gc=False):
     event: Event
 
 
+class Pause(msgspec.Struct, frozen=True, gc=False):
+    """A hook at which a node pauses; the event tells of it, once."""
+
+    hook: str
+    event: Event
+    changed: bool = False
+
+
 class Report(msgspec.Struct, frozen=True, gc=False):
     """How a step on a node ended. `state` is DONE, FAILED, WAITING, or SCHEDULED to be looked at again at once."""
 
@@ -170,6 +182,8 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     # What wakes it before that: the end of an operation on another stack, or a signal beyond the number seen.
     awaits: str = ""
     seen: int | None = None
+    # The hook that has to be cleared before it goes on.
+    pause: Pause | None = None
     reason: str = ""
     event: Event | None = None
 

@@ -66,7 +66,7 @@ def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
     """The resource of that name; raises NotFound as Heat does."""
     row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
     if row is None:
-        raise errors.NotFound(f"The Resource ({name}) could not be found in Stack {stack_id}.",
+        raise errors.NotFound(f"The Resource ({name}) could not be found in this stack.",
                               hint="`isotherm resources STACK` shows what there is.")
     if row[0] is None:
         raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",

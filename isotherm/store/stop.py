@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ROLLED_BACK, NodeState, OperationState, Status
-from isotherm.store import accept, finish, rows
+from isotherm.store import accept, finish, hooks, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Operation
 
@@ -40,6 +40,7 @@ def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) ->
     if operation is None or operation.state not in accept.UNFINISHED:
         raise errors.UserError("There is nothing to cancel: no operation is running on this stack.", kind="NotSupported")
     _set_failure(connection, operation, reason)
+    hooks.give_up(connection, operation, now)
     connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
     under_way = sa.select(sa.func.count()).where(
         _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(_UNDER_WAY)

@@ -203,6 +203,21 @@ events = sa.Table(
     sa.Index("ix_events_stack_id", "stack_id", "id"),
 )
 
+# Where an operation pauses, until somebody clears the hook.
+hooks = sa.Table(
+    "hooks",
+    metadata,
+    sa.Column("node_id", Id, primary_key=True, autoincrement=False),
+    sa.Column("hook", sa.String(16), primary_key=True),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("operation_id", Uuid, nullable=False),
+    sa.Column("cleared", sa.Boolean, nullable=False),
+    # What came before the pause changed what others read of the resource.
+    sa.Column("changed", sa.Boolean, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("ix_hooks_stack_id", "stack_id"),
+)
+
 signals = sa.Table(
     "signals",
     metadata,

@@ -126,7 +126,8 @@ class Considering:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
             after = registry.typed_properties(implementation, resolved.properties or {}, rules=_RULES, resolve=True)
             decision = decide.decide(
-                implementation, definition.type, _applied(claim.version, intent, target), after, resolved.metadata
+                implementation, definition.type, _applied(claim.version, intent, target), after, resolved.metadata,
+                renew=_is_new_to(claim),
             )
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
@@ -188,6 +189,9 @@ class Considering:
         version = claim.version
         if version is None:
             return Report(claim, NodeState.DONE)
+        if version.action is Action.DELETE and version.status is Status.COMPLETE:
+            # It paused after its end, and goes on now.
+            return Report(claim, NodeState.DONE, version, removed=True)
         if version.physical_id is None and version.digest is None:
             if facts is None:
                 return LookUp(version)
@@ -271,6 +275,12 @@ def _begin_visit(claim: Claim, version: Version, action: Action, target: documen
         suspended=version.suspended or action is Action.SUSPEND,
     )
     return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
+
+
+def _is_new_to(claim: Claim) -> bool:
+    """Whether an update meets the resource for the first time."""
+    version, operation = claim.version, claim.operation
+    return version is not None and operation.action is Action.UPDATE and version.operation_id != operation.id
 
 
 def policy_of(definition: Any) -> DeletionPolicy:

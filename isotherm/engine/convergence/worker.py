@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from isotherm import errors
 from isotherm.engine import documents, ports
-from isotherm.engine.convergence import act, consider
+from isotherm.engine.convergence import act, consider, hooks
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
@@ -162,7 +162,7 @@ class Worker:
 
     def _take(self, claim: Claim, facts: consider.Facts | None) -> None:
         try:
-            answer = self._consider(claim, facts)
+            answer = hooks.before(claim, self._consider(claim, facts))
         except Exception as error:
             log.exception("considering a node failed", extra={"node": claim.node_id, "resource": claim.name})
             answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
@@ -206,7 +206,8 @@ class Worker:
     async def _step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None
     ) -> None:
-        self._report(await self._act.step(claim, version, intent, target, self._running[claim.key].guard))
+        report = await self._act.step(claim, version, intent, target, self._running[claim.key].guard)
+        self._report(hooks.after(claim, report))
 
     async def _republish(self, claim: Claim, version: Version, target: documents.Target) -> None:
         self._report(await self._act.republish(claim, version, target, self._running[claim.key].guard))

@@ -6,7 +6,7 @@ inbox; it polls nothing, and a signal wakes it. Signals that came before it bega
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from isotherm import errors
 from isotherm.resources import contract, doors
 from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
-from isotherm.resources.signals import Inbox, Taken
+from isotherm.resources.signals import Inbox, Signal, Taken
 from isotherm.template import constraints
 
 HANDLE, TIMEOUT, COUNT, TRANSPORT = "handle", "timeout", "count", "signal_transport"
@@ -54,6 +54,11 @@ class _Handle(contract.Resource):
     def filled_in(cls, details: Any, count: int) -> Any:
         """The signal with all of its fields."""
         return details
+
+    @classmethod
+    def metadata_with(cls, metadata: Mapping[str, Any], received: Sequence[Signal]) -> Mapping[str, Any]:
+        own = {"status": cls.status_field, "reason": cls.reason_field, "data": cls.data_field}
+        return {one.key: {own[field]: value for field, value in one.details.items()} for one in received}
 
     async def handle_create(self) -> object:
         self.physical_id = self.physical_name

@@ -1,0 +1,96 @@
+"""Hooks: places at which the environment wants an operation to pause, until somebody says that it may go on. Pure.
+
+A pre-hook holds back what was decided, before its intent is written; a post-hook holds back the news of its end, so that
+the resource is complete while nobody who depends on it has begun. Which hooks apply is Heat's rule: those of create and
+delete while a stack is created and deleted, those of update in every update, whatever it changes.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from isotherm.engine import documents
+from isotherm.engine.convergence import consider
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store.records import Claim, Event, Pause, Report, Version
+from isotherm.template import definitions
+
+# The clearing wakes the node; this is for the day on which it does not.
+_LOOK_ANYWAY_S = 3600.0
+_UPDATING = (Action.UPDATE, Action.ROLLBACK, Action.RESTORE)
+
+
+def before(claim: Claim, answer: consider.Answer) -> consider.Answer:
+    """What was decided, or the pause that comes before it."""
+    target = _target(claim)
+    if target is None:
+        return answer
+    if isinstance(answer, Report) and answer.state is NodeState.DONE and any(claim.hooks.values()):
+        # It was changed before it paused: those who depend on it have to hear of it now.
+        answer = replace(answer, changed=True)
+    hook = _before(claim, answer)
+    if not hook or hook not in target.hooks or hook in claim.hooks:
+        return answer
+    return _pause(Report(claim, NodeState.WAITING), hook, _event(claim, claim.version, target, hook))
+
+
+def _before(claim: Claim, answer: consider.Answer) -> str:
+    """The hook at this place, should there be one."""
+    if isinstance(answer, consider.Continue | consider.LookUp):
+        return ""
+    starts = answer.intent.action if isinstance(answer, consider.Begin) else None
+    operation = claim.operation.action
+    if claim.kind is NodeKind.CLEANUP:
+        return "pre-delete" if operation is Action.DELETE and starts is Action.DELETE else ""
+    if claim.kind is not NodeKind.UPDATE:
+        return ""
+    if starts is Action.CREATE and operation is Action.CREATE:
+        return "pre-create"
+    exists = claim.version is not None and claim.version.operation_id != claim.operation.id
+    return "pre-update" if exists and operation in _UPDATING else ""
+
+
+def after(claim: Claim, report: Report) -> Report:
+    """How a step ended, or the pause that comes after it."""
+    target = _target(claim)
+    if target is None or report.state is not NodeState.DONE or report.event is None:
+        return report
+    hook = _after(claim, report.event.action)
+    if not hook or hook not in target.hooks or hook in claim.hooks:
+        return report
+    version = report.version
+    if version is not None and report.removed:
+        # Nothing is left that this row could prove.
+        version = replace(version, digest=None)
+    paused = replace(report, state=NodeState.WAITING, version=version, removed=False)
+    return _pause(paused, hook, _event(claim, report.version, target, hook), changed=report.changed)
+
+
+def _after(claim: Claim, ended: Action) -> str:
+    operation = claim.operation.action
+    if ended in (Action.CREATE, Action.DELETE):
+        return f"post-{ended.name.lower()}" if operation is ended else ""
+    return "post-update" if ended is Action.UPDATE and operation in _UPDATING else ""
+
+
+def _target(claim: Claim) -> documents.Target | None:
+    """The target, if it has hooks: looking for the words first spares reading all the others."""
+    text = claim.definition
+    if text is None or ('"pre-' not in text and '"post-' not in text):
+        return None
+    target = documents.decode(text, documents.Target)
+    return target if target.hooks else None
+
+
+def _pause(report: Report, hook: str, told: Event, *, changed: bool = False) -> Report:
+    return replace(report, pause=Pause(hook, told, changed), wake_in_s=_LOOK_ANYWAY_S, reason=told.reason)
+
+
+def _event(claim: Claim, version: Version | None, target: documents.Target, hook: str) -> Event:
+    """The pause changes no status: its event has the one that the resource has."""
+    reason = f"{hook.partition('-')[2].upper()} paused until Hook {hook} is cleared"
+    if version is None:
+        type_ = definitions.thaw(target.definition).type
+        return Event(claim.stack_id, claim.operation.id, claim.name, type_, None, Action.INIT, Status.COMPLETE, reason)
+    return Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, version.action,
+                 version.status, reason)
