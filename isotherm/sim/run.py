@@ -242,11 +242,12 @@ class Run:
         return bool(self.witness.violations) or until()
 
     def _deadlines(self) -> None:
-        """INV-13: operations end by their deadline, whether or not anything happens."""
+        """INV-13: operations end by their deadline, whether or not anything happens: a worker and a database suffice."""
         now = self.loop.time()
         steady = self.hosts.steady_since
         if steady is None:
             return
+        steady = max(steady, self.store.failed_at)
         for row in self.database.look("operations"):
             if row.state in UNFINISHED and row.deadline is not None and now > max(row.deadline, steady) + GRACE_S:
                 self.witness.broken("I13", f"an operation is under way {now - row.deadline:.0f} s after its deadline")

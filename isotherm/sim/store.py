@@ -46,6 +46,8 @@ class SimStore:
         self._writing = False
         self.witness: Witness | None = None
         self.commits = 0
+        # When the database last let somebody down.
+        self.failed_at = 0.0
 
     async def write(self, unit: Unit[T]) -> T:
         await self._faults.point("write.before")
@@ -82,6 +84,7 @@ class SimStore:
         if not group:
             return
         if self._chance.strikes("commit fails", "commit"):
+            self.failed_at = self._loop.time()
             self._answer(group, [DatabaseGone("the commit failed")] * len(group))
             return
         units = [self._watched(unit, by) for unit, _, by in group]
@@ -92,6 +95,7 @@ class SimStore:
         if self.witness is not None:
             self.witness.committed()
         if self._chance.strikes("commit unheard", "commit"):
+            self.failed_at = self._loop.time()
             answers = [DatabaseGone("the connection broke")] * len(group)
         self._answer(group, answers)
 

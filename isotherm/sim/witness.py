@@ -45,7 +45,8 @@ class Witness:
         self.made: dict[str, ledger.Operation] = {}
         self._last_event = 0
         self._last_retained = 0
-        self._intents: dict[int, tuple[str, int]] = {}
+        # Every intent that was ever written: row, operation, action.
+        self._intents: set[tuple[int, str, int]] = set()
         self._generations: dict[str, int] = {}
         # Once something vanished behind the engine's back, reality is only compared after the engine had a fair look.
         self.drifted = False
@@ -143,16 +144,20 @@ class Witness:
                 self.broken("I9", f"a node stands for #{id_}, which does not exist")
 
     def _intents_are_new(self, newest: dict[str, str], moved: set[str]) -> None:
-        """INV-4: what is begun, is begun for the newest operation. (One unit may both begin and see a deadline pass.)"""
-        before, self._intents = self._intents, {}
+        """INV-4: what is begun, is begun for the newest operation.
+
+        One unit may both begin something and see a deadline pass; and what a late report says of something that was
+        begun before is no beginning.
+        """
         for row in self._database.look("resources"):
             if row.intent is None:
                 continue
             intent = msgspec.json.decode(row.intent)
-            self._intents[row.id] = (intent["operation_id"], intent["action"])
+            known = (row.id, intent["operation_id"], intent["action"])
             old = intent["operation_id"] != newest[row.stack_id] and row.stack_id not in moved
-            if old and before.get(row.id) != self._intents[row.id]:
+            if old and known not in self._intents:
                 self.broken("I4", f"{Action(intent['action']).name} of {row.name} was begun for an older operation")
+            self._intents.add(known)
 
     def _requirements(self, resources: dict[int, Any]) -> None:
         """INV-9: a row names all versions whose objects its own object may use."""

@@ -73,12 +73,14 @@ def clear_order(connection: sa.Connection, stack_id: str) -> None:
     """Take away what an operation had of its own order: it means nothing to the next one."""
     node = t.nodes.c
     left = connection.execute(
-        sa.select(node.id, node.kind).where(
+        sa.select(node.id, node.resource_id).where(
             node.stack_id == stack_id, node.kind.in_((NodeKind.CLEANUP, NodeKind.BARRIER))
         )
     ).all()
     forget_edges(connection, [row.id for row in left], keep=EdgeKind.REQUIRES)
-    rows.delete_by_id(connection, node.id, [row.id for row in left if row.kind == NodeKind.BARRIER])
+    # Barriers, and clean-up nodes whose version is gone: one that was deleted after the operation had been given up
+    # would pass for the resource itself, which has the same name.
+    rows.delete_by_id(connection, node.id, [row.id for row in left if row.resource_id is None])
 
 
 def wake_waiters(connection: sa.Connection, operation_id: str, now: float) -> None:

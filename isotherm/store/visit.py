@@ -23,6 +23,7 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
+    nodes.clear_order(connection, operation.stack_id)
     slots = {
         slot.id: slot for slot in plan.slots_of(connection, operation.stack_id).values()
         if slot.resource_id is not None and slot.kind != NodeKind.CLEANUP
