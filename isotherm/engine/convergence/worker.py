@@ -148,6 +148,9 @@ class Worker:
         room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
         turn.claims = claiming.due(connection, claiming.Lease(self.name, until, room), now)
         turn.operations = claiming.operations_to_plan(connection, until, now, room=4)
+        if room <= 0:
+            # No more can be carried. The next step that ends wakes us; to look again before that is in vain.
+            return turn
         full = len(turn.claims) == room or turn.operations
         turn.next_due = now if full else claiming.next_due(connection)
         return turn
