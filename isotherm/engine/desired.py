@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm.engine import documents
@@ -27,6 +27,10 @@ class Asked:
     files: Mapping[str, str]
     environment: Mapping[str, Any]
     facade: Mapping[str, Any] | None = None
+    # Of a stack inside: paths of attributes that the resource around it reads, by the resource's name or `*`.
+    exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+    # By resource: what its type kept for the snapshot that the stack is brought back to.
+    restored: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,7 @@ def desire(asked: Asked, stack: Identity, types: Registry, *, validate: bool = T
     """Raises UserError for whatever is wrong with the input. What was accepted once is not validated again."""
     template = model.parse(document.load(asked.template))
     surroundings = environment.load(asked.environment)
-    pseudo = parameters.Pseudo(stack_name=stack.name, stack_id=stack.id, project_id=stack.project,
-                               dialect=template.dialect)
+    pseudo = _pseudo(template, stack)
     facade = None if asked.facade is None else model.Facade(**asked.facade)
     if validate:
         bound = validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files, facade=facade)
@@ -61,6 +64,17 @@ def desire(asked: Asked, stack: Identity, types: Registry, *, validate: bool = T
         values = parameters.bind(template.parameters, surroundings, pseudo)
         bound = model.bind(template, values, files=asked.files, facade=facade)
     return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
+
+
+def values_of(asked: Asked, stack: Identity) -> parameters.Values:
+    """The values of all parameters that have one."""
+    template = model.parse(document.load(asked.template))
+    return parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack),
+                           require_all=False, check_values=False)
+
+
+def _pseudo(template: model.Template, stack: Identity) -> parameters.Pseudo:
+    return parameters.Pseudo(stack_name=stack.name, stack_id=stack.id, project_id=stack.project, dialect=template.dialect)
 
 
 class _Wanting:
@@ -91,6 +105,7 @@ class _Wanting:
         hooks = [] if self._plain else sorted(self._surroundings.hooks_for(name))
         restricted = [] if self._plain else sorted(self._surroundings.restricted_actions_for(name))
         target = documents.Target(definition.freeze(), type_.implementation or type_.TYPE, exports, restricted)
+        target.restored = self._asked.restored.get(name)
         if type_.preemptible:
             target.surroundings = self._what_is_around()
         target.hooks = hooks
@@ -116,7 +131,14 @@ class _Wanting:
             for name, path in needs:
                 if name in bound.definitions:
                     needed.setdefault(name, set()).update(self._attributes(name, path))
+        self._add_exports(needed)
         return {name: sorted(attributes) for name, attributes in needed.items()}
+
+    def _add_exports(self, needed: dict[str, set[str]]) -> None:
+        """What the resource around this stack reads of it."""
+        for pattern, paths in self._asked.exports.items():
+            for name in self._bound.definitions if pattern == "*" else {pattern} & self._bound.definitions.keys():
+                needed.setdefault(name, set()).update(*(self._attributes(name, tuple(path)) for path in paths))
 
     def _attributes(self, name: str, path: tuple[Any, ...]) -> list[str]:
         if not path:

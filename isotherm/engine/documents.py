@@ -26,6 +26,8 @@ class Target(msgspec.Struct, array_like=True):
     hooks: list[str] = []
     # Of a stack inside: what it is made of besides its properties.
     surroundings: str = ""
+    # What its type kept for the snapshot that the stack is brought back to.
+    restored: Any = None
 
 
 class Published(msgspec.Struct, array_like=True):
@@ -47,6 +49,7 @@ class Intent(msgspec.Struct):
     requires: list[int] = []
     before: dict[str, Any] = {}
     changed: dict[str, Any] = {}
+    update_policy: Any = None
     handled: bool = False
     progress: Any = None
 
@@ -59,6 +62,10 @@ class Input(msgspec.Struct):
     environment: dict[str, Any] = {}
     # Of the resource that this stack is inside of: what resource_facade reads.
     facade: dict[str, Any] | None = None
+    # Attributes that the resource around this stack wants to know, besides those that the template itself reads.
+    exports: dict[str, list[list[Any]]] = {}
+    # By resource: what its type kept for the snapshot that the stack was brought back to.
+    restored: dict[str, Any] = {}
 
 
 _encoder = msgspec.json.Encoder()

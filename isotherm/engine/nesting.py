@@ -8,22 +8,21 @@ decided outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, outputs, requests, views
+from isotherm.engine import desired, outputs, requests
 from isotherm.engine.planning import Planning, asked_for
+from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import MAX_DEPTH
-from isotherm.states import Action, NodeKind, OperationState
+from isotherm.states import Action, OperationState
 from isotherm.store import accept, claim, plan, reads, rows
 from isotherm.store.database import Connection, Store
-from isotherm.store.records import Acceptance, Claim, NewStack
-from isotherm.template import environment
-
-ReadAttribute = Callable[[Mapping[str, Any], str], Any]
+from isotherm.store.records import Acceptance, Claim, Input, NewStack
+from isotherm.template import document, environment
 
 
 class Nesting:
@@ -40,18 +39,19 @@ class Nesting:
         self.new_id = new_id
         self.wake = wake
 
-    def of(self, around: Claim, read: ReadAttribute) -> contract.Stacks:
-        """The port for one resource. `read` reads an attribute of a resource of the stack inside."""
-        return _Inside(self, around, read)
+    def of(self, around: Claim, facade: Mapping[str, Any]) -> contract.Stacks:
+        """The port for one resource. `facade` is what the stack inside may read of it."""
+        return _Inside(self, around, facade)
 
 
 class _Inside:
     """The port, for the resource of one claim."""
 
-    def __init__(self, nesting: Nesting, around: Claim, read: ReadAttribute) -> None:
+    def __init__(self, nesting: Nesting, around: Claim, facade: Mapping[str, Any]) -> None:
         self._nesting = nesting
         self._around = around
-        self._read = read
+        self._facade = facade
+        self._said: dict[str, list[tuple[str, int | None, str | None]]] = {}
 
     async def create(self, name: str, child: contract.Child) -> tuple[str, str]:
         found = await self.find(name)
@@ -120,17 +120,41 @@ class _Inside:
         found = await read(lambda connection: reads.published(connection, stack_id, wanted))
         return {one["output_key"]: one["output_value"] for one in outputs.of(goal, found)}
 
-    async def references(self, stack_id: str) -> Mapping[str, Any]:
-        found = await self._nesting.store.read(lambda connection: reads.resources(connection, stack_id))
-        return {row["name"]: views.reference(row) for row in found
-                if row["kind"] is not NodeKind.CLEANUP and not row["superseded"] and row["published"] is not None}
+    async def members(self, stack_id: str) -> Sequence[contract.Member]:
+        stack = await self._stack(stack_id)
 
-    async def attribute(self, stack_id: str, resource: str, name: str) -> Any:
-        found = await self._nesting.store.read(lambda connection: reads.resources(connection, stack_id))
-        row = next((row for row in found if row["name"] == resource and not row["superseded"]), None)
-        return None if row is None or row["id"] is None else await self._read(row, name)
+        def unit(connection: Connection) -> list[contract.Member]:
+            operation = rows.operation(connection, stack["operation_id"])
+            if operation is None or not operation.input:
+                return []
+            template = document.load(asked_for(connection, operation.input).template).data
+            states = {name: (failed, made_at) for name, failed, made_at in reads.conditions(connection, stack_id)}
+            return [contract.Member(name, one, *states.get(name, ())) for name, one in template["resources"].items()]
+
+        return await self._nesting.store.read(unit)
+
+    async def references(self, stack_id: str) -> Mapping[str, Any]:
+        found = await self._published(stack_id)
+        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
+        return {name: known.reference_id(name) for name, _, text in found if text is not None}
+
+    async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
+        found = await self._published(stack_id)
+        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
+        return {name: known.attribute(name, str(path[0]), path[1:]) for name, _, text in found if text is not None}
+
+    async def time_left_s(self) -> float | None:
+        read = self._nesting.store.read
+        deadline = await read(lambda connection: reads.deadline(connection, self._around.operation.id))
+        return None if deadline is None else deadline - self._nesting.clock.now()
 
     # What the methods share.
+
+    async def _published(self, stack_id: str) -> list[tuple[str, int | None, str | None]]:
+        """What all resources of the stack tell. Read once: this object lives no longer than one step does."""
+        if stack_id not in self._said:
+            self._said[stack_id] = await self._nesting.store.read(lambda connection: reads.published(connection, stack_id))
+        return self._said[stack_id]
 
     @property
     def _project(self) -> str:
@@ -150,9 +174,7 @@ class _Inside:
         hash_ = self._around.operation.input
         around = await self._nesting.store.read(lambda connection: asked_for(connection, hash_))
         inherited = environment.load(around.environment).child(self._around.name, child.parameters)
-        version = self._around.version
-        facade = {"metadata": None} if version is None else {"metadata": views.metadata(version.metadata)}
-        return desired.Asked(child.template, around.files, inherited.as_dict(), facade)
+        return desired.Asked(child.template, around.files, inherited.as_dict(), self._facade, child.exports)
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, asked: desired.Asked, child: contract.Child
@@ -193,3 +215,7 @@ class _Inside:
             # Somebody spoke to the stack inside at the same moment: look again.
             raise errors.Temporary(str(error), retry_after_s=0.1) from error
         self._nesting.wake()
+
+
+def _no_parameter(name: str) -> object:
+    raise errors.Bug(f"what was published needs no parameter, not even {name}")

@@ -66,4 +66,5 @@ def asked_for(connection: Connection, hash_: str) -> desired.Asked:
     found = documents.decode(text, documents.Input)
     contents = reads.blobs(connection, [found.template, *found.files.values()])
     files = {name: contents[key] for name, key in found.files.items()}
-    return desired.Asked(contents[found.template], files, found.environment, found.facade)
+    return desired.Asked(contents[found.template], files, found.environment, found.facade, found.exports,
+                         found.restored)

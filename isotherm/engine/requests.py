@@ -19,8 +19,10 @@ def stored(asked: Asked) -> tuple[str, dict[str, str]]:
     files = {name: (_hash(text), text) for name, text in asked.files.items()}
     template = _hash(asked.template)
     facade = None if asked.facade is None else dict(asked.facade)
+    exports = {name: [list(path) for path in paths] for name, paths in asked.exports.items()}
+    keys = {name: key for name, (key, _) in files.items()}
     whole = documents.encode(
-        documents.Input(template, {name: key for name, (key, _) in files.items()}, dict(asked.environment), facade)
+        documents.Input(template, keys, dict(asked.environment), facade, exports, dict(asked.restored))
     )
     return _hash(whole), {template: asked.template, **dict(files.values()), _hash(whole): whole}
 

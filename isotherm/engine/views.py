@@ -80,18 +80,16 @@ def event(row: Row) -> dict[str, Any]:
     }
 
 
+def snapshot(row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"], "name": row["name"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
+        "status_reason": row["reason"], "creation_time": time(row["created_at"]),
+    }
+
+
 def retained(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [
         {"resource_name": row["name"], "resource_type": row["type"], "physical_resource_id": row["physical_id"],
          "since": time(row["created_at"])}
         for row in rows
     ]
-
-
-def reference(row: Mapping[str, Any]) -> Any:
-    """What get_resource gives for a resource that has been made."""
-    return documents.decode(row["published"], documents.Published).reference
-
-
-def metadata(text: str) -> Any:
-    return documents.decode_any(text)

@@ -104,6 +104,18 @@ class Child:
     template: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float | None = None
+    # What others will want to know of its resources: paths of attributes, by the resource's name or `*` for all.
+    exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One resource of a stack inside, as its newest template has it."""
+
+    name: str
+    definition: Mapping[str, Any]
+    failed: bool = False
+    made_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +146,21 @@ class Stacks(Protocol):
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]: ...
 
+    async def members(self, stack_id: str) -> Sequence[Member]:
+        """The resources that the newest template of the stack has, in its order, and how they are."""
+        ...
+
     async def references(self, stack_id: str) -> Mapping[str, Any]:
         """What get_resource gives for each resource of the stack that has been made, in the order of the template."""
         ...
 
-    async def attribute(self, stack_id: str, resource: str, name: str) -> Any: ...
+    async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
+        """What get_attr gives for each resource of the stack, if it was among the exports; all in one reading."""
+        ...
+
+    async def time_left_s(self) -> float | None:
+        """How long the operation around has until it times out; None if there is no end to it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +187,9 @@ class Self:
     physical_id: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    update_policy: Mapping[str, Any] | None = None
+    # The attributes that somebody reads: a name, or the JSON of a whole path where a type has `attributes_by_path`.
+    exports: Sequence[str] = ()
     # The number of its row, and those of the rows that it requires, as JSON.
     id: int = 0
     requires: str = "[]"
@@ -192,6 +217,8 @@ class Resource:
     preemptible: ClassVar[bool] = False
     # Whether an attribute is asked for together with its path: `attribute` then gets the JSON of the whole path.
     attributes_by_path: ClassVar[bool] = False
+    # Whether it may have attributes that the schema does not tell, such as those of the members of a group.
+    has_more_attributes: ClassVar[bool] = False
     # Whether each update of the stack makes it anew, changed or not.
     replaced_by_each_update: ClassVar[bool] = False
     # How often to ask `check_*` when it answers False.
@@ -206,6 +233,8 @@ class Resource:
         self.physical_id = self_.physical_id
         self.data = self_.data
         self.metadata = self_.metadata
+        self.update_policy = self_.update_policy
+        self.exports = self_.exports
         self._row = self_.id
         self._requires = self_.requires
         self.world = world
@@ -262,6 +291,9 @@ class Resource:
     async def check_snapshot_complete(self, progress: Any) -> bool | Wait:
         return True
 
+    async def handle_delete_snapshot(self, data: Any) -> None:
+        """Delete what `handle_snapshot` returned `data` for. It may be called again, and for what is gone already."""
+
     async def find_by_token(self) -> str | None:
         """The physical id of the object that carries `self.token`, or None if there is none."""
         return None
@@ -301,6 +333,11 @@ class Resource:
     def validate_properties(cls, properties: Mapping[str, Any]) -> Iterator[str]:
         """What is wrong with the (typed) properties together, beyond what the schema can say."""
         return iter(())
+
+    @classmethod
+    def restored_properties(cls, properties: Mapping[str, Any], data: Any) -> Mapping[str, Any]:
+        """The (raw) properties that bring back what `handle_snapshot` returned `data` for; never without data."""
+        return properties
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:

@@ -85,10 +85,10 @@ class StackResource(contract.Resource):
     async def attribute(self, name: str) -> object:
         if self.physical_id is None:
             return None
-        if name.startswith("resource."):
-            _, inner, *attribute = name.split(".", 2)
-            if attribute:
-                return await self.stacks.attribute(self.physical_id, inner, attribute[0])
+        inner, path = within(name)
+        if inner and path:
+            return (await self.stacks.published(self.physical_id, path)).get(inner)
+        if inner:
             return (await self.stacks.references(self.physical_id)).get(inner)
         return (await self.stacks.outputs(self.physical_id)).get(name)
 
@@ -109,6 +109,14 @@ class StackResource(contract.Resource):
         return True
 
 
+def within(attribute: str) -> tuple[str, list[Any]]:
+    """`resource.web.ip` reads the attribute `ip` of the resource `web` inside; `resource.web` reads its reference."""
+    if not attribute.startswith("resource."):
+        return "", []
+    _, inner, *path = attribute.split(".", 2)
+    return inner, list(path)
+
+
 class TemplateResource(StackResource):
     """A template that serves as a type: its parameters are the properties, its outputs the attributes."""
 
@@ -124,11 +132,15 @@ class TemplateResource(StackResource):
 
     def child(self) -> contract.Child:
         given = {name: value for name, value in self.properties.items() if value is not None}
-        return contract.Child(self.template, given)
+        exports: dict[str, list[list[Any]]] = {}
+        for inner, path in map(within, self.exports):
+            if inner and path:
+                exports.setdefault(inner, []).append(path)
+        return contract.Child(self.template, given, exports=exports)
 
 
 @lru_cache(maxsize=4096)
-def template_type(text: str, type_name: str = "") -> type[TemplateResource]:
+def template_type(text: str, type_name: str = "", file: str = "") -> type[TemplateResource]:
     """The type that a template is. Raises UserError if it is none that could be used."""
     found = model.parse(document.load(text))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -142,6 +154,7 @@ def template_type(text: str, type_name: str = "") -> type[TemplateResource]:
             "DESCRIPTION": found.description,
             "template": text,
             "implementation": IMPLEMENTATION + digest,
+            "inside": file or StackResource.inside,
             "accepts_anything": False,
             "properties_schema": {name: _property(one) for name, one in found.parameters.items()},
             "attributes_schema": outputs,

@@ -46,7 +46,7 @@ class Registry:
         if target.name not in files:
             raise NotFound(f'Could not fetch remote template "{target.name}"', kind="EntityNotFound",
                            hint="hand the file over together with the template")
-        one = nested.template_type(files[target.name], type_name)
+        one = nested.template_type(files[target.name], type_name, target.name)
         self._templates[one.implementation] = one
         return one
 

@@ -95,7 +95,7 @@ class _Validation:
 
     def has_attribute(self, resource: str, attribute: str) -> bool:
         one = self._types.get(resource)
-        return (one is None or one.accepts_anything or attribute in one.attributes_schema
+        return (one is None or one.accepts_anything or one.has_more_attributes or attribute in one.attributes_schema
                 or attribute == attributes.SHOW_ATTRIBUTE)
 
     # The steps.

@@ -87,15 +87,32 @@ def edges(connection: sa.Connection, stack_id: str) -> list[tuple[str, str]]:
     return [(row[0], row[1]) for row in connection.execute(query)]
 
 
-def published(connection: sa.Connection, stack_id: str, names: Collection[str]) -> list[tuple[str, int | None, str | None]]:
-    """What the named resources have published: name, version, text."""
+def published(
+    connection: sa.Connection, stack_id: str, names: Collection[str] | None = None
+) -> list[tuple[str, int | None, str | None]]:
+    """What the named resources (or all that the template has) have published: name, version, text."""
     n, r = t.nodes.c, t.resources.c
     query = (
         sa.select(n.name, r.id, r.published)
         .outerjoin(t.resources, r.id == n.resource_id)
-        .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER, rows.among(n.name))
+        .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
     )
-    return [(row[0], row[1], row[2]) for row in connection.execute(query, rows.ids(names))]
+    if names is None:
+        found = connection.execute(query.where(n.kind != NodeKind.CLEANUP).order_by(n.id))
+    else:
+        found = connection.execute(query.where(rows.among(n.name)), rows.ids(names))
+    return [(row[0], row[1], row[2]) for row in found]
+
+
+def conditions(connection: sa.Connection, stack_id: str) -> list[tuple[str, bool, float]]:
+    """The living resources of a stack: name, whether it has failed, since when it exists."""
+    n, r = t.nodes.c, t.resources.c
+    query = (
+        sa.select(n.name, r.status, r.created_at)
+        .join(t.resources, r.id == n.resource_id)
+        .where(n.stack_id == stack_id, n.kind.not_in([NodeKind.BARRIER, NodeKind.CLEANUP]))
+    )
+    return [(row[0], row[1] == Status.FAILED, row[2]) for row in connection.execute(query)]
 
 
 def events(connection: sa.Connection, stack_id: str, after: int = 0, limit: int = 1000) -> Sequence[Row]:

@@ -80,13 +80,14 @@ class Acting:
         """One step of what the intent says; the report tells how it ended."""
         deleting = intent.action is Action.DELETE
         wanted = documents.decode(version.properties, dict[str, Any]) if deleting else intent.after
-        resource = self._resource(claim, version, wanted, guard)
+        resource = self._resource(claim, version, wanted, guard, intent, target)
         task = runner.Task(intent.action, intent.before, intent.changed, intent.handled, intent.progress)
         guard.check()
         outcome = await runner.TaskRunner(resource, task).step()
         version.physical_id = resource.physical_id
         if resource.data:
             version.data = documents.encode(resource.data)
+        intent.handled, intent.progress = task.handled, task.progress
         if isinstance(outcome, runner.Done):
             try:
                 return _done(claim, version, intent, await _published(version, intent, target, resource))
@@ -94,7 +95,6 @@ class Acting:
                 # The object is there, but what others want to know of it cannot be read yet.
                 outcome = runner.Waiting(error.retry_after_s, str(error))
         if isinstance(outcome, runner.Waiting):
-            intent.handled, intent.progress = task.handled, task.progress
             version.intent = documents.encode(intent)
             return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason,
                           awaits=outcome.awaits, seen=outcome.seen)
@@ -102,37 +102,38 @@ class Acting:
 
     async def republish(self, claim: Claim, version: Version, target: documents.Target, guard: LeaseGuard) -> Report:
         """Nothing has changed but what others want to know."""
-        resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard)
+        resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard,
+                                  target=target)
         published = await _publish(resource, target)
         changed = published != version.published
         version.published = published
         return Report(claim, NodeState.DONE, version, changed=changed)
 
-    def _resource(
-        self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard
+    def _resource(  # noqa: PLR0913 - all that is known of a resource when it is acted on
+        self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard,
+        intent: documents.Intent | None = None, target: documents.Target | None = None,
     ) -> contract.Resource:
         known = contract.Self(
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
             documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
+            None if intent is None else intent.update_policy, () if target is None else target.exports,
             id=version.id, requires=version.requires,
         )
         type_ = self._types(version.implementation)
         stacks = None
         if type_.preemptible and self._nesting is not None:
-            stacks = self._nesting.of(claim, lambda row, name: self._read(row, name, guard))
+            stacks = self._nesting.of(claim, _facade(version, intent))
         reality = GuardedReality(self._world.reality, guard)
         return type_(known, dataclasses.replace(self._world, reality=reality, stacks=stacks))
 
-    async def _read(self, row: Mapping[str, Any], name: str, guard: LeaseGuard) -> object:
-        """An attribute of a resource of the stack inside the claim's."""
-        known = contract.Self(
-            row["name"], "", row["stack_id"], row["token"], documents.decode(row["properties"], dict[str, Any]),
-            row["physical_id"], documents.decode(row["data"], dict[str, Any]), documents.decode_any(row["metadata"]),
-            id=row["id"], requires=row["requires"],
-        )
-        reality = GuardedReality(self._world.reality, guard)
-        return await self._types(row["implementation"])(
-            known, dataclasses.replace(self._world, reality=reality)).attribute(name)
+
+def _facade(version: Version, intent: documents.Intent | None) -> dict[str, Any]:
+    """What a stack inside may read of the resource around it."""
+    return {
+        "metadata": documents.decode_any(version.metadata) if intent is None else intent.metadata,
+        "deletion_policy": version.deletion_policy.name.capitalize(),
+        "update_policy": None if intent is None else intent.update_policy,
+    }
 
 
 async def _published(
@@ -153,7 +154,10 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
     version.digest, version.requires = intent.digest, documents.encode(intent.requires)
     version.suspended = version.suspended and intent.action is not Action.RESUME
     ending = _ending(claim, version, intent, NodeState.DONE)
-    return Report(claim, ending, version, changed=changed, event=consider.event(claim, version))
+    part = None
+    if intent.action is Action.SNAPSHOT:
+        part = consider.part(intent.operation_id, version, intent.progress)
+    return Report(claim, ending, version, changed=changed, event=consider.event(claim, version), part=part)
 
 
 def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:

@@ -13,12 +13,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import decide, documents
+from isotherm.engine import decide, documents, papers
 from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract, custom_constraints, properties, registry, runner
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, Status
-from isotherm.store.records import Beginning, Claim, Event, Report, Version
+from isotherm.store.records import Beginning, Claim, Event, Part, Report, Version
 from isotherm.template import definitions
 
 Parameter = Callable[[str], object]
@@ -124,7 +124,8 @@ class Considering:
         implementation = self._types(target.implementation)
         try:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
-            after = registry.typed_properties(implementation, resolved.properties or {}, rules=_RULES, resolve=True)
+            given = decide.given(implementation, resolved.properties or {}, target.restored)
+            after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
             decision = decide.decide(
                 implementation, definition.type, _applied(claim.version, intent, target), after, resolved.metadata,
                 renew=_is_new_to(claim),
@@ -135,6 +136,7 @@ class Considering:
         wish = documents.Intent(
             Action.UPDATE if decision.verdict is decide.Verdict.UPDATE else Action.CREATE, claim.operation.id,
             digest=claim.digest, after=after, metadata=resolved.metadata, changed=dict(decision.changed),
+            update_policy=resolved.update_policy,
             requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
         )
         if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
@@ -222,7 +224,8 @@ class Considering:
         if intent is not None and intent.action not in VISITING:
             return _interrupted(claim, version, intent)
         if _is_so_already(version, action):
-            return Report(claim, NodeState.DONE)
+            kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
+            return Report(claim, NodeState.DONE, part=kept)
         if action is Action.SUSPEND and version.status is Status.FAILED and not version.suspended:
             return _not_now(claim, version)
         return _begin_visit(claim, version, action)
@@ -355,6 +358,10 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
 def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = False) -> Report:
     gone = replace(version, action=Action.DELETE, status=Status.COMPLETE, reason=reason)
     return Report(claim, NodeState.DONE, gone, removed=True, retained=retained, event=event(claim, gone))
+
+
+def part(snapshot_id: str, version: Version, own: object) -> Part:
+    return Part(snapshot_id, version.name, version.implementation, papers.entry(version, own))
 
 
 def event(claim: Claim, version: Version) -> Event:
