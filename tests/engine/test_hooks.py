@@ -175,7 +175,8 @@ def test_hooks_that_are_not_there_cannot_be_cleared(lab):
 
 def test_cancelling_ends_a_pause(lab):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request({"a": resource(), "b": resource(needs=["a"])}, **hooked("pre-create")))
+        template = {"a": resource(), "b": resource(needs=["a"])}
+        accepted = await it.api.create("s", it.request(template, **hooked("pre-create")))
         await paused(it, "pre-create")
         await it.api.cancel("s", rollback=False)
         assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
