@@ -49,9 +49,6 @@ def use(kind: Callable[[Path], Opened], work: Callable[[Opened], Coroutine[Any, 
     opened = kind(path)
     try:
         return asyncio.run(work(opened))
-    except asyncio.CancelledError:
-        # Interrupted a second time: what was under way is left to whoever comes next.
-        raise KeyboardInterrupt from None
     finally:
         opened.close()
         log.handlers.clear()

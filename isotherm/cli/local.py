@@ -18,41 +18,61 @@ from isotherm.engine.orchestrator import Accepted, Orchestrator
 def operate(terminal: show.Terminal, name: str, ask: Callable[[Orchestrator], Awaitable[Accepted]]) -> int:
     """Ask for an operation and drive it to its end; the answer is the exit code."""
 
-    async def work(engine: Embedded) -> int:
+    async def begin(engine: Embedded) -> live.Watched:
         with terminal.busy(f"planning {name}"):
             accepted = await ask(engine.orchestrator)
-        return await _drive(engine, terminal, live.Watched(name, accepted.stack_id, accepted.operation_id))
+        return live.Watched(name, accepted.stack_id, accepted.operation_id)
 
-    return home.use(Embedded, work)
+    return _run(terminal, begin)
 
 
 def watch(terminal: show.Terminal, name: str) -> int:
     """Drive whatever is under way on the stack to its end."""
 
-    async def work(engine: Embedded) -> int:
+    async def begin(engine: Embedded) -> live.Watched:
         stack = await engine.orchestrator.show(name)
-        return await _drive(engine, terminal, live.Watched(stack["stack_name"], stack["id"]))
+        return live.Watched(stack["stack_name"], stack["id"])
 
-    return home.use(Embedded, work)
+    return _run(terminal, begin)
 
 
-async def _drive(engine: Embedded, terminal: show.Terminal, watched: live.Watched) -> int:
-    stopped = asyncio.Event()
-    _on_interrupt(stopped)
+def _run(terminal: show.Terminal, begin: Callable[[Embedded], Awaitable[live.Watched]]) -> int:
+    interrupts = _Interrupts()
+
+    async def work(engine: Embedded) -> int:
+        return await _drive(engine, terminal, await begin(engine), interrupts)
+
+    try:
+        return home.use(Embedded, work)
+    except asyncio.CancelledError:
+        if interrupts.number < 2:
+            raise
+        # What was under way is left to whoever comes next.
+        raise KeyboardInterrupt from None
+
+
+async def _drive(engine: Embedded, terminal: show.Terminal, watched: live.Watched, interrupts: _Interrupts) -> int:
+    interrupts.catch()
     async with engine.driving():
-        frame = await live.follow(engine.follow(watched.stack_id), terminal, watched, stopped)
+        frame = await live.follow(engine.follow(watched.stack_id), terminal, watched, interrupts.stopped)
     return await live.conclude(engine, terminal, watched, frame)
 
 
-def _on_interrupt(stopped: asyncio.Event) -> None:
+class _Interrupts:
     """The first Ctrl-C ends the command in good order; the second one ends it at once, which does no harm either."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
-    def interrupt() -> None:
-        if stopped.is_set() and task is not None:
-            task.cancel()
-        stopped.set()
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+        self.number = 0
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, interrupt)
+    def catch(self) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
+        def interrupt() -> None:
+            self.number += 1
+            self.stopped.set()
+            if self.number > 1 and task is not None:
+                task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, interrupt)

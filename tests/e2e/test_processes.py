@@ -95,3 +95,16 @@ def test_reading_does_not_wait_for_a_writer(home: Home, chain: Path) -> None:
     finally:
         writer.close()
     assert code == codes.OK, out
+
+
+def test_a_second_interrupt_ends_at_once_and_without_a_complaint(home: Home, chain: Path) -> None:
+    process = home.start("deploy", "chain", "-t", chain, "-p", "wait=1")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == codes.INTERRUPTED
+    assert "Traceback" not in out
+    code, out = home.run("watch", "chain")
+    assert code == codes.OK, out
