@@ -18,7 +18,7 @@ from typing import Any
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.resources import attributes, contract, custom_constraints, nested, properties, translation
-from isotherm.resources.registry import Registry
+from isotherm.resources.registry import Registry, typed_properties
 from isotherm.template import definitions, document, model, parameters
 from isotherm.template.constraints import CustomConstraints
 from isotherm.template.definitions import Definition
@@ -145,17 +145,33 @@ class _Validation:
 
     def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
         """The stack inside, judged as far as it is known: its values are judged when it is made."""
-        given = definition.properties if isinstance(definition.properties, Mapping) else {}
-        text = one.template_for({name: value for name, value in given.items() if not isinstance(value, node.Live)})
+        try:
+            text = one.template_for(self._foreseen(definition, one))
+        except UserError as error:
+            yield from error.problems
+            return
         if text is None:
             return
         if self._depth + 1 > MAX_DEPTH:
             yield Problem(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded",
                           hint="does a template include itself?")
             return
-        inside = f"{definition.path[0]}{properties.step(definition.name)}<{one.inside}>"
+        inside = f"{definition.path[0]}.{definition.name}<{one.inside}>"
         for problem in self._problems_of(definition.name, text):
             yield replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside)
+
+    def _foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
+        """The properties as far as they can be told before anything exists; nothing, if they are wrong in themselves."""
+        given = definition.properties if isinstance(definition.properties, Mapping) else {}
+        found: dict[str, Any] = {}
+        try:
+            for name, value in given.items():
+                known = self._tentative(value) if isinstance(value, node.Live) else value
+                if known is not node.NOTHING:
+                    found[name] = known
+            return typed_properties(one, found)
+        except UserError:
+            return {}
 
     def _problems_of(self, name: str, text: str) -> Iterator[Problem]:
         surroundings = self._environment.child(name)

@@ -7,11 +7,12 @@ from isotherm.resources.heat.delay import Delay
 from isotherm.resources.heat.dummy import Dummy
 from isotherm.resources.heat.none import NoneResource
 from isotherm.resources.heat.random_string import RandomString
+from isotherm.resources.heat.resource_group import ResourceGroup
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.resources.heat.value import Value
 from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, WaitCondition, WaitConditionHandle
 
 TYPES: tuple[type[Resource], ...] = (
-    Delay, Dummy, NoneResource, RandomString, TestResource, UpdateWaitConditionHandle, Value, WaitCondition,
+    Delay, Dummy, NoneResource, RandomString, ResourceGroup, TestResource, UpdateWaitConditionHandle, Value, WaitCondition,
     WaitConditionHandle,
 )

@@ -1,0 +1,216 @@
+"""OS::Heat::ResourceGroup: so many resources alike, named 0, 1, 2, ... in a stack of their own.
+
+Names that a removal policy has taken away are not used again: they are kept in the resource's data. A smaller count
+takes the highest names away.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, ClassVar
+
+from isotherm.resources import contract, grouping, nested, properties
+from isotherm.resources.schema import INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema, Support
+from isotherm.template import constraints
+
+COUNT, INDEX_VAR, RESOURCE_DEF = "count", "index_var", "resource_def"
+REMOVAL_POLICIES, REMOVAL_MODE = "removal_policies", "removal_policies_mode"
+REFS, REFS_MAP, ATTRIBUTES, REMOVED = "refs", "refs_map", "attributes", "removed_rsrc_list"
+ROLLING_UPDATE, BATCH_CREATE = "rolling_update", "batch_create"
+
+_SIZE = Schema(INTEGER, "How many members are changed at once.", default=1, constraints=(constraints.Range(minimum=1),))
+_PAUSE = Schema(NUMBER, "How long to wait between two batches, in seconds.", default=0,
+                constraints=(constraints.Range(minimum=0),))
+
+
+class ResourceGroup(grouping.Group):
+    """So many resources alike."""
+
+    TYPE = "OS::Heat::ResourceGroup"
+    DESCRIPTION = "Resources made after one definition, as many as are wanted."
+    support = Support(version="2014.1")
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        COUNT: Schema(INTEGER, "How many resources there are.", default=1, update_allowed=True,
+                      constraints=(constraints.Range(minimum=0),)),
+        INDEX_VAR: Schema(STRING, "What stands for the name of a member in its properties.", default="%index%",
+                          constraints=(constraints.Length(minimum=3),), support=Support(version="2014.2")),
+        RESOURCE_DEF: Schema(
+            MAP, "What each resource is like.", required=True, update_allowed=True,
+            schema={
+                "type": Schema(STRING, "The type of the resources.", required=True),
+                "properties": Schema(MAP, "The properties of the resources."),
+                "metadata": Schema(MAP, "The metadata of the resources.", support=Support(version="5.0.0")),
+            }),
+        REMOVAL_POLICIES: Schema(
+            LIST, "Which resources go first when there are to be fewer; their names are not used again.", default=[],
+            update_allowed=True, support=Support(version="2015.1"),
+            schema=Schema(MAP, schema={
+                "resource_list": Schema(LIST, "Names or references of resources to be removed.", default=[])})),
+        REMOVAL_MODE: Schema(
+            STRING, "Whether a change of the removal policies adds to what was removed before, or stands for itself.",
+            default="append", update_allowed=True, constraints=(constraints.AllowedValues(allowed=("append", "update")),),
+            support=Support(version="10.0.0")),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        REFS: AttributeSchema("The references of all members, in a list.", LIST),
+        REFS_MAP: AttributeSchema("The references of all members, by their names.", MAP, support=Support(version="7.0.0")),
+        ATTRIBUTES: AttributeSchema("The attribute of each member that the path names, by the members' names.", MAP,
+                                    support=Support(version="2014.2")),
+        REMOVED: AttributeSchema("The names that were removed.", LIST, support=Support(version="7.0.0")),
+    }
+    update_policy_schema: ClassVar[Mapping[str, Schema]] = {
+        ROLLING_UPDATE: Schema(MAP, "How members are updated.", support=Support(version="5.0.0"), schema={
+            "min_in_service": Schema(INTEGER, "How many members are left alone at any time.", default=0,
+                                     constraints=(constraints.Range(minimum=0),)),
+            "max_batch_size": _SIZE, "pause_time": _PAUSE}),
+        BATCH_CREATE: Schema(MAP, "How members are created.", support=Support(version="5.0.0"),
+                             schema={"max_batch_size": _SIZE, "pause_time": _PAUSE}),
+    }
+
+    # What should be.
+
+    @classmethod
+    def template_for(cls, properties: Mapping[str, Any]) -> str | None:
+        """One member stands for all; a group of none may be defined badly, so that it can be switched off."""
+        if not grouping.check_size(properties.get(COUNT) or 0) or not properties.get(RESOURCE_DEF):
+            return None
+        name = next(_names(_listed(properties)))
+        return grouping.template({name: _member(name, properties)})
+
+    @property
+    def removed(self) -> list[str]:
+        """The names that are not used (any more)."""
+        kept: list[str] = self.data["removed"] if "removed" in self.data else sorted(_listed(self.properties))
+        return kept
+
+    def names(self, size: int | None = None) -> list[str]:
+        size = self.properties[COUNT] if size is None else size
+        return list(itertools.islice(_names(set(self.removed)), grouping.check_size(size)))
+
+    def make(self, name: str) -> grouping.Definition:
+        return _member(name, self.properties)
+
+    async def whole(self) -> contract.Child:
+        return self._child({name: self.make(name) for name in self.names()})
+
+    async def stage(self, capacity: int, fresh: int) -> contract.Child:
+        names, target = self.names(capacity), self.properties[COUNT]
+        there = {} if self.physical_id is None else {
+            member.name: member.definition for member in await self.stacks.members(self.physical_id)}
+        # The highest of those that stay are changed first; those on top of the target are gone soon anyway.
+        order = [*reversed(names[:target]), *names[target:]]
+        kept = [(name, there[name]) for name in order if name in there]
+        after = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
+        return self._child({name: after[name] for name in names})
+
+    def _child(self, members: Mapping[str, grouping.Definition]) -> contract.Child:
+        return contract.Child(grouping.template(members), exports=self.exported(map(grouping.split, self.exports)))
+
+    # Operations.
+
+    async def handle_create(self) -> object:
+        self.data["removed"] = sorted(_listed(self.properties))
+        policy = self._policy(BATCH_CREATE)
+        if not policy or not self.properties[COUNT]:
+            return await self.at_once()
+        steps = grouping.batches(len(self.names()), 0, 0, policy["max_batch_size"], 0)
+        return await self.in_batches(steps, policy["pause_time"])
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if self.physical_id is None:
+            return await self.handle_create()
+        removed = self.removed
+        await self._remove()
+        policy = self._policy(ROLLING_UPDATE)
+        if policy and RESOURCE_DEF in changed:
+            return await self._roll(policy)
+        if self.removed != removed:
+            # What is to go is known by what is there: it has to be stored before anything goes.
+            return await self.in_batches([(self.properties[COUNT], 0)], 0)
+        return await self.at_once()
+
+    async def _roll(self, policy: Mapping[str, Any]) -> dict[str, Any]:
+        there = {member.name: member.definition for member in await self.stacks.members(self.physical_id or "")}
+        wanted = self.names()
+        fresh = sum(1 for name in wanted if there.get(name) == self.make(name))
+        current = len(there.keys() - set(self.removed))
+        steps = list(grouping.batches(len(wanted), current, fresh, policy["max_batch_size"], policy["min_in_service"]))
+        return await self.in_batches(steps or [(len(wanted), len(wanted))], policy["pause_time"])
+
+    async def _remove(self) -> None:
+        """Bring the names that are not used any more up to date with the removal policies."""
+        known = set(self.removed)
+        listed = _listed(self.properties)
+        names = listed & known
+        if listed - known:
+            there = {member.name for member in await self.stacks.members(self.physical_id or "")}
+            by_reference = {reference: name for name, reference in (await self.references()).items()
+                            if isinstance(reference, str)}
+            names |= {name if name in there else by_reference.get(name, "") for name in listed - known}
+        kept = set() if self.properties[REMOVAL_MODE] == "update" else known
+        self.data["removed"] = sorted((kept | names) - {""})
+
+    def _policy(self, name: str) -> Mapping[str, Any] | None:
+        given = (self.update_policy or {}).get(name)
+        if given is None:
+            return None
+        typed: Mapping[str, Any] = properties.convert(self.update_policy_schema, {name: given})[name]
+        return typed
+
+    # What others may ask for.
+
+    def of_members(self, name: str, path: list[Any]) -> list[Any]:
+        if name in (REFS, REFS_MAP, REMOVED):
+            return []
+        return path if name == ATTRIBUTES else [name, *path]
+
+    async def attribute(self, name: str) -> object:
+        name, path = grouping.split(name)
+        member, tail = nested.within(name)
+        if member:
+            return await self.of_one(member, [*tail, *path])
+        if name == REMOVED:
+            return grouping.selected(self.removed, path)
+        if name in (REFS, REFS_MAP):
+            found = await self.references()
+            return grouping.selected(self._in_order(found, as_list=name == REFS), path)
+        asked = self.of_members(name, path)
+        if not asked:
+            raise ValueError(f"The Referenced Attribute ({self.name} {name}) is incorrect.")
+        return self._in_order(await self.published(asked), as_list=name != ATTRIBUTES)
+
+    def _in_order(self, found: Mapping[str, Any], *, as_list: bool) -> Any:
+        names = [name for name in self.names() if name in found]
+        return [found[name] for name in names] if as_list else {name: found[name] for name in names}
+
+
+def _names(besides: Collection[str]) -> Iterator[str]:
+    return (name for name in map(str, itertools.count()) if name not in besides)
+
+
+def _listed(given: Mapping[str, Any]) -> set[str]:
+    policies = given.get(REMOVAL_POLICIES) or ()
+    return {str(name) for policy in policies for name in policy.get("resource_list") or ()}
+
+
+def _member(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition of one member."""
+    pattern = given[RESOURCE_DEF]
+    made: dict[str, Any] = {"type": pattern["type"]}
+    own = {key: value for key, value in (pattern.get("properties") or {}).items() if value is not None}
+    if own:
+        made["properties"] = _named(own, given.get(INDEX_VAR) or "%index%", name)
+    if pattern.get("metadata"):
+        made["metadata"] = pattern["metadata"]
+    return made
+
+
+def _named(value: Any, variable: str, name: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(variable, name)
+    if isinstance(value, Mapping):
+        return {key: _named(one, variable, name) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_named(one, variable, name) for one in value]
+    return value
