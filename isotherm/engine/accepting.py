@@ -33,10 +33,12 @@ class Request:
     disable_rollback: bool = True
     timeout_s: float | None = 3600.0
     tags: Sequence[str] = ()
+    # By resource: what its type kept for the snapshot that the stack is brought back to.
+    restored: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def asked(self) -> desired.Asked:
-        return desired.Asked(self.template, self.files, self.environment)
+        return desired.Asked(self.template, self.files, self.environment, restored=self.restored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +107,10 @@ class Accepting(reading.Reading):
             raise errors.UserError(f"Stack {stack['name']} has no template: it was rolled back to nothing.",
                                    kind="NotSupported", hint="Update it with a template.")
         return await self._store.read(lambda connection: planning.asked_for(connection, operation.input))
+
+
+def refuse_suspended(stack: reads.Row) -> None:
+    """As Heat has it. Deleting, checking, resuming and rolling back are always possible."""
+    if stack["action"] == Action.SUSPEND:
+        raise errors.UserError("Updating a stack when it is suspended is not supported.", kind="NotSupported",
+                               hint="Resume it first, or delete it.")

@@ -77,6 +77,11 @@ def decide(
     return Decision(Verdict.NOTHING) if same else Decision(Verdict.UPDATE, changed=changed)
 
 
+def given(implementation: type[contract.Resource], properties: Mapping[str, Any], restored: Any) -> Mapping[str, Any]:
+    """The properties to apply: those of the definition, or those that bring back what was kept for a snapshot."""
+    return properties if restored is None else implementation.restored_properties(properties, restored)
+
+
 def _forced_by(
     implementation: type[contract.Resource],
     resource: contract.Resource,

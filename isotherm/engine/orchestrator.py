@@ -10,9 +10,10 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import desired, documents, names, outputs, patching, preview
-from isotherm.engine.accepting import Accepted, Request
+from isotherm.engine.accepting import Accepted, Request, refuse_suspended
 from isotherm.engine.patching import Patch
 from isotherm.engine.signalling import Signalling
+from isotherm.engine.snapshotting import Snapshotting
 from isotherm.states import Action, Status
 from isotherm.store import accept, plan, reads, stop, visit
 from isotherm.store.database import Connection
@@ -22,7 +23,7 @@ from isotherm.template import parameters
 __all__ = ["Accepted", "Orchestrator", "Patch", "Request"]
 
 
-class Orchestrator(Signalling):
+class Orchestrator(Signalling, Snapshotting):
     """Operations on the stacks of one project, and all that can be read of them."""
 
     # Operations.
@@ -46,7 +47,7 @@ class Orchestrator(Signalling):
     async def update(self, name_or_id: str, change: Request | Patch) -> Accepted:
         """Bring a stack to what is asked for: whole, or as a change of what it is now."""
         stack = await self._find(name_or_id)
-        _refuse_suspended(stack)
+        refuse_suspended(stack)
         request = change if isinstance(change, Request) else await self._patched(stack, change)
         goal = self._desire(request, stack["name"], stack["id"])
         await self._refuse_immutable(stack, goal)
@@ -134,7 +135,7 @@ class Orchestrator(Signalling):
             asked.template, asked.files, asked.environment,
             bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
             stack["timeout_s"] if patch.timeout_s is None else patch.timeout_s,
-            documents.decode_any(stack["tags"]) if patch.tags is None else patch.tags,
+            documents.decode_any(stack["tags"]) if patch.tags is None else patch.tags, asked.restored,
         )
 
     async def _refuse_immutable(self, stack: reads.Row, goal: desired.Desired) -> None:
@@ -145,13 +146,6 @@ class Orchestrator(Signalling):
         if operation is not None and operation.input:
             before = (await self._planning.desired(operation)).values
             parameters.refuse_immutable(template.parameters, before, goal.values)
-
-
-def _refuse_suspended(stack: reads.Row) -> None:
-    """As Heat has it. Deleting, checking, resuming and rolling back are always possible."""
-    if stack["action"] == Action.SUSPEND:
-        raise errors.UserError("Updating a stack when it is suspended is not supported.", kind="NotSupported",
-                               hint="Resume it first, or delete it.")
 
 
 def _expect(connection: Connection, stack: reads.Row) -> None:

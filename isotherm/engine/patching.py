@@ -42,7 +42,8 @@ def apply(present: Asked, patch: Patch) -> Asked:
     given = environment.load(patch.environment)
     if patch.existing:
         given = _joined(environment.load(present.environment), given, patch, _parameters_of(template))
-    return dataclasses.replace(present, template=template, files=files, environment=given.as_dict())
+    restored = present.restored if kept else {}
+    return dataclasses.replace(present, template=template, files=files, environment=given.as_dict(), restored=restored)
 
 
 def _parameters_of(template: str) -> Collection[str]:

@@ -7,6 +7,7 @@ with hidden parameters finds what has to be masked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,9 +133,10 @@ class _Looking:
         definition = definitions.thaw(target.definition)
         implementation = self._types.get(target.implementation)
         known = self._goal.values.__getitem__
-        after = self._resolve(definition, implementation, upstream, "?", known)
-        unknown = _differing(after, self._resolve(definition, implementation, upstream, "!", known)) if upstream else set()
-        secret = self._secret(definition, implementation, upstream, after) if definition.secrets else set()
+        looked = functools.partial(self._resolve, definition, implementation, target.restored, upstream)
+        after = looked("?", known)
+        unknown = _differing(after, looked("!", known)) if upstream else set()
+        secret = _differing(after, looked("?", lambda name: "*")) if definition.secrets else set()
         applied = self._applied(self._slots.get(name), unknown)
         decision = decide.decide(implementation, definition.type, applied, after, definition.metadata, renew=True)
         changes = {} if applied is None else {
@@ -146,22 +148,18 @@ class _Looking:
         return Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
 
     def _resolve(
-        self, definition: Any, implementation: type[contract.Resource], upstream: frozenset[str], word: str, parameter: Any
+        self, definition: Any, implementation: type[contract.Resource], restored: Any, upstream: frozenset[str], word: str,
+        parameter: Any,
     ) -> Mapping[str, Any]:
         inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
         references = _StandIn(inputs, upstream, word, parameter)
         try:
             resolved = definition.resolve(references)
-            return registry.typed_properties(implementation, resolved.properties or {})
+            given = decide.given(implementation, resolved.properties or {}, restored)
+            return registry.typed_properties(implementation, given)
         except (errors.IsothermError, ValueError, TypeError):
             # A stand-in does not fit where a number belongs: nothing can be said of this resource before it is applied.
             return dict.fromkeys(definition.properties or (), word)
-
-    def _secret(
-        self, definition: Any, implementation: type[contract.Resource], upstream: frozenset[str], after: Mapping[str, Any]
-    ) -> set[str]:
-        other = self._resolve(definition, implementation, upstream, "?", lambda name: "*")
-        return _differing(after, other)
 
     @staticmethod
     def _applied(row: Mapping[str, Any] | None, unknown: set[str]) -> decide.Applied | None:

@@ -73,6 +73,8 @@ class NestedFailure(errors.Permanent):
 
 _HANDLERS = {action: f"handle_{action.name.lower()}" for action in Action}
 _CHECKERS = {action: f"check_{action.name.lower()}_complete" for action in Action}
+# What is taken over has to be there: to adopt is to check.
+_HANDLERS[Action.ADOPT], _CHECKERS[Action.ADOPT] = _HANDLERS[Action.CHECK], _CHECKERS[Action.CHECK]
 
 
 class TaskRunner:
@@ -102,17 +104,17 @@ class TaskRunner:
     async def _handle(self) -> None:
         task, resource = self.task, self.resource
         if task.action is Action.CREATE and self.resumed and resource.physical_id is None:
-            resource.physical_id = await _call(resource.find_by_token)
+            resource.physical_id = await call(resource.find_by_token)
             task.handled = resource.physical_id is not None
         if not task.handled:
             handler = getattr(resource, _HANDLERS[task.action])
             arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
-            task.progress = await _call(handler, *arguments)
+            task.progress = await call(handler, *arguments)
             task.handled = True
 
     async def _check(self) -> Outcome:
         checker = getattr(self.resource, _CHECKERS[self.task.action])
-        answer = await _call(checker, self.task.progress)
+        answer = await call(checker, self.task.progress)
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):
@@ -127,7 +129,8 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function)
 
 
-async def _call(method: Callable[..., Any], *arguments: object) -> Any:
+async def call(method: Callable[..., Any], *arguments: object) -> Any:
+    """Call a method of a type, which may be async or plain."""
     if _is_async(getattr(method, "__func__", method)):
         return await method(*arguments)
     return await asyncio.to_thread(method, *arguments)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store import nodes, rows
+from isotherm.store import nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
@@ -74,6 +74,7 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float)
     # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
     if running:
         halt_nodes(connection, stack_id)
+        snapshots.give_up(connection, stack_id)
         older = sa.select(operation.id).where(operation.stack_id == stack_id, operation.generation == generation)
         # Whoever waits for it has to wait for the newer one instead.
         nodes.wake_waiters(connection, connection.execute(older).scalar_one(), now)

@@ -188,7 +188,7 @@ def expired(connection: sa.Connection, now: float) -> list[str]:
 # Each minimum is one step down its index.
 _NEXT_DUE = sa.select(
     *(sa.select(sa.func.min(column)).where(column.is_not(None)).scalar_subquery()
-      for column in (_NODE.due, _OP.due, _OP.deadline))
+      for column in (_NODE.due, _OP.due, _OP.deadline, t.snapshots.c.due))
 )
 
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
 from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
-from isotherm.store import accept, hooks, nodes, rows
+from isotherm.store import accept, hooks, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 
@@ -197,6 +197,10 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
                   reason)
     rows.insert_events(connection, [ended], now)
     nodes.clear_order(connection, operation.stack_id)
+    if operation.action is Action.SNAPSHOT:
+        snapshots.end(connection, operation)
+    if "tomb" in values:
+        snapshots.doom_all(connection, operation.stack_id, now)
     nodes.wake_waiters(connection, operation.id, now)
     hooks.forget(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
@@ -218,7 +222,7 @@ def fail(connection: sa.Connection, operation: Operation, failure: str, now: flo
 
 def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> None:
     """Old operations, their inputs, and events beyond the cap. A deleted stack keeps its row and its events."""
-    stack, op, use = t.stacks.c, t.operations.c, t.uses.c
+    stack, op = t.stacks.c, t.operations.c
     kept = connection.execute(
         sa.select(stack.operation_id, stack.complete_operation_id).where(stack.id == operation.stack_id)
     ).one()
@@ -229,11 +233,8 @@ def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> N
     )
     if gone:
         old.extend(id_ for id_ in kept if id_)
-    hashes = list(connection.execute(sa.select(use.hash).where(rows.among(use.operation_id)), rows.ids(old)).scalars())
-    connection.execute(sa.delete(t.uses).where(rows.among(use.operation_id)), rows.ids(old))
+    rows.forget_uses(connection, old)
     connection.execute(sa.delete(t.operations).where(rows.among(op.id), op.id != operation.id), rows.ids(old))
-    unused = ~sa.exists().where(use.hash == t.blobs.c.hash)
-    connection.execute(sa.delete(t.blobs).where(rows.among(t.blobs.c.hash), unused), rows.ids(hashes))
     cap_events(connection, operation.stack_id)
 
 

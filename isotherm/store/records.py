@@ -157,6 +157,15 @@ class Beginning(msgspec.Struct, frozen=True, gc=False):
     event: Event
 
 
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """What a snapshot keeps of one resource: its row as a document, with what its type has to keep."""
+
+    snapshot_id: str
+    name: str
+    implementation: str
+    document: str
+
+
 class Pause(msgspec.Struct, frozen=True, gc=False):
     """A hook at which a node pauses; the event tells of it, once."""
 
@@ -186,6 +195,8 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     pause: Pause | None = None
     reason: str = ""
     event: Event | None = None
+    # What is kept of it for a snapshot.
+    part: Part | None = None
 
 
 class NodeWrite(msgspec.Struct, frozen=True, gc=False):

@@ -164,6 +164,17 @@ def take_ids(connection: sa.Connection, count: int) -> range:
     return range(end - count, end)
 
 
+def forget_uses(connection: sa.Connection, operation_ids: Collection[str]) -> None:
+    """These operations use no blobs any more, except where they live on as snapshots; what nobody uses goes."""
+    use, blob = t.uses.c, t.blobs.c
+    kept = sa.exists().where(t.snapshots.c.id == use.operation_id)
+    theirs = sa.and_(among(use.operation_id), ~kept)
+    hashes = list(connection.execute(sa.select(use.hash).where(theirs), ids(operation_ids)).scalars())
+    connection.execute(sa.delete(t.uses).where(theirs), ids(operation_ids))
+    unused = ~sa.exists().where(use.hash == blob.hash)
+    connection.execute(sa.delete(t.blobs).where(among(blob.hash), unused), ids(hashes))
+
+
 def delete_by_id(connection: sa.Connection, column: sa.Column[Any], values: Collection[int]) -> None:
     if values:
         connection.execute(sa.delete(column.table).where(among(column)), ids(values))

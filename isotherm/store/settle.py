@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, hooks, nodes, rows, signals
+from isotherm.store import accept, finish, hooks, nodes, rows, signals, snapshots
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
@@ -48,6 +48,7 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
     found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
     _write_versions(connection, valid, now)
+    snapshots.keep(connection, valid)
     rows.insert_events(connection, (r.event for r in valid if r.event is not None), now)
     live: list[Report] = []
     stale: list[Report] = []

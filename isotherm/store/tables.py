@@ -247,6 +247,38 @@ retained = sa.Table(
     sa.Index("ix_retained_stack_id", "stack_id"),
 )
 
+# A snapshot has the id of the operation that took it, and uses its blobs under that id.
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("id", Uuid, primary_key=True),
+    sa.Column("stack_id", Uuid, nullable=False),
+    sa.Column("name", Name),
+    # CREATE or DELETE: what is being done to the snapshot itself.
+    sa.Column("action", sa.SmallInteger, nullable=False),
+    sa.Column("status", sa.SmallInteger, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("input", sa.String(64), nullable=False),
+    sa.Column("tags", Json, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    # As with operations: when somebody may take it up, to delete it.
+    sa.Column("due", Time),
+    sa.Column("fence", sa.Integer, nullable=False),
+    sa.Index("ix_snapshots_stack_id", "stack_id"),
+    sa.Index("ix_snapshots_due", "due", sqlite_where=sa.text("due IS NOT NULL"),
+             postgresql_where=sa.text("due IS NOT NULL")),
+)
+
+snapshot_parts = sa.Table(
+    "snapshot_parts",
+    metadata,
+    sa.Column("snapshot_id", Uuid, primary_key=True),
+    sa.Column("name", Name, primary_key=True),
+    sa.Column("implementation", sa.String(255), nullable=False),
+    # The resource as it was, with what its type keeps for the snapshot.
+    sa.Column("document", Json, nullable=False),
+)
+
 sequences = sa.Table(
     "sequences",
     metadata,

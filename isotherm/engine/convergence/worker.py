@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 from isotherm import errors
 from isotherm.engine import documents, ports
-from isotherm.engine.convergence import act, consider, hooks
+from isotherm.engine.convergence import act, consider, forgetting, hooks
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming
-from isotherm.store import settle, stop
+from isotherm.store import settle, snapshots, stop
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Claim, Operation, Report, Version
 
@@ -54,6 +54,7 @@ class _Turn:
     begun: set[tuple[int, int]] = field(default_factory=set)
     claims: list[Claim] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
+    snapshots: list[snapshots.Doomed] = field(default_factory=list)
     next_due: float | None = None
 
 
@@ -76,7 +77,9 @@ class Worker:
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[consider.Begin] = []
-        self._plans: set[asyncio.Task[None]] = set()
+        self._forgetting = forgetting.Forgetting(store, world, types, tuning.lease_s)
+        # Plans of operations, and deletions of snapshots.
+        self._chores: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._stopping = False
         self._renew_at = 0.0
@@ -94,7 +97,7 @@ class Worker:
         self._wake.set()
 
     async def run(self) -> None:
-        while not (self._stopping and not self._running and not self._reports and not self._plans):
+        while not (self._stopping and not self._running and not self._reports and not self._chores):
             self._wake.clear()
             try:
                 await self._turn()
@@ -123,10 +126,10 @@ class Worker:
             self._running.pop(report.claim.key, None)
         self._start(begins, turn.begun)
         self._next_due = turn.next_due
-        for operation in turn.operations:
-            task = asyncio.create_task(self._plan(operation))
-            self._plans.add(task)
-            task.add_done_callback(self._plans.discard)
+        for chore in (*map(self._plan, turn.operations), *map(self._forgetting, turn.snapshots)):
+            task = asyncio.create_task(chore)
+            self._chores.add(task)
+            task.add_done_callback(self._chores.discard)
         for claim in turn.claims:
             guard = act.LeaseGuard(self._clock, claim.lease_until)
             self._running[claim.key] = _Running(claim, guard)
@@ -148,6 +151,7 @@ class Worker:
         room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
         turn.claims = claiming.due(connection, claiming.Lease(self.name, until, room), now)
         turn.operations = claiming.operations_to_plan(connection, until, now, room=4)
+        turn.snapshots = snapshots.due(connection, until, now)
         if room <= 0:
             # No more can be carried. The next step that ends wakes us; to look again before that is in vain.
             return turn

@@ -1,0 +1,84 @@
+"""The papers of a stack: a document that says all there is to say of it, for whoever takes it over (Heat's format).
+
+Export and abandon hand it out, adopt takes it, and a snapshot keeps one. Hidden values are masked unless the owner asks
+for them: the values of hidden parameters wherever they appear, and what resources keep for themselves, which is theirs to
+know (a password, for example).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from isotherm.engine import desired, documents
+from isotherm.states import Action, Status
+from isotherm.store.records import Version
+from isotherm.template import document
+
+MASK = "******"
+_SECTIONS: Mapping[str, Any] = {"parameters": {}, "parameter_defaults": {}, "resource_registry": {}, "event_sinks": []}
+# A value that is shorter is masked only where it stands alone: as a part of other words it says nothing.
+_TELLING = 4
+
+
+def entry(version: Version, own: object) -> str:
+    """A resource as a snapshot keeps it; `own` is what its type has to keep."""
+    return documents.encode({
+        "name": version.name, "resource_id": version.physical_id, "type": version.type,
+        "action": version.action.name, "status": version.status.name,
+        "metadata": documents.decode_any(version.metadata), "resource_data": documents.decode_any(version.data),
+        "snapshot": own,
+    })
+
+
+def resource(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A resource as it is."""
+    return {
+        "name": row["name"], "resource_id": row["physical_id"], "type": row["type"] or "", "action": row["action"].name,
+        "status": row["status"].name, "metadata": documents.decode_any(row["metadata"] or "{}"),
+        "resource_data": documents.decode_any(row["data"] or "{}"),
+    }
+
+
+def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole document."""
+    return {
+        "name": row["name"], "id": row["id"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
+        "template": document.load(asked.template).data, "environment": {**_SECTIONS, **asked.environment},
+        "files": dict(asked.files), "resources": dict(resources), "project_id": row["project"],
+        "stack_user_project_id": None, "tags": documents.decode_any(row["tags"]),
+    }
+
+
+def masked(papers: Mapping[str, Any], hidden: Mapping[str, Any]) -> dict[str, Any]:
+    """The same document for anybody's eyes. `hidden` are the values of hidden parameters, by name."""
+    told = {text for value in hidden.values() for text in _texts(value)}
+    surroundings = dict(papers["environment"])
+    for section in ("parameters", "parameter_defaults"):
+        surroundings[section] = {name: MASK if name in hidden else value for name, value in surroundings[section].items()}
+    resources = {name: _without_secrets(one) for name, one in papers["resources"].items()}
+    safe: dict[str, Any] = _mask({**papers, "environment": surroundings, "resources": resources}, told)
+    return safe
+
+
+def _without_secrets(one: Mapping[str, Any]) -> dict[str, Any]:
+    own = {"snapshot": MASK} if one.get("snapshot") is not None else {}
+    return {**one, "resource_data": dict.fromkeys(one.get("resource_data") or {}, MASK), **own}
+
+
+def _texts(value: object) -> set[str]:
+    if isinstance(value, Mapping):
+        return {text for one in value.values() for text in _texts(one)}
+    if isinstance(value, list):
+        return {text for one in value for text in _texts(one)}
+    return {str(value)} if value not in (None, "", True, False) else set()
+
+
+def _mask(value: Any, told: Collection[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _mask(one, told) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_mask(one, told) for one in value]
+    text = str(value)
+    telling = text in told or (isinstance(value, str) and any(t in text for t in told if len(t) >= _TELLING))
+    return MASK if telling else value
