@@ -115,5 +115,5 @@ _VERBS = {
 
 
 def _request(random: Random, at: float, stack: str, verb: Verb, shape: Shape) -> Request:
-    timeout = random.uniform(5.0, 60.0) if random.random() < 0.12 else 3600.0
+    timeout = random.uniform(2.0, 50.0) if random.random() < 0.2 else 3600.0
     return Request(at, stack, verb, shape, rollback=random.random() < 0.5, timeout_s=timeout)

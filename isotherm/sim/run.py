@@ -25,7 +25,7 @@ from isotherm.sim.clients import Clients
 from isotherm.sim.cloud import Cloud
 from isotherm.sim.faults import Faults
 from isotherm.sim.history import History, Request, Verb
-from isotherm.sim.hosts import Hosts, VirtualClock
+from isotherm.sim.hosts import IDLE_S, Hosts, VirtualClock
 from isotherm.sim.loop import OutOfSteps, SimLoop
 from isotherm.sim.store import DatabaseGone, SimStore
 from isotherm.sim.witness import UNFINISHED, Witness
@@ -33,8 +33,8 @@ from isotherm.store.memory import MemoryDatabase
 
 # With faults over, this much virtual time without an end is a failure (I13).
 PATIENCE_S = 1200.0
-# How long after its deadline an operation may still be under way, with a worker up.
-GRACE_S = 120.0
+# How long after its deadline an operation may still be under way, with a worker up: it looks by itself now and then.
+GRACE_S = IDLE_S + 6.0
 
 
 @dataclass(slots=True)

@@ -71,12 +71,14 @@ def a_skipped_node_is_not_counted(patch: Patch) -> None:
 def a_timeout_needs_somebody_to_come_by(patch: Patch) -> None:
     """[E1] The clock is looked at only when something else happens."""
     patch.setattr(claim, "expired", lambda connection, now: [])
+    patch.setattr(claim, "next_due", lambda connection: None)
 
 
 @bug
 def a_dead_planner_is_never_replaced(patch: Patch) -> None:
     """[I10] A rollback is accepted, and nobody is asked to plan it."""
     patch.setattr(claim, "operations_to_plan", lambda connection, until, now, room: [])
+    patch.setattr(claim, "next_due", lambda connection: None)
 
 
 @bug
