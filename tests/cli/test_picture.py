@@ -99,7 +99,8 @@ def test_a_long_chain_stays_readable_and_a_circle_does_no_harm() -> None:
     assert {node for _, node in tree.arrange({1: [2], 2: [1], 3: [2]})} == {1, 2, 3}
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(-1, "0.0 s"), (0.44, "0.4 s"), (59.9, "59.9 s"), (125, "2:05"), (3725, "1:02:05")])
+@pytest.mark.parametrize(("seconds", "said"), [
+    (-1, "0.0 s"), (0.44, "0.4 s"), (59.9, "59.9 s"), (125, "2:05"), (3725, "1:02:05")])
 def test_durations(seconds: float, said: str) -> None:
     assert words.duration(seconds) == said
 

@@ -27,7 +27,8 @@ def on_terminal(home: Home, *arguments: object, answer: bytes = b"") -> tuple[in
     environment = {**home.environment, "TERM": "xterm-256color"}
     for unwanted in ("NO_COLOR", "COLUMNS", "LINES", "CI"):
         environment.pop(unwanted, None)
-    process = subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
+    command = [*COMMAND, *map(str, arguments)]
+    process = subprocess.Popen(command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     os.write(ours, answer)
     painted = b""
