@@ -86,7 +86,7 @@ class Group(nested.StackResource):
         """The stack as it should be in the end."""
         raise NotImplementedError
 
-    async def stage(self, capacity: int, fresh: int) -> contract.Child:
+    async def stage(self, capacity: int, fresh: int, *, last: bool) -> contract.Child:
         """The stack after a batch: so many members, so many of them as they should be in the end."""
         raise NotImplementedError
 
@@ -136,8 +136,8 @@ class Group(nested.StackResource):
                              progress | {"until": self.world.clock.now() + pause_s})
 
     async def _next(self, progress: dict[str, Any]) -> bool | contract.Wait:
-        step, *rest = progress["steps"] or [None]
-        operation = await self.start(await self.stage(*step) if step and rest else await self.whole())
+        (capacity, fresh), *rest = progress["steps"]
+        operation = await self.start(await self.stage(capacity, fresh, last=not rest))
         under_way = progress | {"operation": operation, "steps": rest}
         ended = await self._ended(under_way)
         if isinstance(ended, contract.Wait):
@@ -161,6 +161,9 @@ class Group(nested.StackResource):
         """The path that is asked of each member when this is asked of the group; nothing, if none is."""
         raise NotImplementedError
 
+    def child_of(self, members: Mapping[str, Definition]) -> contract.Child:
+        return contract.Child(template(members), exports=self.exported(map(split, self.exports)))
+
     def not_found(self, member: str) -> errors.NotFound:
         return errors.NotFound(f"Member '{member}' not found in group resource '{self.name}'.")
 
@@ -181,6 +184,38 @@ class Group(nested.StackResource):
 
     async def published(self, path: list[Any]) -> Mapping[str, Any]:
         return {} if self.physical_id is None else await self.stacks.published(self.physical_id, path)
+
+
+REFS, REFS_MAP, ATTRIBUTES, REMOVED = "refs", "refs_map", "attributes", "removed_rsrc_list"
+
+
+class NumberedGroup(Group):
+    """A group whose members are called 0, 1, 2, ... and can be read in that order."""
+
+    def names(self) -> list[str]:
+        raise NotImplementedError
+
+    def of_members(self, name: str, path: list[Any]) -> list[Any]:
+        if name in (REFS, REFS_MAP, REMOVED):
+            return []
+        return path if name == ATTRIBUTES else [name, *path]
+
+    async def attribute(self, name: str) -> object:
+        name, path = split(name)
+        member, tail = nested.within(name)
+        if member:
+            return await self.of_one(member, [*tail, *path])
+        if name in (REFS, REFS_MAP):
+            found = await self.references()
+            return selected(self._in_order(found, as_list=name == REFS), path)
+        asked = self.of_members(name, path)
+        if not asked:
+            raise ValueError(f"The Referenced Attribute ({self.name} {name}) is incorrect.")
+        return self._in_order(await self.published(asked), as_list=name != ATTRIBUTES)
+
+    def _in_order(self, found: Mapping[str, Any], *, as_list: bool) -> Any:
+        names = [name for name in self.names() if name in found]
+        return [found[name] for name in names] if as_list else {name: found[name] for name in names}
 
 
 def selected(value: Any, path: list[Any]) -> Any:

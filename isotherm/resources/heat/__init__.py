@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from isotherm.resources.contract import Resource
+from isotherm.resources.heat.auto_scaling_group import AutoScalingGroup
 from isotherm.resources.heat.delay import Delay
 from isotherm.resources.heat.dummy import Dummy
 from isotherm.resources.heat.none import NoneResource
 from isotherm.resources.heat.random_string import RandomString
+from isotherm.resources.heat.resource_chain import ResourceChain
 from isotherm.resources.heat.resource_group import ResourceGroup
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.resources.heat.value import Value
 from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, WaitCondition, WaitConditionHandle
 
 TYPES: tuple[type[Resource], ...] = (
-    Delay, Dummy, NoneResource, RandomString, ResourceGroup, TestResource, UpdateWaitConditionHandle, Value, WaitCondition,
-    WaitConditionHandle,
+    AutoScalingGroup, Delay, Dummy, NoneResource, RandomString, ResourceChain, ResourceGroup, TestResource,
+    UpdateWaitConditionHandle, Value, WaitCondition, WaitConditionHandle,
 )

@@ -10,13 +10,13 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
-from isotherm.resources import contract, grouping, nested, properties
+from isotherm.resources import contract, grouping, properties
+from isotherm.resources.grouping import ATTRIBUTES, REFS, REFS_MAP, REMOVED
 from isotherm.resources.schema import INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema, Support
 from isotherm.template import constraints
 
 COUNT, INDEX_VAR, RESOURCE_DEF = "count", "index_var", "resource_def"
 REMOVAL_POLICIES, REMOVAL_MODE = "removal_policies", "removal_policies_mode"
-REFS, REFS_MAP, ATTRIBUTES, REMOVED = "refs", "refs_map", "attributes", "removed_rsrc_list"
 ROLLING_UPDATE, BATCH_CREATE = "rolling_update", "batch_create"
 
 _SIZE = Schema(INTEGER, "How many members are changed at once.", default=1, constraints=(constraints.Range(minimum=1),))
@@ -24,7 +24,7 @@ _PAUSE = Schema(NUMBER, "How long to wait between two batches, in seconds.", def
                 constraints=(constraints.Range(minimum=0),))
 
 
-class ResourceGroup(grouping.Group):
+class ResourceGroup(grouping.NumberedGroup):
     """So many resources alike."""
 
     TYPE = "OS::Heat::ResourceGroup"
@@ -85,16 +85,18 @@ class ResourceGroup(grouping.Group):
         return kept
 
     def names(self, size: int | None = None) -> list[str]:
-        size = self.properties[COUNT] if size is None else size
-        return list(itertools.islice(_names(set(self.removed)), grouping.check_size(size)))
+        wanted = self.properties[COUNT] if size is None else size
+        return list(itertools.islice(_names(set(self.removed)), grouping.check_size(wanted)))
 
     def make(self, name: str) -> grouping.Definition:
         return _member(name, self.properties)
 
     async def whole(self) -> contract.Child:
-        return self._child({name: self.make(name) for name in self.names()})
+        return self.child_of({name: self.make(name) for name in self.names()})
 
-    async def stage(self, capacity: int, fresh: int) -> contract.Child:
+    async def stage(self, capacity: int, fresh: int, *, last: bool) -> contract.Child:
+        if last:
+            return await self.whole()
         names, target = self.names(capacity), self.properties[COUNT]
         there = {} if self.physical_id is None else {
             member.name: member.definition for member in await self.stacks.members(self.physical_id)}
@@ -102,10 +104,7 @@ class ResourceGroup(grouping.Group):
         order = [*reversed(names[:target]), *names[target:]]
         kept = [(name, there[name]) for name in order if name in there]
         after = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
-        return self._child({name: after[name] for name in names})
-
-    def _child(self, members: Mapping[str, grouping.Definition]) -> contract.Child:
-        return contract.Child(grouping.template(members), exports=self.exported(map(grouping.split, self.exports)))
+        return self.child_of({name: after[name] for name in names})
 
     # Operations.
 
@@ -160,29 +159,9 @@ class ResourceGroup(grouping.Group):
 
     # What others may ask for.
 
-    def of_members(self, name: str, path: list[Any]) -> list[Any]:
-        if name in (REFS, REFS_MAP, REMOVED):
-            return []
-        return path if name == ATTRIBUTES else [name, *path]
-
     async def attribute(self, name: str) -> object:
-        name, path = grouping.split(name)
-        member, tail = nested.within(name)
-        if member:
-            return await self.of_one(member, [*tail, *path])
-        if name == REMOVED:
-            return grouping.selected(self.removed, path)
-        if name in (REFS, REFS_MAP):
-            found = await self.references()
-            return grouping.selected(self._in_order(found, as_list=name == REFS), path)
-        asked = self.of_members(name, path)
-        if not asked:
-            raise ValueError(f"The Referenced Attribute ({self.name} {name}) is incorrect.")
-        return self._in_order(await self.published(asked), as_list=name != ATTRIBUTES)
-
-    def _in_order(self, found: Mapping[str, Any], *, as_list: bool) -> Any:
-        names = [name for name in self.names() if name in found]
-        return [found[name] for name in names] if as_list else {name: found[name] for name in names}
+        asked, path = grouping.split(name)
+        return grouping.selected(self.removed, path) if asked == REMOVED else await super().attribute(name)
 
 
 def _names(besides: Collection[str]) -> Iterator[str]:
