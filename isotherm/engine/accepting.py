@@ -108,6 +108,12 @@ class Accepting(reading.Reading):
                                    kind="NotSupported", hint="Update it with a template.")
         return await self._store.read(lambda connection: planning.asked_for(connection, operation.input))
 
+    def _hidden(self, stack: reads.Row, asked: desired.Asked) -> dict[str, Any]:
+        """The values of hidden parameters, by name."""
+        identity = desired.Identity(stack["name"], stack["id"], self._project)
+        values = desired.values_of(asked, identity)
+        return {name: values[name] for name in values.hidden if name in values}
+
 
 def refuse_suspended(stack: reads.Row) -> None:
     """As Heat has it. Deleting, checking, resuming and rolling back are always possible."""

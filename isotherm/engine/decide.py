@@ -66,8 +66,8 @@ def decide(
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
     lost = applied.action is Action.CHECK or not applied.made
-    # One that could not be put to rest, woken or copied is still what it was: no reason to make it anew.
-    harmless = applied.action in VISITING and not lost
+    # One that could not be put to rest, woken, copied or adopted is still what it was: no reason to make it anew.
+    harmless = (applied.action in VISITING or applied.action is Action.ADOPT) and not lost
     if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
         return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
     cause = _forced_by(implementation, resource, applied.properties, after, changed)

@@ -11,6 +11,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import desired, documents, names, outputs, patching, preview
 from isotherm.engine.accepting import Accepted, Request, refuse_suspended
+from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.patching import Patch
 from isotherm.engine.signalling import Signalling
 from isotherm.engine.snapshotting import Snapshotting
@@ -20,10 +21,10 @@ from isotherm.store.database import Connection
 from isotherm.store.records import NewStack
 from isotherm.template import parameters
 
-__all__ = ["Accepted", "Orchestrator", "Patch", "Request"]
+__all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
 
-class Orchestrator(Signalling, Snapshotting):
+class Orchestrator(Signalling, Snapshotting, Moving):
     """Operations on the stacks of one project, and all that can be read of them."""
 
     # Operations.

@@ -81,12 +81,6 @@ class Snapshotting(Accepting):
 
         return await self._store.read(unit)
 
-    def _hidden(self, stack: reads.Row, asked: desired.Asked) -> dict[str, Any]:
-        """The values of hidden parameters, by name."""
-        identity = desired.Identity(stack["name"], stack["id"], self._project)
-        values = desired.values_of(asked, identity)
-        return {name: values[name] for name in values.hidden if name in values}
-
     async def _find_snapshot(self, name_or_id: str, snapshot: str) -> tuple[reads.Row, reads.Row]:
         """A stack and one of its snapshots, by id or by a name that only one of them has."""
         stack = await self._find(name_or_id)

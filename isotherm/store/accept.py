@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store import nodes, rows, snapshots
+from isotherm.store import adopt, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
@@ -129,8 +129,11 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
     """
     stack = connection.execute(
         sa.select(t.stacks.c.generation, t.stacks.c.complete_operation_id, t.stacks.c.disable_rollback,
-                  t.stacks.c.timeout_s).where(t.stacks.c.id == stack_id)
+                  t.stacks.c.timeout_s, t.stacks.c.action).where(t.stacks.c.id == stack_id)
     ).one()
+    if stack.action == Action.ADOPT:
+        # What was there before stays there.
+        adopt.let_go(connection, stack_id)
     target = rows.operation(connection, stack.complete_operation_id) if stack.complete_operation_id else None
     supersede(
         connection,

@@ -175,6 +175,8 @@ def _ending(claim: Claim, version: Version, intent: documents.Intent, state: Nod
         return NodeState.SCHEDULED
     if claim.kind is NodeKind.VISIT:
         purpose = intent.action is claim.operation.action
+    elif intent.action is Action.ADOPT:
+        purpose = claim.operation.action is Action.ADOPT
     else:
         purpose = intent.action not in VISITING or version.external
     return state if purpose or state is NodeState.FAILED else NodeState.SCHEDULED

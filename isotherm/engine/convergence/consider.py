@@ -97,7 +97,7 @@ class Considering:
         version = claim.version
         intent = _intent(version)
         if version is not None and intent is not None:
-            if intent.handled and (intent.action in (Action.CREATE, Action.UPDATE) or intent.action in VISITING):
+            if intent.handled and intent.action is not Action.DELETE:
                 if not self._preempts(claim, version, intent):
                     return Continue(version, intent, target)
             elif intent.action is Action.CREATE:
@@ -126,6 +126,8 @@ class Considering:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
             given = decide.given(implementation, resolved.properties or {}, target.restored)
             after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
+            if claim.version is not None and _is_to_be_adopted(claim.version, intent, definition.type):
+                return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
             decision = decide.decide(
                 implementation, definition.type, _applied(claim.version, intent, target), after, resolved.metadata,
                 renew=_is_new_to(claim),
@@ -185,6 +187,18 @@ class Considering:
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
 
+    def _begin_adoption(
+        self, claim: Claim, version: Version, after: dict[str, Any], metadata: Any, target: documents.Target
+    ) -> Begin:
+        """Whoever handed it in says that it is what his template says; a newer template has to be applied to it."""
+        wish = documents.Intent(
+            Action.ADOPT, claim.operation.id, after=after,
+            digest=claim.digest if claim.operation.action is Action.ADOPT else None,
+            metadata=documents.decode_any(version.metadata) or metadata,
+            requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
+        )
+        return self._begin_update(claim, version, wish, target)
+
     # Delete one version.
 
     def _clean_up(self, claim: Claim, facts: Facts | None) -> Answer:
@@ -221,6 +235,8 @@ class Considering:
         intent = _intent(version)
         if intent is not None and intent.handled:
             return Continue(version, intent, None)
+        if intent is not None and intent.action is Action.ADOPT:
+            return _not_now(claim, version)
         if intent is not None and intent.action not in VISITING:
             return _interrupted(claim, version, intent)
         if _is_so_already(version, action):
@@ -245,6 +261,10 @@ def _interrupted(claim: Claim, version: Version, intent: documents.Intent) -> Re
     digest = None if intent.action is Action.UPDATE else version.digest
     failed = replace(version, status=Status.FAILED, reason=reason, intent=None, digest=digest)
     return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
+
+
+def _is_to_be_adopted(version: Version, intent: documents.Intent | None, type_: str) -> bool:
+    return intent is not None and intent.action is Action.ADOPT and version.type == type_
 
 
 def _is_so_already(version: Version, action: Action) -> bool:

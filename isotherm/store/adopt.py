@@ -1,0 +1,64 @@
+"""Units of work about ownership: what exists is taken over by a stack, or let go of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import DeletionPolicy
+from isotherm.store import rows
+from isotherm.store import tables as t
+from isotherm.store.bulk import Bulk
+from isotherm.store.records import Version
+
+_ATTACH = Bulk(
+    sa.update(t.nodes)
+    .where(t.nodes.c.stack_id == sa.bindparam("n_stack_id"), t.nodes.c.name == sa.bindparam("n_name"))
+    .values(resource_id=sa.bindparam("n_resource_id")),
+    "n_resource_id", "n_stack_id", "n_name",
+)
+
+
+def take_over(connection: sa.Connection, versions: Sequence[Version], now: float) -> None:
+    """Make the objects those of a stack whose nodes have just been planned; raises Conflict if one has an owner.
+
+    Each row carries the intent to adopt: whoever visits its node makes sure first that the object is there.
+    """
+    _refuse_owned(connection, versions)
+    for version, id_ in zip(versions, rows.take_ids(connection, len(versions)), strict=True):
+        version.id = id_
+    rows.insert_versions(connection, versions, now)
+    _ATTACH(connection, ((v.id, v.stack_id, v.name) for v in versions))
+
+
+def _refuse_owned(connection: sa.Connection, versions: Sequence[Version]) -> None:
+    """INV-1: no two rows own one object. No index leads to a physical id: adopting is rare, and may look at all rows."""
+    resource, stack = t.resources.c, t.stacks.c
+    found = connection.execute(
+        sa.select(resource.implementation, resource.physical_id, resource.name, stack.name)
+        .join(t.stacks, stack.id == resource.stack_id)
+        .where(rows.among(resource.physical_id), resource.external == sa.false()),
+        rows.ids({v.physical_id for v in versions if v.physical_id is not None}),
+    )
+    wanted = {(v.implementation, v.physical_id): v.name for v in versions}
+    for implementation, physical_id, name, owner in found:
+        if (implementation, physical_id) in wanted:
+            mine = wanted[implementation, physical_id]
+            raise errors.Conflict(
+                f"resources.{mine}: {physical_id} belongs to resource {name} of stack {owner}.",
+                hint=f"`isotherm abandon {owner}` lets go of it.",
+            )
+
+
+def let_go(connection: sa.Connection, stack_id: str) -> None:
+    """Whatever becomes of the stack's resources from now on, their objects stay."""
+    resource = t.resources.c
+    connection.execute(
+        sa.update(t.resources).where(resource.stack_id == stack_id).values(deletion_policy=DeletionPolicy.RETAIN)
+    )
+    snapshot = t.snapshots.c
+    ids = sa.select(snapshot.id).where(snapshot.stack_id == stack_id)
+    connection.execute(sa.delete(t.snapshot_parts).where(t.snapshot_parts.c.snapshot_id.in_(ids)))
+    connection.execute(sa.delete(t.snapshots).where(snapshot.stack_id == stack_id))

@@ -1,0 +1,257 @@
+"""Export, abandon, adopt: stacks come and go, and nothing in reality does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from isotherm import errors
+from isotherm.engine import moving
+from isotherm.engine.embedded import Embedded
+from isotherm.engine.orchestrator import Patch
+from tests.engine.conftest import Lab, resource
+
+SECRET = "a-marker-nobody-else-uses"
+HIDDEN = {"p": {"type": "string", "hidden": True}, "q": {"type": "string", "default": "open"}}
+
+
+async def abandoned(it: Lab, name: str = "s") -> dict[str, Any]:
+    answer = await it.api.abandon(name, hidden=True)
+    stack = await it.end(answer.accepted)
+    assert stack["stack_status"] == "DELETE_COMPLETE"
+    return moving.completed(answer.papers, (await it.api.show(stack["id"]))["retained"])
+
+
+async def adopted(it: Lab, data: Any, change: Patch | None = None) -> dict[str, Any]:
+    return await it.end(await it.api.adopt("s", data, change))
+
+
+@pytest.mark.ledger("S2.4")
+def test_there_and_back_again(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": resource("1"), "b": resource({"get_attr": ["a", "output"]}),
+                    "word": {"type": "OS::Heat::RandomString"}}
+        outputs = {"o": {"value": {"get_attr": ["word", "value"]}}}
+        await it.create(template, outputs=outputs, tags=["t"])
+        before, physical, said = it.objects(), await it.physical(), await it.api.outputs("s")
+        papers = await abandoned(it)
+        assert it.objects() == before, "reality stays"
+        assert {one["stack_name"] for one in await it.api.stacks()} == set()
+        assert {name: one["resource_id"] for name, one in papers["resources"].items()} == physical
+        stack = await adopted(it, json.dumps(papers))
+        assert (stack["stack_status"], stack["stack_status_reason"]) == (
+            "ADOPT_COMPLETE", "Stack ADOPT completed successfully")
+        assert (it.objects(), await it.physical(), await it.api.outputs("s")) == (before, physical, said)
+        assert await it.history("a") == ["ADOPT_IN_PROGRESS", "ADOPT_COMPLETE"]
+        assert (await it.update(template, outputs=outputs))["stack_status"] == "UPDATE_COMPLETE"
+        assert await it.history("a") == ["ADOPT_IN_PROGRESS", "ADOPT_COMPLETE"], "it was what the template says"
+        await it.update({**template, "a": resource("2")}, outputs=outputs)
+        assert it.values() == ["2", "2"]
+        await it.delete()
+        assert it.objects() == {}, "it is ours, and goes with us"
+
+    lab(story)
+
+
+def test_the_papers_are_as_heat_has_them(lab):
+    async def story(it: Lab) -> None:
+        meta = {**resource("1"), "metadata": {"k": "v"}}
+        await it.create({"a": meta}, tags=["t"], files={"f": "text"}, parameters={"q": HIDDEN["q"]},
+                        environment={"parameters": {"q": "1"}})
+        stack = await it.api.show("s")
+        assert await it.api.export("s") == {
+            "name": "s", "id": stack["id"], "action": "CREATE", "status": "COMPLETE", "project_id": "default",
+            "stack_user_project_id": None, "tags": ["t"], "files": {"f": "text"},
+            "environment": {"parameters": {"q": "1"}, "parameter_defaults": {}, "resource_registry": {}, "event_sinks": []},
+            "template": {"heat_template_version": "2021-04-16", "parameters": {"q": HIDDEN["q"]}, "resources": {"a": meta}},
+            "resources": {"a": {
+                "name": "a", "resource_id": (await it.physical())["a"], "type": "OS::Heat::TestResource",
+                "action": "CREATE", "status": "COMPLETE", "metadata": {"k": "v"}, "resource_data": {}}},
+        }
+        assert (await it.api.show("s"))["stack_status"] == "CREATE_COMPLETE"
+
+    lab(story)
+
+
+def test_hidden_values_are_told_only_to_who_asks_for_them(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": {**resource({"get_param": "p"}), "metadata": {"m": {"list_join": ["-", ["x", {"get_param": "p"}]]}}},
+                    "word": {"type": "OS::Heat::RandomString"}}
+        await it.create(template, parameters=HIDDEN, environment={"parameters": {"p": SECRET, "q": "seen"}})
+        masked = await it.api.export("s")
+        word = (await it.api.export("s", hidden=True))["resources"]["word"]["resource_data"]["value"]
+        assert SECRET not in json.dumps(masked)
+        assert word not in json.dumps(masked)
+        assert masked["environment"]["parameters"] == {"p": "******", "q": "seen"}
+        await it.end(await it.api.snapshot("s", "n"))
+        assert SECRET not in json.dumps(await it.api.show_snapshot("s", "n"))
+        assert SECRET in json.dumps(await it.api.show_snapshot("s", "n", hidden=True))
+        assert SECRET in json.dumps(await it.api.export("s", hidden=True))
+        whole = (await it.api.abandon("s")).papers
+        assert SECRET not in json.dumps(whole)
+        with pytest.raises(errors.UserError, match="the value of parameter p is masked"):
+            await it.api.adopt("t", whole)
+        with pytest.raises(errors.UserError, match="resources.word: its own data are masked"):
+            await it.api.adopt("t", whole, Patch(environment={"parameters": {"p": SECRET}}))
+
+    lab(story)
+
+
+def test_bad_papers_are_one_clear_error(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1"), "b": resource("1")})
+        papers = await it.api.export("s", hidden=True)
+        wrong: list[tuple[Any, str]] = [
+            ("{", "Invalid adopt data: "),
+            ("[]", "Invalid adopt data: "),
+            ({}, "Invalid adopt data: .*template"),
+            ({**papers, "resources": {}}, "resources.a: Resource ID was not provided."),
+            ({**papers, "resources": {**papers["resources"], "b": {"resource_id": None}}}, "resources.b: Resource ID was not"),
+            ({**papers, "resources": {**papers["resources"], "b": papers["resources"]["a"]}}, "is already resource a"),
+            ({**papers, "resources": {**papers["resources"], "b": {"resource_id": "1", "type": "X"}}}, "the data are of X"),
+            ({**papers, "resources": "none"}, "Invalid adopt data: .*resources"),
+        ]
+        for data, told in wrong:
+            with pytest.raises(errors.UserError, match=told):
+                await it.api.adopt("t", data)
+        assert [one["stack_name"] for one in await it.api.stacks()] == ["s"]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_what_belongs_to_a_living_stack_is_not_taken(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        papers = await it.api.export("s", hidden=True)
+        with pytest.raises(errors.Conflict, match="belongs to resource a of stack s"):
+            await it.api.adopt("thief", papers)
+        await abandoned(it)
+        both = await asyncio.gather(it.api.adopt("t", papers), it.api.adopt("u", papers), return_exceptions=True)
+        assert sorted(type(one).__name__ for one in both) == ["Accepted", "Conflict"]
+
+    lab(story)
+
+
+def test_what_is_not_there_is_not_adopted(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1"), "b": resource("2")})
+        papers = await abandoned(it)
+        await it.take_away(papers["resources"]["a"]["resource_id"])
+        stack = await adopted(it, papers)
+        assert stack["stack_status"] == "ADOPT_FAILED"
+        assert stack["stack_status_reason"].startswith("Resource ADOPT failed: Permanent: resources.a: ")
+        assert it.values() == ["2"], "nothing was made"
+        assert await it.status("b") == "ADOPT_COMPLETE"
+
+    lab(story)
+
+
+def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1"), "b": resource("2")})
+        papers = await abandoned(it)
+        await it.take_away(papers["resources"]["a"]["resource_id"])
+        stack = await adopted(it, papers, Patch(disable_rollback=False))
+        assert stack["stack_status"] == "ROLLBACK_COMPLETE"
+        assert it.values() == ["2"]
+        assert await it.physical() == {}
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_an_update_overtakes_an_adoption(lab):
+    async def story(it: Lab) -> None:
+        chain = {f"r{i}": resource("1", needs=[f"r{i - 1}"] if i else None) for i in range(30)}
+        await it.create(chain)
+        before = set(it.objects())
+        papers = await abandoned(it)
+        await it.api.adopt("s", papers)
+        changed = {name: {**one, "properties": {"value": "2"}} for name, one in chain.items()}
+        assert (await it.update(changed))["stack_status"] == "UPDATE_COMPLETE"
+        assert set(it.objects()) == before, "all were adopted, none was made"
+        assert it.values() == ["2"] * 30
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_abandoning_waits_for_what_is_under_way(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request({"a": resource("1", wait_secs=0.3), "b": resource("2", needs=["a"])}))
+        await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
+        papers = await abandoned(it)
+        assert it.values() == ["1"], "what was begun stays, what was not is not"
+        assert papers["resources"]["a"]["resource_id"] in it.objects()
+        assert papers["resources"]["b"]["resource_id"] is None
+
+    lab(story)
+
+
+def test_abandoning_works_in_every_state(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1"), "bad": resource("2", fail=True)})
+        papers = await abandoned(it)
+        assert it.values() == ["1"]
+        assert papers["resources"]["bad"]["resource_id"] is None
+        await it.create({"a": resource("3")})
+        await it.end(await it.api.suspend("s"))
+        await abandoned(it)
+        stuck = resource("4", action_wait_secs={"delete": -1})
+        await it.create({"a": stuck})
+        await it.api.delete("s")
+        await it.until(lambda: _is(it, "a", "DELETE_IN_PROGRESS"))
+        await abandoned(it)
+        assert it.values() == ["1", "3", "4"]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
+def test_another_process_goes_on_where_one_was_killed(tmp_path):
+    async def first() -> None:
+        engine = Embedded(tmp_path)
+        it = Lab(engine)
+        async with engine.driving():
+            await it.create({"a": resource("1"), "b": resource("2", needs=["a"])})
+            papers = await abandoned(it)
+        # Nobody drives any more: this is as far as a process got that was killed.
+        await it.api.adopt("s", papers)
+        engine.close()
+
+    async def second() -> None:
+        engine = Embedded(tmp_path)
+        async with engine.driving():
+            it = Lab(engine)
+            await it.until(lambda: _ended(it))
+            assert (await it.api.show("s"))["stack_status"] == "ADOPT_COMPLETE"
+            assert it.values() == ["1", "2"]
+        await it.api.abandon("s")
+        engine.close()
+
+    async def third() -> None:
+        engine = Embedded(tmp_path)
+        async with engine.driving():
+            it = Lab(engine)
+            await it.until(lambda: _nothing(it))
+            assert it.values() == ["1", "2"]
+        engine.close()
+
+    for part in (first, second, third):
+        asyncio.run(part())
+
+
+async def _is(it: Lab, name: str, status: str) -> bool:
+    return await it.status(name) == status
+
+
+async def _ended(it: Lab) -> bool:
+    return (await it.api.show("s"))["status"] != "IN_PROGRESS"
+
+
+async def _nothing(it: Lab) -> bool:
+    return await it.api.stacks() == []
