@@ -54,7 +54,7 @@ class _Inside:
         self._said: dict[str, list[tuple[str, int | None, str | None]]] = {}
 
     async def create(self, name: str, child: contract.Child) -> tuple[str, str]:
-        found = await self.find(name)
+        found = await self.find(name, owned=child.owned)
         if found is not None:
             return found, await self.update(found, child)
         stack_id = self._nesting.new_id()
@@ -67,9 +67,9 @@ class _Inside:
             depth = self._still_ours(connection) + 1
             if depth > MAX_DEPTH:
                 raise errors.UserError(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded")
-            owner, project = self._around.stack_id, self._around.operation.project
+            owner, depth = (self._around.stack_id, depth) if child.owned else (None, 0)
             bounded = self._bounded(connection, acceptance, now)
-            accept.create(connection, NewStack(stack_id, project, name, True, owner, depth), bounded, now)
+            accept.create(connection, NewStack(stack_id, self._project, name, True, owner, depth), bounded, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
 
         await self._write(unit)
@@ -105,9 +105,10 @@ class _Inside:
 
         return await self._nesting.store.read(unit)
 
-    async def find(self, name: str) -> str | None:
+    async def find(self, name: str, *, owned: bool = True) -> str | None:
         found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, name))
-        return None if found is None or found["owner_id"] != self._around.stack_id else str(found["id"])
+        owner = self._around.stack_id if owned else None
+        return None if found is None or found["owner_id"] != owner else str(found["id"])
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]:
         stack = await self._stack(stack_id)

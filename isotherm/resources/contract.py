@@ -106,6 +106,8 @@ class Child:
     timeout_s: float | None = None
     # What others will want to know of its resources: paths of attributes, by the resource's name or `*` for all.
     exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+    # A stack of its own has no owner: users see it among theirs.
+    owned: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class Stacks(Protocol):
         """How that operation ended (the stack's newest, if none is named); None while it is under way."""
         ...
 
-    async def find(self, name: str) -> str | None: ...
+    async def find(self, name: str, *, owned: bool = True) -> str | None: ...
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]: ...
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -35,6 +36,12 @@ class StackResource(contract.Resource):
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
         """The template of the stack inside, as far as it follows from these properties; None if that is not far enough."""
         return None
+
+    @classmethod
+    def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
+        """A problem of the stack inside, as it is told outside."""
+        inside = f"{around}<{cls.inside}>"
+        return replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside)
 
     def child(self) -> contract.Child:
         """The stack that should be there, from `self.properties`."""

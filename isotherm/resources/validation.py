@@ -156,9 +156,8 @@ class _Validation:
             yield Problem(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded",
                           hint="does a template include itself?")
             return
-        inside = f"{definition.path[0]}.{definition.name}<{one.inside}>"
         for problem in self._problems_of(definition.name, text):
-            yield replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside)
+            yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
 
     def _foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
         """The properties as far as they can be told before anything exists; nothing, if they are wrong in themselves."""

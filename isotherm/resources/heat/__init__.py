@@ -8,6 +8,7 @@ from isotherm.resources.heat.delay import Delay
 from isotherm.resources.heat.dummy import Dummy
 from isotherm.resources.heat.none import NoneResource
 from isotherm.resources.heat.random_string import RandomString
+from isotherm.resources.heat.remote_stack import RemoteStack
 from isotherm.resources.heat.resource_chain import ResourceChain
 from isotherm.resources.heat.resource_group import ResourceGroup
 from isotherm.resources.heat.test_resource import TestResource
@@ -15,6 +16,6 @@ from isotherm.resources.heat.value import Value
 from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, WaitCondition, WaitConditionHandle
 
 TYPES: tuple[type[Resource], ...] = (
-    AutoScalingGroup, Delay, Dummy, NoneResource, RandomString, ResourceChain, ResourceGroup, TestResource,
+    AutoScalingGroup, Delay, Dummy, NoneResource, RandomString, RemoteStack, ResourceChain, ResourceGroup, TestResource,
     UpdateWaitConditionHandle, Value, WaitCondition, WaitConditionHandle,
 )
