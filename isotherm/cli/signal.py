@@ -19,7 +19,8 @@ from isotherm.engine.orchestrator import Orchestrator
 
 
 @click.command(epilog=options.example(
-    "isotherm signal web handle", "isotherm signal web handle --data '{\"status\": \"FAILURE\", \"reason\": \"disk full\"}'",
+    "isotherm signal web handle",
+    "isotherm signal web handle --data '{\"status\": \"FAILURE\", \"reason\": \"disk full\"}'",
     "isotherm signal web handle --data @result.json --id build-17"))
 @click.argument("name")
 @click.argument("resource")

@@ -15,7 +15,6 @@ from isotherm.states import DeletionPolicy
 from isotherm.store.records import Wanted
 from isotherm.template import document, environment, model, parameters
 
-
 PRE_UPDATE = "pre-update"
 
 
