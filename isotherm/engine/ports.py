@@ -1,27 +1,108 @@
-"""What resources reach through the engine's own store: ports of the contract, made of units of work."""
+"""What resources reach through the engine's own store: ports of the contract, made of units of work.
+
+Each can be `guarded`: then whatever changes something happens inside the lease of the step that asks for it (INV-5).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from isotherm.engine import documents
-from isotherm.resources import signals as contract
-from isotherm.store import signals
-from isotherm.store.database import Store
+from isotherm.resources import contract
+from isotherm.resources.signals import Inbox, Signal
+from isotherm.resources.software import Config, Deployment
+from isotherm.store import signals, software
+from isotherm.store.database import Connection, Store
+
+Check = Callable[[], None]
+
+
+def _free() -> None:
+    """Nothing to check: nobody works under a lease."""
 
 
 class StoredSignals:
     """Inboxes, from the store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, check: Check = _free) -> None:
         self._store = store
+        self._check = check
 
-    async def inbox(self, stack_id: str, reference: str, near: Sequence[int] = ()) -> contract.Inbox | None:
+    def guarded(self, check: Check) -> StoredSignals:
+        return StoredSignals(self._store, check)
+
+    async def inbox(self, stack_id: str, reference: str, near: Sequence[int] = ()) -> Inbox | None:
         found = await self._store.read(lambda connection: signals.inbox(connection, stack_id, reference, near))
         if found is None:
             return None
-        kept = [contract.Signal(number, key, documents.decode_any(text)) for number, key, text in found.signals]
-        return contract.Inbox(found.topic, found.type, found.seen, kept)
+        kept = [Signal(number, key, documents.decode_any(text)) for number, key, text in found.signals]
+        return Inbox(found.topic, found.type, found.seen, kept)
 
-    async def clear(self, inbox: contract.Inbox) -> None:
+    async def clear(self, inbox: Inbox) -> None:
+        self._check()
         await self._store.write(lambda connection: signals.clear(connection, inbox.topic, inbox.seen))
+
+
+class StoredSoftware:
+    """Software configs and deployments, in the store."""
+
+    def __init__(self, store: Store, clock: contract.Clock, check: Check = _free) -> None:
+        self._store = store
+        self._clock = clock
+        self._check = check
+
+    def guarded(self, check: Check) -> StoredSoftware:
+        return StoredSoftware(self._store, self._clock, check)
+
+    async def create_config(self, stack_id: str, config: Config) -> None:
+        document = documents.encode([config.config, config.inputs, config.outputs, config.options])
+        row = {"id": config.id, "name": config.name, "group": config.group, "document": document}
+        await self._change(stack_id, lambda c, project: software.create_config(c, project, row, self._clock.now()))
+
+    async def config(self, stack_id: str, config_id: str) -> Config | None:
+        row = await self._read(stack_id, lambda c, project: software.config(c, project, config_id))
+        return None if row is None else _config(row)
+
+    async def delete_config(self, stack_id: str, config_id: str) -> None:
+        await self._change(stack_id, lambda c, project: software.delete_config(c, project, config_id))
+
+    async def put_deployment(self, stack_id: str, deployment: Deployment) -> None:
+        row = {
+            "id": deployment.id, "server_id": deployment.server_id, "config_id": deployment.config_id,
+            "action": deployment.action, "status": deployment.status, "status_reason": deployment.status_reason,
+            "input_values": documents.encode(deployment.input_values),
+            "output_values": documents.encode(deployment.output_values),
+        }
+        await self._change(stack_id, lambda c, project: software.put_deployment(c, project, row, self._clock.now()))
+
+    async def deployment(self, stack_id: str, deployment_id: str) -> Deployment | None:
+        row = await self._read(stack_id, lambda c, project: software.deployment(c, project, deployment_id))
+        return None if row is None else _deployment(row)
+
+    async def delete_deployment(self, stack_id: str, deployment_id: str) -> None:
+        await self._change(stack_id, lambda c, project: software.delete_deployment(c, project, deployment_id))
+
+    async def deployed(self, stack_id: str, server_id: str) -> Sequence[Config]:
+        found = await self._read(stack_id, lambda c, project: software.deployed(c, project, server_id))
+        return [_config(row) for row in found]
+
+    async def _read(self, stack_id: str, unit: Callable[[Connection, str], Any]) -> Any:
+        return await self._store.read(lambda connection: unit(connection, software.project_of(connection, stack_id)))
+
+    async def _change(self, stack_id: str, unit: Callable[[Connection, str], None]) -> None:
+        self._check()
+        await self._store.write(lambda connection: unit(connection, software.project_of(connection, stack_id)))
+
+
+def _config(row: Any) -> Config:
+    config, inputs, outputs, options = documents.decode_any(row["document"])
+    return Config(row["id"], row["name"], row["group"], config, inputs, outputs, options, row["created_at"])
+
+
+def _deployment(row: Any) -> Deployment:
+    return Deployment(
+        row["id"], row["server_id"], row["config_id"], row["action"], row["status"], row["status_reason"],
+        documents.decode_any(row["input_values"]), documents.decode_any(row["output_values"]), row["created_at"],
+        row["updated_at"],
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import documents, views
+from isotherm.engine import documents, ports, views
 from isotherm.engine.accepting import Accepting
 from isotherm.resources import contract
 from isotherm.resources.signals import Signal, Taken
@@ -16,7 +16,6 @@ from isotherm.store import health, hooks, reads, rows, signals
 from isotherm.store.database import Connection
 from isotherm.template.environment import HOOKS
 
-_ACTIONS_WITHOUT_SIGNALS = (Action.SUSPEND, Action.DELETE)
 # As long as an id of a request may be.
 _ID_LENGTH = 64
 # Deeper than any signal needs; a reader of the signal should not have to fear it.
@@ -76,17 +75,23 @@ class Signalling(Accepting):
         received = () if box is None else [
             Signal(number, key, documents.decode_any(kept)) for number, key, kept in box.signals
         ]
-        return self._class_of(to.implementation).metadata_with(documents.decode_any(text) or {}, received)
+        type_ = self._class_of(to.implementation)
+        shown = type_.metadata_with(documents.decode_any(text) or {}, received)
+        return {**shown, **await self._deployments(stack, to)} if type_.shows_deployments else shown
+
+    async def _deployments(self, stack: reads.Row, to: signals.Addressee) -> dict[str, Any]:
+        found = await ports.StoredSoftware(self._store, self._clock).deployed(stack["id"], to.physical_id or "")
+        return {"deployments": [views.software_config(one) for one in found]}
 
     def _take(self, connection: Connection, stack: reads.Row, resource: str, details: Any, id_: str) -> None:
         to = signals.addressee(connection, stack["id"], resource)
-        deleting = to.kind == NodeKind.CLEANUP
-        if deleting or to.action in _ACTIONS_WITHOUT_SIGNALS:
-            action = Action.DELETE if deleting else Action(to.action)
+        type_ = self._class_of(to.implementation)
+        action = Action.DELETE if to.kind == NodeKind.CLEANUP else Action(to.action)
+        if action in type_.no_signal_actions:
             raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
         if signals.is_known(connection, to.id, id_):
             return
-        taken = _taken(self._class_of(to.implementation), details, signals.count(connection, to.id))
+        taken = _taken(type_, details, signals.count(connection, to.id))
         if len(taken.key) > 255:
             raise errors.UserError("The id of a signal is too long: at most 255 characters.", kind="ValueError")
         text = documents.encode(taken.details)

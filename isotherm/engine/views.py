@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from isotherm.engine import documents
+from isotherm.resources.software import Config
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.reads import Row
 
@@ -84,6 +85,14 @@ def snapshot(row: Row) -> dict[str, Any]:
     return {
         "id": row["id"], "name": row["name"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
         "status_reason": row["reason"], "creation_time": time(row["created_at"]),
+    }
+
+
+def software_config(one: Config) -> dict[str, Any]:
+    """As the API of software configs shows it."""
+    return {
+        "id": one.id, "name": one.name, "group": one.group, "creation_time": time(one.created_at), "config": one.config,
+        "inputs": list(one.inputs), "outputs": list(one.outputs), "options": one.options,
     }
 
 

@@ -39,7 +39,7 @@ A method may be `async` (it runs on the loop and must not block) or plain (it ru
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -49,6 +49,7 @@ from isotherm import errors
 from isotherm.resources import signals
 from isotherm.resources.doors import Doors
 from isotherm.resources.schema import AttributeSchema, Schema, Support
+from isotherm.resources.software import Software
 from isotherm.resources.translation import Rule
 from isotherm.states import Action
 
@@ -175,6 +176,7 @@ class World:
     stacks: Stacks | None = None
     signals: signals.Signals | None = None
     doors: Doors = field(default_factory=Doors)
+    software: Software | None = None
 
 
 @dataclass(slots=True)
@@ -221,6 +223,10 @@ class Resource:
     attributes_by_path: ClassVar[bool] = False
     # Whether it may have attributes that the schema does not tell, such as those of the members of a group.
     has_more_attributes: ClassVar[bool] = False
+    # What must not be under way, or have been done last, for it to take signals.
+    no_signal_actions: ClassVar[tuple[Action, ...]] = (Action.SUSPEND, Action.DELETE)
+    # Whether its metadata tells which software is to be deployed to it.
+    shows_deployments: ClassVar[bool] = False
     # Whether each update of the stack makes it anew, changed or not.
     replaced_by_each_update: ClassVar[bool] = False
     # How often to ask `check_*` when it answers False.
@@ -340,6 +346,11 @@ class Resource:
     def restored_properties(cls, properties: Mapping[str, Any], data: Any) -> Mapping[str, Any]:
         """The (raw) properties that bring back what `handle_snapshot` returned `data` for; never without data."""
         return properties
+
+    @classmethod
+    def validate_in_stack(cls, properties: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+        """What is wrong with them in a stack that has resources of these names."""
+        return iter(())
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ at again as soon as there is more in the inbox than it has seen, and a signal th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +49,10 @@ class Signals(Protocol):
 
         `near` are the numbers of rows to look at first.
         """
+        ...
+
+    def guarded(self, check: Callable[[], None]) -> Signals:
+        """The same, but whatever changes something calls `check` first."""
         ...
 
     async def clear(self, inbox: Inbox) -> None:

@@ -276,7 +276,8 @@ class _Validation:
             wrong = True
             yield problem
         if self._strict and not wrong and not _is_simple(one):
-            for message in one.validate_properties(known.convert_or_raise(data)):
+            typed = known.convert_or_raise(data)
+            for message in (*one.validate_properties(typed), *one.validate_in_stack(typed, self._bound.definitions)):
                 yield Problem(message)
 
     def _judged(self, known: properties.Properties, data: Mapping[str, Any], path: str, loose: frozenset[str],
@@ -314,7 +315,7 @@ def _path(definition: Definition, word: str) -> str:
 def _is_simple(one: Type) -> bool:
     """Nothing but a schema decides over the properties of this type."""
     return (not one.translation_rules and "schema_for" not in one.__dict__
-            and "validate_properties" not in one.__dict__)
+            and "validate_properties" not in one.__dict__ and "validate_in_stack" not in one.__dict__)
 
 
 def _raised(step: Callable[[], object]) -> Iterator[Problem]:

@@ -203,6 +203,36 @@ events = sa.Table(
     sa.Index("ix_events_stack_id", "stack_id", "id"),
 )
 
+software_configs = sa.Table(
+    "software_configs",
+    metadata,
+    sa.Column("id", Uuid, primary_key=True),
+    sa.Column("project", sa.String(64), nullable=False),
+    sa.Column("name", Name, nullable=False),
+    sa.Column("group", Name, nullable=False),
+    # The config itself, its inputs, outputs and options.
+    sa.Column("document", Json, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("ix_software_configs_project", "project", "id"),
+)
+
+software_deployments = sa.Table(
+    "software_deployments",
+    metadata,
+    sa.Column("id", Uuid, primary_key=True),
+    sa.Column("project", sa.String(64), nullable=False),
+    sa.Column("server_id", Name, nullable=False),
+    sa.Column("config_id", Uuid, nullable=False),
+    sa.Column("action", sa.String(16), nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("status_reason", sa.Text, nullable=False),
+    sa.Column("input_values", Json, nullable=False),
+    sa.Column("output_values", Json, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("updated_at", Time),
+    sa.Index("ix_software_deployments_server_id", "server_id"),
+)
+
 # Where an operation pauses, until somebody clears the hook.
 hooks = sa.Table(
     "hooks",

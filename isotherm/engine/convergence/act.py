@@ -124,7 +124,12 @@ class Acting:
         if type_.preemptible and self._nesting is not None:
             stacks = self._nesting.of(claim, _facade(version, intent))
         reality = GuardedReality(self._world.reality, guard)
-        return type_(known, dataclasses.replace(self._world, reality=reality, stacks=stacks))
+        world = dataclasses.replace(
+            self._world, reality=reality, stacks=stacks,
+            signals=self._world.signals and self._world.signals.guarded(guard.check),
+            software=self._world.software and self._world.software.guarded(guard.check),
+        )
+        return type_(known, world)
 
 
 def _facade(version: Version, intent: documents.Intent | None) -> dict[str, Any]:

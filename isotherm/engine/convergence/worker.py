@@ -72,7 +72,9 @@ class Worker:
         self._new_id = new_id
         self._tuning = tuning
         self._consider = consider.Considering(types, new_id)
-        own = dataclasses.replace(world, signals=ports.StoredSignals(store))
+        own = dataclasses.replace(
+            world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock)
+        )
         self._act = act.Acting(types, own, nesting)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []

@@ -1,0 +1,97 @@
+"""Software configurations and their deployments to servers: what is kept of them, and the port through which types do so.
+
+They have an API of their own in Heat, beside that of stacks; a template's resources are only one of their users. A config
+never changes. A deployment says which config a server is to apply, and what came of it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+UNGROUPED, COMPONENT = "Heat::Ungrouped", "component"
+IN_PROGRESS, COMPLETE, FAILED = "IN_PROGRESS", "COMPLETE", "FAILED"
+STDOUT, STDERR, STATUS_CODE = "deploy_stdout", "deploy_stderr", "deploy_status_code"
+
+_NAMESPACE = uuid.UUID("5d7c1c0e-8a5b-4f0e-9a43-6f4a5a0b6d11")
+
+
+class Config(msgspec.Struct, frozen=True):
+    """A configuration: for which tool (`group`), what it says, what it takes and what it gives."""
+
+    id: str
+    name: str
+    group: str = UNGROUPED
+    config: Any = None
+    inputs: Sequence[Mapping[str, Any]] = ()
+    outputs: Sequence[Mapping[str, Any]] = ()
+    options: Mapping[str, Any] | None = None
+    created_at: float = 0.0
+
+
+class Deployment(msgspec.Struct, frozen=True):
+    """A configuration on its way to a server, and what came of it."""
+
+    id: str
+    server_id: str
+    config_id: str
+    action: str
+    status: str
+    status_reason: str
+    input_values: Mapping[str, Any] | None = None
+    output_values: Mapping[str, Any] | None = None
+    created_at: float = 0.0
+    updated_at: float | None = None
+
+
+class Software(Protocol):
+    """The configs and deployments of the project that a stack belongs to. Doing something twice is doing it once."""
+
+    def guarded(self, check: Callable[[], None]) -> Software:
+        """The same, but whatever changes something calls `check` first."""
+        ...
+
+    async def create_config(self, stack_id: str, config: Config) -> None: ...
+
+    async def config(self, stack_id: str, config_id: str) -> Config | None: ...
+
+    async def delete_config(self, stack_id: str, config_id: str) -> None: ...
+
+    async def put_deployment(self, stack_id: str, deployment: Deployment) -> None:
+        """Create it, or bring it to this."""
+        ...
+
+    async def deployment(self, stack_id: str, deployment_id: str) -> Deployment | None: ...
+
+    async def delete_deployment(self, stack_id: str, deployment_id: str) -> None: ...
+
+    async def deployed(self, stack_id: str, server_id: str) -> Sequence[Config]:
+        """The configs that a server is to apply, by their names."""
+        ...
+
+
+def id_for(token: str, *what: object) -> str:
+    """The id of something that is made for a token: the same whoever makes it, and however often."""
+    return str(uuid.uuid5(_NAMESPACE, "/".join([token, *map(str, what)])))
+
+
+def outcome(outputs: Sequence[Mapping[str, Any]], details: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """What a server's signal means: status, reason, and the values of the outputs."""
+    values: dict[str, Any] = {}
+    wrong: dict[str, Any] = {}
+    code = details.get(STATUS_CODE)
+    if code and str(code) != "0":
+        wrong[STATUS_CODE] = f"Deployment exited with non-zero status code: {code}"
+    for output in outputs:
+        name = output["name"]
+        if name in details:
+            values[name] = details[name]
+            if output.get("error_output"):
+                wrong[name] = details[name]
+    values.update({name: details.get(name) for name in (STDOUT, STDERR, STATUS_CODE)})
+    if wrong:
+        return FAILED, ", ".join(f"{name} : {value}" for name, value in wrong.items())[:1000], values
+    return COMPLETE, "Outputs received", values

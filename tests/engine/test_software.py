@@ -1,0 +1,323 @@
+"""Software configs, deployments that wait for a server's answer, and what a server is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import email
+import json
+import sqlite3
+from typing import Any
+
+import pytest
+import yaml
+
+from isotherm import errors
+from isotherm.engine.embedded import Embedded
+from tests.engine.conftest import Lab
+
+HEAT = "HEAT_SIGNAL"
+
+
+def config(text: str = "#!/bin/sh\necho $who", **more: Any) -> dict[str, Any]:
+    return {"type": "OS::Heat::SoftwareConfig", "properties": {"group": "script", "config": text, **more}}
+
+
+def server() -> dict[str, Any]:
+    return {"type": "OS::Heat::DeployedServer", "properties": {"software_config_transport": "POLL_SERVER_HEAT"}}
+
+
+def deployment(kind: str = "Software", **properties: Any) -> dict[str, Any]:
+    return {"type": f"OS::Heat::{kind}Deployment", "properties": {
+        "config": {"get_resource": "config"}, "server": {"get_resource": "server"}, "signal_transport": HEAT, **properties}}
+
+
+def whole(**properties: Any) -> dict[str, Any]:
+    source = config(inputs=[{"name": "who", "default": "you"}],
+                    outputs=[{"name": "answer"}, {"name": "trouble", "error_output": True}])
+    return {"config": source, "server": server(), "deployment": deployment(**properties)}
+
+
+async def until_it_waits(it: Lab) -> None:
+    async def waits() -> bool:
+        return any(one["state"] == "WAITING" for one in await it.api.resources("s"))
+
+    await it.until(waits)
+
+
+async def told(it: Lab) -> list[dict[str, Any]]:
+    """What the server is told to apply."""
+    return (await it.api.metadata("s", "server"))["deployments"]
+
+
+async def outputs(it: Lab) -> dict[str, Any]:
+    return {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+
+
+def values_of(one: dict[str, Any]) -> dict[str, Any]:
+    return {entry["name"]: entry["value"] for entry in one["inputs"]}
+
+
+def test_a_deployment_waits_for_its_server(lab):
+    async def story(it: Lab) -> None:
+        names = ("answer", "deploy_stdout", "deploy_stderr")
+        read = {name: {"value": {"get_attr": ["deployment", name]}} for name in names}
+        template = whole(input_values={"who": "me", "extra": 1})
+        accepted = await it.api.create("s", it.request(template, outputs=read))
+        await until_it_waits(it)
+        (one,) = await told(it)
+        values = values_of(one)
+        assert (one["group"], one["config"]) == ("script", "#!/bin/sh\necho $who")
+        assert (values["who"], values["extra"], values["deploy_action"]) == ("me", 1, "CREATE")
+        assert values["deploy_resource_name"] == "deployment"
+        await it.api.signal("s", "deployment", {"answer": 42, "deploy_stdout": "me", "deploy_status_code": 0})
+        assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
+        assert await outputs(it) == {"answer": 42, "deploy_stdout": "me", "deploy_stderr": None}
+
+    lab(story)
+
+
+@pytest.mark.parametrize(("signal", "reason"), [
+    ({"deploy_status_code": 3}, "deploy_status_code : Deployment exited with non-zero status code: 3"),
+    ({"trouble": "no disk"}, "trouble : no disk"),
+])
+def test_a_deployment_that_fails_says_why(lab, signal, reason):
+    async def story(it: Lab) -> None:
+        accepted = await it.api.create("s", it.request(whole()))
+        await until_it_waits(it)
+        await it.api.signal("s", "deployment", signal)
+        stack = await it.end(accepted)
+        assert stack["stack_status_reason"] == (
+            f"Resource CREATE failed: Error: resources.deployment: Deployment to server failed: {reason}")
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+
+    lab(story)
+
+
+def test_an_update_puts_another_config_up(lab):
+    async def story(it: Lab) -> None:
+        accepted = await it.api.create("s", it.request(whole()))
+        await until_it_waits(it)
+        await it.api.signal("s", "deployment", {})
+        await it.end(accepted)
+        (before,) = await told(it)
+        # Too late for the first one, and not an answer to the second.
+        await it.api.signal("s", "deployment", {"deploy_status_code": 7})
+        accepted = await it.api.update("s", it.request(whole(input_values={"who": "him"})))
+        await until_it_waits(it)
+        (after,) = await told(it)
+        assert after["id"] != before["id"]
+        assert (values_of(after)["who"], values_of(after)["deploy_action"]) == ("him", "UPDATE")
+        await it.api.signal("s", "deployment", {})
+        assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
+
+    lab(story)
+
+
+def test_an_input_may_ask_for_another_deployment(lab):
+    async def story(it: Lab) -> None:
+        def template(who: str) -> dict[str, Any]:
+            return {"config": config(inputs=[{"name": "who", "replace_on_change": True}]), "server": server(),
+                    "deployment": deployment(input_values={"who": who}, signal_transport="NO_SIGNAL")}
+
+        await it.create(template("a"))
+        before = (await it.physical())["deployment"]
+        await it.update(template("b"))
+        assert (await it.physical())["deployment"] != before
+        (one,) = await told(it)
+        assert values_of(one)["deploy_action"] == "CREATE"
+
+    lab(story)
+
+
+def test_without_a_signal_nothing_is_waited_for(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create(whole(signal_transport="NO_SIGNAL", name="first"))
+        assert stack["stack_status"] == "CREATE_COMPLETE"
+        assert [one["name"] for one in await told(it)] == ["first"]
+
+    lab(story)
+
+
+def test_what_is_not_for_this_action_is_not_deployed(lab):
+    async def story(it: Lab) -> None:
+        await it.create(whole(actions=["DELETE"]))
+        assert await told(it) == []
+        assert await it.status("deployment") == "CREATE_COMPLETE"
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+
+    lab(story)
+
+
+def test_a_deletion_waits_for_the_server_too(lab):
+    async def story(it: Lab) -> None:
+        accepted = await it.api.create("s", it.request(whole(actions=["CREATE", "DELETE"])))
+        await until_it_waits(it)
+        await it.api.signal("s", "deployment", {})
+        await it.end(accepted)
+        accepted = await it.api.delete("s")
+        await until_it_waits(it)
+        (one,) = await told(it)
+        assert values_of(one)["deploy_action"] == "DELETE"
+        await it.api.signal("s", "deployment", {})
+        assert (await it.end(accepted))["stack_status"] == "DELETE_COMPLETE"
+
+    lab(story)
+
+
+def test_a_component_says_itself_at_which_actions_it_applies(lab):
+    async def story(it: Lab) -> None:
+        component = {"type": "OS::Heat::SoftwareComponent", "properties": {"configs": [
+            {"actions": ["UPDATE"], "tool": "script", "config": "x"}]}}
+        template = {"config": component, "server": server(), "deployment": deployment(signal_transport="NO_SIGNAL")}
+        await it.create(template)
+        assert await told(it) == []
+        template["deployment"]["properties"]["input_values"] = {"a": 1}
+        await it.update(template)
+        (one,) = await told(it)
+        assert (one["group"], one["config"]["configs"][0]["tool"]) == ("component", "script")
+
+    lab(story)
+
+
+def test_a_component_has_one_config_for_an_action(lab):
+    async def story(it: Lab) -> None:
+        twice = {"type": "OS::Heat::SoftwareComponent", "properties": {"configs": [
+            {"tool": "a"}, {"actions": ["CREATE"], "tool": "b"}]}}
+        with pytest.raises(errors.UserError, match="Defining more than one configuration for the same action"):
+            await it.create({"config": twice})
+
+    lab(story)
+
+
+def test_a_structured_deployment_fills_inputs_in(lab):
+    async def story(it: Lab) -> None:
+        source = {"type": "OS::Heat::StructuredConfig", "properties": {
+            "config": {"a": {"get_input": "who"}, "list": [{"get_input": "none"}, {"b": 1}],
+                       "two": {"get_input": 1, "c": 2}}}}
+        await it.create({"config": source, "server": server(), "deployment": deployment(
+            "Structured", input_values={"who": "me"}, signal_transport="NO_SIGNAL")})
+        (one,) = await told(it)
+        assert one["config"] == {"a": "me", "list": [None, {"b": 1}], "two": {"get_input": 1, "c": 2}}
+
+    lab(story)
+
+
+def test_a_strict_structured_deployment_wants_all_values(lab):
+    async def story(it: Lab) -> None:
+        source = {"type": "OS::Heat::StructuredConfig", "properties": {"config": {"a": {"get_input": "who"}}}}
+        stack = await it.create({"config": source, "server": server(), "deployment": deployment(
+            "Structured", input_values_validate="STRICT", signal_transport="NO_SIGNAL")})
+        assert "The Parameter (who) was not provided." in stack["stack_status_reason"]
+
+    lab(story)
+
+
+def test_configs_as_text(lab):
+    async def story(it: Lab) -> None:
+        template = {
+            "script": config("#!/bin/sh"),
+            "cloud": {"type": "OS::Heat::CloudConfig", "properties": {"cloud_config": {"users": ["a"], "x": {"y": 1}}}},
+            "both": {"type": "OS::Heat::MultipartMime", "properties": {"parts": [
+                {"config": {"get_resource": "script"}, "subtype": "x-shellscript", "filename": "run.sh"},
+                {"config": {"get_resource": "cloud"}}, {"config": "grüße"}]}},
+            "more": {"type": "OS::Heat::MultipartMime", "properties": {"parts": [
+                {"config": {"get_resource": "both"}, "type": "multipart"}, {"config": "last"}]}},
+        }
+        await it.create(template, outputs={name: {"value": {"get_attr": [name, "config"]}} for name in template})
+        found = await outputs(it)
+        assert found["script"] == "#!/bin/sh"
+        assert found["cloud"].startswith("#cloud-config\n")
+        assert yaml.safe_load(found["cloud"]) == {"users": ["a"], "x": {"y": 1}}
+        parts = email.message_from_string(found["more"]).get_payload()
+        kinds = [part.get_content_type() for part in parts]
+        assert kinds == ["text/x-shellscript", "text/plain", "text/plain", "text/plain"]
+        assert parts[0].get_filename() == "run.sh"
+        assert parts[2].get_payload(decode=True).decode() == "grüße"
+
+    lab(story)
+
+
+def test_a_config_that_changes_is_another_one(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"config": config("1")})
+        before = (await it.physical())["config"]
+        await it.update({"config": config("2")})
+        assert (await it.physical())["config"] != before
+        assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_COMPLETE"
+
+    lab(story)
+
+
+@pytest.mark.parametrize(("properties", "told_so"), [
+    ({"signal_transport": "CFN_SIGNAL"}, "signal_transport CFN_SIGNAL needs an API that takes signed requests"),
+    ({"signal_transport": "TEMP_URL_SIGNAL"}, "signal_transport TEMP_URL_SIGNAL needs an object store"),
+])
+def test_what_needs_a_cloud_says_so(lab, properties, told_so):
+    async def story(it: Lab) -> None:
+        assert told_so in (await it.create(whole(**properties)))["stack_status_reason"]
+
+    lab(story)
+
+
+def test_a_server_that_polls_where_nothing_is_says_so(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create({"server": {"type": "OS::Heat::DeployedServer"}})
+        assert "software_config_transport POLL_SERVER_CFN needs" in stack["stack_status_reason"]
+
+    lab(story)
+
+
+def test_a_server_has_a_name(lab):
+    async def story(it: Lab) -> None:
+        named = server()
+        named["properties"]["name"] = "web"
+        read = {name: {"value": {"get_attr": ["server", name]}} for name in ("name", "os_collect_config")}
+        await it.create({"server": named}, outputs=read)
+        found = await outputs(it)
+        assert found["name"] == "web"
+        assert json.dumps(found["os_collect_config"]).count('"resource_name": "server"') == 1
+
+    lab(story)
+
+
+def test_nothing_is_left_of_a_deleted_stack(lab):
+    async def story(it: Lab) -> None:
+        await it.create(whole(signal_transport="NO_SIGNAL"))
+        await it.delete()
+        with contextlib.closing(sqlite3.connect(it.engine.path / "isotherm.db")) as database:
+            for table in ("software_configs", "software_deployments", "signals", "hooks"):
+                assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+    lab(story)
+
+
+def test_a_killed_deployment_is_taken_up(lab, tmp_path):
+    async def first() -> None:
+        engine = Embedded(tmp_path)
+        it = Lab(engine)
+        async with engine.driving():
+            await it.api.create("s", it.request(whole()))
+            await until_it_waits(it)
+        await it.api.signal("s", "deployment", {"answer": 1})
+        engine.close()
+
+    async def story(it: Lab) -> None:
+        async with asyncio.timeout(30):
+            while (stack := await it.api.show("s"))["status"] == "IN_PROGRESS":
+                await asyncio.sleep(0.01)
+        assert stack["stack_status"] == "CREATE_COMPLETE"
+
+    asyncio.run(first())
+    lab(story)
+
+
+def test_an_access_policy_names_resources_of_its_stack(lab):
+    async def story(it: Lab) -> None:
+        policy = {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["server"]}}
+        with pytest.raises(errors.UserError, match="AccessPolicy resource server not in stack"):
+            await it.create({"policy": policy})
+        stack = await it.create({"policy": policy, "server": server()})
+        assert stack["stack_status"] == "CREATE_COMPLETE"
+
+    lab(story)
