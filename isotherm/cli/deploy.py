@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from isotherm.cli import inputs, local, options, show
-from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
+from isotherm.engine.orchestrator import Accepted, Orchestrator, Patch, Request
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,36 +49,46 @@ def deploy(  # noqa: PLR0913 - one for each option
 
 
 @click.command(epilog=options.example("isotherm update web -t examples/site.yaml --parameter servers=alpha,beta,gamma",
-                                      "isotherm update demo -t examples/chain.yaml --rollback"))
+                                      "isotherm update demo -t examples/chain.yaml --rollback",
+                                      "isotherm update web --existing -p servers=alpha --clear-parameter flavour"))
 @click.argument("name")
-@options.template_option
+@click.option("-t", "--template", type=options.FILE, help="The template; - reads stdin. Without one, it stays as it is.")
 @options.environment_options
+@click.option("--existing", is_flag=True,
+              help="Keep the parameters, the environment and the files of the stack where nothing else is said.")
+@click.option("--clear-parameter", "cleared", multiple=True, metavar="NAME",
+              help="Take a parameter back to its default; goes with --existing.")
 @click.option("--rollback/--no-rollback", default=None, help="If it fails, go back to the last state that was complete.")
 @_timeout
 @_tags
 @options.json_option
 @click.pass_obj
 def update(  # noqa: PLR0913 - one for each option
-           terminal: show.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
-           rollback: bool | None, timeout: float | None, tags: str | None) -> int:
+           terminal: show.Terminal, name: str, template: str | None, environments: tuple[str, ...],
+           parameters: dict[str, str], existing: bool, cleared: tuple[str, ...], rollback: bool | None,
+           timeout: float | None, tags: str | None) -> int:
     """Bring a stack to another template, environment or parameters.
 
     It is accepted at any time, also while another operation is under way: the newest wins, and what runs is waited for.
-    What is not said about rollback, timeout and tags stays as it was. `isotherm plan NAME -t TEMPLATE` shows beforehand
-    what would happen.
+    What is not said about rollback, timeout and tags stays as it was. Without a template, --existing is understood.
+    `isotherm plan NAME -t TEMPLATE` shows beforehand what would happen.
     """
+    change = Patch(
+        clear_parameters=cleared, existing=existing or template is None or bool(cleared),
+        disable_rollback=None if rollback is None else not rollback, timeout_s=timeout * 60 if timeout else None,
+        tags=None if tags is None else _split(tags),
+    )
+    if template is None:
+        surroundings, files = inputs.surroundings(terminal, environments, parameters)
+        kept = replace(change, environment=surroundings, files=files)
+        return local.operate(terminal, name, lambda orchestrator: orchestrator.update(name, kept))
     with terminal.busy(f"reading {template}"):
         read = inputs.read(terminal, template, environments, parameters)
+    whole = replace(change, template=read.text, files=read.files, environment=read.environment.as_dict())
 
     async def ask(orchestrator: Orchestrator) -> Accepted:
-        stack = await orchestrator.show(name)
-        request = Request(
-            read.text, read.files, read.environment.as_dict(),
-            stack["disable_rollback"] if rollback is None else not rollback,
-            timeout * 60 if timeout else stack["timeout_s"], stack["tags"] if tags is None else _split(tags),
-        )
         with inputs.placed(read.document):
-            return await orchestrator.update(name, request)
+            return await orchestrator.update(name, whole)
 
     return local.operate(terminal, name, ask)
 

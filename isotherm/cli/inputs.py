@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from isotherm import errors
 from isotherm.cli import files, locate, show
@@ -48,6 +49,18 @@ def read(terminal: show.Terminal, template: str, environments: tuple[str, ...] =
         # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
         merged = replace(merged, parameters={**merged.parameters, **given})
     return Inputs(text, found, parsed, merged, collection.files)
+
+
+def surroundings(terminal: show.Terminal, environments: tuple[str, ...],
+                 given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The environment and its files, where the template is one that a stack has already: later files simply win."""
+    collection = files.Collection(Path.cwd())
+    loaded = [_environment(terminal, name, collection) for name in environments]
+    merged = merging.merge(loaded, {}, environments)
+    values = {name: value for one in loaded for name, value in one.parameters.items()}
+    defaults = {name: value for one in loaded for name, value in one.parameter_defaults.items()}
+    merged = replace(merged, parameters={**values, **given}, parameter_defaults=defaults)
+    return merged.as_dict(), dict(collection.files)
 
 
 def check(inputs: Inputs, *, stack_name: str) -> model.Bound:

@@ -26,6 +26,13 @@ COMMANDS = {
     "rollback": ("isotherm.cli.steer:rollback", "Take a stack back to the last state that was complete."),
     "cancel": ("isotherm.cli.steer:cancel", "Stop what is under way on a stack."),
     "check": ("isotherm.cli.steer:check", "Ask every resource of a stack whether it is still there."),
+    "suspend": ("isotherm.cli.steer:suspend", "Put every resource of a stack to rest."),
+    "resume": ("isotherm.cli.steer:resume", "Wake the resources of a stack that was suspended."),
+    "snapshot": ("isotherm.cli.snapshot:snapshot", "Snapshots of a stack: what it was, to go back to."),
+    "restore": ("isotherm.cli.snapshot:restore", "Bring a stack back to a snapshot."),
+    "export": ("isotherm.cli.papers:export", "All there is to say of a stack, for whoever is to take it over."),
+    "abandon": ("isotherm.cli.papers:abandon", "Let go of a stack, and leave all that it made where it is."),
+    "adopt": ("isotherm.cli.papers:adopt", "Make a stack of what is there already."),
     "watch": ("isotherm.cli.steer:watch", "Show a stack live, and drive what is under way to its end."),
     "signal": ("isotherm.cli.signal:signal", "Signal a resource of a stack."),
     "hook": ("isotherm.cli.signal:hook", "Places at which an operation pauses until it is told to go on."),
@@ -44,6 +51,12 @@ COMMANDS = {
     "template-version": ("isotherm.cli.template_version:template_version", "The versions of the template language."),
 }
 
+#: What somebody may look for in vain: name -> what to do instead.
+NOT_A_THING = {
+    "rename": "A stack keeps its name for life: what it made may bear it. To have all of it under another name without "
+              "making anything anew: isotherm abandon OLD --show-hidden -o FILE, then isotherm adopt NEW FILE.",
+}
+
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and loads the one that is called."""
@@ -52,6 +65,8 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in NOT_A_THING:
+            raise click.UsageError(NOT_A_THING[cmd_name])
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")

@@ -1,4 +1,4 @@
-"""Commands that steer a stack that is there: `rollback`, `cancel`, `check`, and `watch`, which only drives it on."""
+"""Commands that steer a stack that is there, and `watch`, which only drives it on."""
 
 from __future__ import annotations
 
@@ -42,6 +42,30 @@ def check(terminal: show.Terminal, name: str) -> int:
     What is gone is marked as failed, and made again by the next update.
     """
     return local.operate(terminal, name, lambda orchestrator: orchestrator.check(name))
+
+
+@click.command(epilog=options.example("isotherm suspend web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def suspend(terminal: show.Terminal, name: str) -> int:
+    """Put every resource of a stack to rest.
+
+    What others hang on comes last. Until `isotherm resume`, the stack is not updated; it can be deleted.
+    """
+    return local.operate(terminal, name, lambda orchestrator: orchestrator.suspend(name))
+
+
+@click.command(epilog=options.example("isotherm resume web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def resume(terminal: show.Terminal, name: str) -> int:
+    """Wake the resources of a stack that was suspended.
+
+    What others hang on comes first.
+    """
+    return local.operate(terminal, name, lambda orchestrator: orchestrator.resume(name))
 
 
 @click.command(epilog=options.example("isotherm watch web"))

@@ -26,9 +26,13 @@ TOLD = (
 
 _DOING = {
     Action.CREATE: "creating", Action.UPDATE: "updating", Action.DELETE: "deleting", Action.CHECK: "checking",
-    Action.ROLLBACK: "rolling back",
+    Action.ROLLBACK: "rolling back", Action.SUSPEND: "suspending", Action.RESUME: "resuming",
+    Action.SNAPSHOT: "copying", Action.RESTORE: "restoring", Action.ADOPT: "adopting",
 }
-_DONE = {Action.CREATE: "created", Action.UPDATE: "updated", Action.DELETE: "deleted", Action.CHECK: "checked"}
+_DONE = {
+    Action.CREATE: "created", Action.UPDATE: "updated", Action.DELETE: "deleted", Action.CHECK: "checked",
+    Action.SUSPEND: "suspended", Action.RESUME: "resumed", Action.SNAPSHOT: "copied", Action.ADOPT: "adopted",
+}
 _STYLES = {"COMPLETE": "green", "FAILED": "red", "IN_PROGRESS": "blue"}
 
 

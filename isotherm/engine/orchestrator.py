@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, names, outputs, patching, preview
+from isotherm.engine import desired, documents, names, patching, preview
 from isotherm.engine.accepting import Accepted, Request, refuse_suspended
 from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.patching import Patch
@@ -119,19 +119,18 @@ class Orchestrator(Signalling, Snapshotting, Moving):
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id)
-        operation = await self._operation(row)
-        if operation is None or not operation.input:
-            return []
-        goal = await self._planning.desired(operation)
-        wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
-        found = await self._store.read(lambda connection: reads.published(connection, row["id"], wanted))
-        return outputs.of(goal, found)
+        return await self._inside().output_views(row)
 
     # Inside.
 
     async def _patched(self, stack: reads.Row, patch: Patch) -> Request:
         """The whole request that the change amounts to. It holds for the generation of `stack`, and no other."""
-        asked = patching.apply(await self._asked(stack), patch)
+        operation = await self._operation(stack)
+        if patch.template is not None and (operation is None or not operation.input):
+            present = desired.Asked(patch.template, {}, {})  # it was rolled back to nothing, and nothing is kept
+        else:
+            present = await self._asked(stack)
+        asked = patching.apply(present, patch)
         return Request(
             asked.template, asked.files, asked.environment,
             bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
