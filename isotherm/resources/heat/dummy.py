@@ -22,7 +22,7 @@ _SHORTEST_WAIT_S = 1.0
 _ATTEMPTS = 20
 
 
-class Dummy(contract.Resource):
+class Dummy(waiting.Pretender):
     """Waits at each operation, and is done. Made for tests and demonstrations."""
 
     TYPE = "OS::Heat::Dummy"
@@ -63,9 +63,6 @@ class Dummy(contract.Resource):
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
         return self._check(progress, "being created")
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
-
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         if self.physical_id is not None and not await self.world.reality.update(self.physical_id, self._stored()):
             raise errors.Permanent(f"{self.physical_id} does not exist")
@@ -77,17 +74,6 @@ class Dummy(contract.Resource):
 
     async def handle_delete(self) -> object:
         return self._wait() if self.physical_id is not None else None
-
-    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
-        done = waiting.over(self.world.clock, progress, "being deleted")
-        if done is True and self.physical_id is not None:
-            await self.world.reality.delete(self.physical_id)
-        return done
-
-    async def handle_check(self) -> object:
-        if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
-            raise errors.Permanent(f"{self.physical_id} does not exist")
-        return None
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:

@@ -23,7 +23,7 @@ def _action_wait(action: str) -> Schema:
     return Schema(NUMBER, f"How long {action} takes, in seconds; wait_secs if it is not given.", update_allowed=True)
 
 
-class TestResource(contract.Resource):
+class TestResource(waiting.Pretender):
     """Stores a text. For tests only."""
 
     __test__ = False  # the name is Heat's: test runners are not to collect it
@@ -67,9 +67,6 @@ class TestResource(contract.Resource):
             raise ValueError(f"Test Resource failed {self.name}")
         return done
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
-
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         if VALUE not in changed:
             return None
@@ -86,17 +83,6 @@ class TestResource(contract.Resource):
 
     async def handle_delete(self) -> object:
         return self._wait("delete") if self.physical_id is not None else None
-
-    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
-        done = waiting.over(self.world.clock, progress, "being deleted")
-        if done is True and self.physical_id is not None:
-            await self.world.reality.delete(self.physical_id)
-        return done
-
-    async def handle_check(self) -> object:
-        if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
-            raise errors.Permanent(f"{self.physical_id} does not exist")
-        return None
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from isotherm import errors
 from isotherm.resources import contract
 
 # A wait without end is looked at now and then: cancelling and timing out are the engine's business.
@@ -27,3 +28,21 @@ def over(clock: contract.Clock, progress: Mapping[str, Any] | None, reason: str)
     end = progress["until"]
     left = _FOREVER_S if end is None else end - clock.now()
     return True if left <= 0 else contract.Wait(left, reason)
+
+
+class Pretender(contract.Resource):
+    """A type whose objects exist in the world's `reality`, and whose deletion is a wait."""
+
+    async def find_by_token(self) -> str | None:
+        return await self.world.reality.find(self.token)
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        done = over(self.world.clock, progress, "being deleted")
+        if done is True and self.physical_id is not None:
+            await self.world.reality.delete(self.physical_id)
+        return done
+
+    async def handle_check(self) -> object:
+        if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return None

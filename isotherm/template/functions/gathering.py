@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from isotherm.template.functions.node import Function, Live, Misuse, Scope
+from isotherm.template.functions.node import Function, Live, Misuse, Scope, pair
 
 
 class MapMerge(Function):
@@ -228,12 +228,7 @@ class Select(Function):
     form = "cfn.select"
 
     def inspect(self) -> None:
-        if self.args is None:
-            raise Misuse("cannot unpack non-iterable NoneType object")
-        if isinstance(self.args, str) and len(self.args) == 2:
-            self.args = list(self.args)
-        if not isinstance(self.args, list) or len(self.args) != 2:
-            raise Misuse(f'Arguments to "{self.name}" must be of the form [index, collection]')
+        self.args = pair(self, "[index, collection]")
 
     def evaluate(self, args: Any, scope: Scope) -> Any:
         index, collection = args

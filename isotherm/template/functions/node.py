@@ -231,3 +231,15 @@ def children(value: Any) -> Iterator[tuple[object, Any]]:
 def user_error(misuse: Misuse, *outer: object) -> errors.UserError:
     """The error as users see it, with the path from `outer` down to the function."""
     return errors.UserError(misuse.message, kind=misuse.kind, path=misuse.located(*outer))
+
+
+def pair(function: Function, form: str) -> list[Any]:
+    """The two arguments of a function that takes just two; a text of two letters counts, as in Heat."""
+    args = function.args
+    if args is None:
+        raise Misuse("cannot unpack non-iterable NoneType object")
+    if isinstance(args, str) and len(args) == 2:
+        args = list(args)
+    if not isinstance(args, list) or len(args) != 2:
+        raise Misuse(f'Arguments to "{function.name}" must be of the form {form}')
+    return args

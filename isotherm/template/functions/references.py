@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope
+from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope, pair
 from isotherm.template.functions.reading import Reader
 
 
@@ -142,12 +142,7 @@ class GetAtt(GetAttr):
     form = "cfn.get_att"
 
     def inspect(self) -> None:
-        if self.args is None:
-            raise Misuse("cannot unpack non-iterable NoneType object")
-        if isinstance(self.args, str) and len(self.args) == 2:
-            self.args = list(self.args)
-        if not isinstance(self.args, list) or len(self.args) != 2:
-            raise Misuse(f'Arguments to "{self.name}" must be of the form [resource_name, attribute]')
+        self.args = pair(self, "[resource_name, attribute]")
 
 
 class GetParam(Function):
