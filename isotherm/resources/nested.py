@@ -74,6 +74,12 @@ class StackResource(contract.Resource):
             raise errors.Permanent(f"stack {self.physical_id} does not exist")
         return progress
 
+    async def handle_suspend(self) -> object:
+        return await self._start(Action.SUSPEND)
+
+    async def handle_resume(self) -> object:
+        return await self._start(Action.RESUME)
+
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._ended(progress)
 
@@ -81,6 +87,12 @@ class StackResource(contract.Resource):
         return await self._ended(progress)
 
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        return True if not progress else await self._ended(progress)
+
+    async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
+        return True if not progress else await self._ended(progress)
+
+    async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
         return True if not progress else await self._ended(progress)
 
     async def check_check_complete(self, progress: Any) -> bool | contract.Wait:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from isotherm.sim import shapes
 from isotherm.sim.history import Request, Verb
 from isotherm.sim.shapes import Shape
-from isotherm.states import Action
+from isotherm.states import VISITING, Action
 
 
 @dataclass(slots=True)
@@ -56,14 +56,14 @@ class Ledger:
             return request.shape
         if operation.action is Action.ROLLBACK:
             return self._complete.get(operation.stack_id, shapes.EMPTY)
-        if operation.action is Action.CHECK:
+        if operation.action in VISITING:
             return self.wanted.get(operation.stack_id, shapes.EMPTY)
         return shapes.EMPTY
 
     def ended(self, operation_id: str, status: str) -> Operation:
         operation = self.operations[operation_id]
         operation.endings.append(status)
-        if status == "COMPLETE" and operation.action is not Action.CHECK:
+        if status == "COMPLETE" and operation.action not in VISITING:
             self._complete[operation.stack_id] = operation.shape
         return operation
 

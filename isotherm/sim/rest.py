@@ -7,7 +7,7 @@ from typing import Any
 
 from isotherm.sim.cloud import Cloud
 from isotherm.sim.witness import UNFINISHED, Witness
-from isotherm.states import Action, EdgeKind, NodeKind, OperationState, Status
+from isotherm.states import VISITING, Action, EdgeKind, NodeKind, OperationState, Status
 from isotherm.store.memory import MemoryDatabase
 
 COUNTED = ("stacks", "operations", "blobs", "uses", "nodes", "edges", "resources", "retained")
@@ -60,7 +60,8 @@ def _nothing_piled_up(database: MemoryDatabase, resources: list[Any], witness: W
     used = database.look("uses")
     if {row.hash for row in used} != {row.hash for row in database.look("blobs")}:
         witness.broken("I16", "blobs and their users do not match")
-    if any(row.operation_id not in operations for row in used):
+    snapshots = {row.id for row in database.look("snapshots")}
+    if any(row.operation_id not in operations and row.operation_id not in snapshots for row in used):
         witness.broken("I16", "a blob is used by an operation that is gone")
     stacks = database.look("stacks")
     kept = {id_ for stack in stacks for id_ in (stack.operation_id, stack.complete_operation_id)}
@@ -74,7 +75,7 @@ def _nothing_piled_up(database: MemoryDatabase, resources: list[Any], witness: W
     known = {node.id for node in nodes}
     if any(edge.src not in known or edge.dst not in known for edge in database.look("edges")):
         witness.broken("I16", "an edge leads nowhere")
-    complete = {stack.id for stack in stacks if stack.status == Status.COMPLETE and stack.action != Action.CHECK}
+    complete = {stack.id for stack in stacks if stack.status == Status.COMPLETE and stack.action not in VISITING}
     if any(node.kind != NodeKind.UPDATE and node.stack_id in complete for node in nodes):
         witness.broken("I16", "a completed operation has left clean-up nodes or barriers behind")
     stays = {node.id for node in nodes if node.stack_id in complete}

@@ -17,7 +17,7 @@ from isotherm.sim import ledger, processes, shapes
 from isotherm.sim.cloud import Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
-from isotherm.states import Action, DeletionPolicy, OperationState, Status
+from isotherm.states import VISITING, Action, DeletionPolicy, OperationState, Status
 from isotherm.store.memory import MemoryDatabase
 
 UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
@@ -102,7 +102,7 @@ class Witness:
                 self.broken("I11", f"{operation.action.name} of {operation.stack} ended twice: {operation.endings}")
             if status == "FAILED" and not event.reason:
                 self.broken("I14", f"{operation.action.name} of {operation.stack} failed without a reason")
-            if status == "COMPLETE" and operation.action is not Action.CHECK and not self.drifted:
+            if status == "COMPLETE" and operation.action not in VISITING and not self.drifted:
                 self.compare(operation.stack_id, operation.stack, operation.shape)
 
     def _see_retained(self, stacks: dict[str, Any]) -> None:

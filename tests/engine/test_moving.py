@@ -211,6 +211,21 @@ def test_abandoning_works_in_every_state(lab):
     lab(story)
 
 
+def test_a_stack_inside_goes_over_with_the_one_around_it(lab):
+    async def story(it: Lab) -> None:
+        files = {"inside.yaml": it.request({"x": resource("1")}).template}
+        await it.create({"a": {"type": "inside.yaml"}, "b": resource("2")}, files=files)
+        before = it.objects()
+        papers = await abandoned(it)
+        assert it.objects() == before
+        assert (await adopted(it, papers))["stack_status"] == "ADOPT_COMPLETE"
+        assert it.objects() == before
+        await it.delete()
+        assert it.objects() == {}
+
+    lab(story)
+
+
 @pytest.mark.ledger("S2.4")
 def test_another_process_goes_on_where_one_was_killed(tmp_path):
     async def first() -> None:

@@ -249,6 +249,24 @@ def test_cancelling_a_suspend_goes_back_to_work(lab):
     lab(story)
 
 
+def test_stacks_inside_rest_and_wake_with_the_one_around_them(lab):
+    async def story(it: Lab) -> None:
+        files = {"inside.yaml": it.request({"x": sleeper(), "y": sleeper(needs=["x"])}).template}
+        template = {"a": {"type": "inside.yaml"}, "b": sleeper(needs=["a"])}
+        await it.create(template, files=files)
+        assert (await it.end(await it.api.suspend("s")))["stack_status"] == "SUSPEND_COMPLETE"
+        assert asleep(it) == [True] * 3
+        assert (await it.end(await it.api.resume("s")))["stack_status"] == "RESUME_COMPLETE"
+        assert asleep(it) == [False] * 3
+        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.check("s"))
+        assert (await it.update({**template, "b": sleeper("2", needs=["a"])}, files=files))[
+            "stack_status"] == "UPDATE_COMPLETE"
+        assert asleep(it) == [False] * 3, "an update wakes them too"
+
+    lab(story)
+
+
 @pytest.mark.ledger("S2.4")
 def test_another_process_goes_on_where_one_was_killed(tmp_path):
     async def first() -> None:

@@ -46,6 +46,18 @@ class Delay(contract.Resource):
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
         return waiting.over(self.world.clock, progress, "delaying")
 
+    async def handle_suspend(self) -> object:
+        return self._wait("SUSPEND")
+
+    async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
+        return waiting.over(self.world.clock, progress, "delaying")
+
+    async def handle_resume(self) -> object:
+        return self._wait("RESUME")
+
+    async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
+        return waiting.over(self.world.clock, progress, "delaying")
+
     def _wait(self, action: str) -> dict[str, Any] | None:
         if action not in self.properties[ACTIONS]:
             return None
