@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, planning, reading, requests
+from isotherm.engine import desired, documents, inside, planning, reading, requests
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action
@@ -63,6 +63,10 @@ class Accepting(reading.Reading):
         self._new_id = new_id
         self._wake = wake
         self._planning = planning.Planning(store, types, clock)
+
+    def _inside(self) -> inside.Inside:
+        """A reader of the project's stacks, for one use."""
+        return inside.Inside(inside.Access(self._store, self._planning, self._clock, self._project))
 
     def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)

@@ -8,21 +8,20 @@ decided outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, outputs, requests
+from isotherm.engine import desired, inside, requests
 from isotherm.engine.planning import Planning, asked_for
-from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import MAX_DEPTH
 from isotherm.states import Action, OperationState
 from isotherm.store import accept, claim, plan, reads, rows
 from isotherm.store.database import Connection, Store
-from isotherm.store.records import Acceptance, Claim, Input, NewStack
-from isotherm.template import document, environment
+from isotherm.store.records import Acceptance, Claim, NewStack
+from isotherm.template import environment
 
 
 class Nesting:
@@ -44,14 +43,14 @@ class Nesting:
         return _Inside(self, around, facade)
 
 
-class _Inside:
+class _Inside(inside.Inside):
     """The port, for the resource of one claim."""
 
     def __init__(self, nesting: Nesting, around: Claim, facade: Mapping[str, Any]) -> None:
+        super().__init__(inside.Access(nesting.store, nesting.planning, nesting.clock, around.operation.project))
         self._nesting = nesting
         self._around = around
         self._facade = facade
-        self._said: dict[str, list[tuple[str, int | None, str | None]]] = {}
 
     async def create(self, name: str, child: contract.Child) -> tuple[str, str]:
         found = await self.find(name, owned=child.owned)
@@ -76,7 +75,7 @@ class _Inside:
         return stack_id, acceptance.operation_id
 
     async def update(self, stack_id: str, child: contract.Child) -> str:
-        stack = await self._stack(stack_id)
+        stack = await self.stack(stack_id)
         asked = await self._asked(child)
         goal = desired.desire(asked, self._identity(stack["name"], stack_id), self._nesting.types)
         acceptance = self._acceptance(stack_id, stack["generation"], Action.UPDATE, asked, child)
@@ -87,7 +86,8 @@ class _Inside:
         if found is None or found["tomb"]:
             return None
         acceptance = Acceptance(stack_id, found["generation"], self._nesting.new_id(), action, "",
-                                disable_rollback=True, timeout_s=None, reason=f"Stack {action.name} started")
+                                disable_rollback=True, timeout_s=None, reason=f"Stack {action.name} started",
+                                input_of=found["operation_id"])
         return await self._supersede(acceptance, lambda c, now: requests.plan_action(c, acceptance, now))
 
     async def ending(self, stack_id: str, operation_id: str | None = None) -> contract.Ending | None:
@@ -110,40 +110,6 @@ class _Inside:
         owner = self._around.stack_id if owned else None
         return None if found is None or found["owner_id"] != owner else str(found["id"])
 
-    async def outputs(self, stack_id: str) -> Mapping[str, Any]:
-        stack = await self._stack(stack_id)
-        read = self._nesting.store.read
-        operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
-        if operation is None or not operation.input:
-            return {}
-        goal = await self._nesting.planning.desired(operation)
-        wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
-        found = await read(lambda connection: reads.published(connection, stack_id, wanted))
-        return {one["output_key"]: one["output_value"] for one in outputs.of(goal, found)}
-
-    async def members(self, stack_id: str) -> Sequence[contract.Member]:
-        stack = await self._stack(stack_id)
-
-        def unit(connection: Connection) -> list[contract.Member]:
-            operation = rows.operation(connection, stack["operation_id"])
-            if operation is None or not operation.input:
-                return []
-            template = document.load(asked_for(connection, operation.input).template).data
-            states = {name: (failed, made_at) for name, failed, made_at in reads.conditions(connection, stack_id)}
-            return [contract.Member(name, one, *states.get(name, ())) for name, one in template["resources"].items()]
-
-        return await self._nesting.store.read(unit)
-
-    async def references(self, stack_id: str) -> Mapping[str, Any]:
-        found = await self._published(stack_id)
-        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
-        return {name: known.reference_id(name) for name, _, text in found if text is not None}
-
-    async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
-        found = await self._published(stack_id)
-        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
-        return {name: known.attribute(name, str(path[0]), path[1:]) for name, _, text in found if text is not None}
-
     async def time_left_s(self) -> float | None:
         read = self._nesting.store.read
         deadline = await read(lambda connection: reads.deadline(connection, self._around.operation.id))
@@ -151,24 +117,12 @@ class _Inside:
 
     # What the methods share.
 
-    async def _published(self, stack_id: str) -> list[tuple[str, int | None, str | None]]:
-        """What all resources of the stack tell. Read once: this object lives no longer than one step does."""
-        if stack_id not in self._said:
-            self._said[stack_id] = await self._nesting.store.read(lambda connection: reads.published(connection, stack_id))
-        return self._said[stack_id]
-
     @property
     def _project(self) -> str:
         return self._around.operation.project
 
     def _identity(self, name: str, stack_id: str) -> desired.Identity:
         return desired.Identity(name, stack_id, self._project)
-
-    async def _stack(self, stack_id: str) -> reads.Row:
-        found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, stack_id))
-        if found is None or found["tomb"]:
-            raise errors.Permanent(f"stack {stack_id} does not exist")
-        return found
 
     async def _asked(self, child: contract.Child) -> desired.Asked:
         """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
@@ -217,6 +171,3 @@ class _Inside:
             raise errors.Temporary(str(error), retry_after_s=0.1) from error
         self._nesting.wake()
 
-
-def _no_parameter(name: str) -> object:
-    raise errors.Bug(f"what was published needs no parameter, not even {name}")

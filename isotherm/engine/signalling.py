@@ -8,8 +8,9 @@ import msgspec
 
 from isotherm import errors
 from isotherm.engine import documents, ports, views
-from isotherm.engine.accepting import Accepting
+from isotherm.engine.scaling import Scaling, Signalled
 from isotherm.resources import contract
+from isotherm.resources.heat.scaling_policy import ScalingPolicy
 from isotherm.resources.signals import Signal, Taken
 from isotherm.states import Action, NodeKind
 from isotherm.store import health, hooks, reads, rows, signals
@@ -22,7 +23,7 @@ _ID_LENGTH = 64
 _DEPTH = 32
 
 
-class Signalling(Accepting):
+class Signalling(Scaling):
     """The part of the Orchestrator that hears what the world has to tell."""
 
     async def signal(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
@@ -33,6 +34,11 @@ class Signalling(Accepting):
             return
         stack = await self._find(name_or_id)
         id_ = signal_id or self._new_id()
+        to = await self._store.read(lambda connection: signals.addressee(connection, stack["id"], resource))
+        if to.implementation == ScalingPolicy.TYPE:
+            self._refuse_now(to)
+            await self._scale(Signalled(stack, to, id_, _told(details)))
+            return
         await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
         self._wake()
 
@@ -86,9 +92,7 @@ class Signalling(Accepting):
     def _take(self, connection: Connection, stack: reads.Row, resource: str, details: Any, id_: str) -> None:
         to = signals.addressee(connection, stack["id"], resource)
         type_ = self._class_of(to.implementation)
-        action = Action.DELETE if to.kind == NodeKind.CLEANUP else Action(to.action)
-        if action in type_.no_signal_actions:
-            raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
+        self._refuse_now(to)
         if signals.is_known(connection, to.id, id_):
             return
         taken = _taken(type_, details, signals.count(connection, to.id))
@@ -97,6 +101,11 @@ class Signalling(Accepting):
         text = documents.encode(taken.details)
         new = signals.NewSignal(id_, taken.key, text, taken.reason or _told(details))
         signals.take(connection, to, new, stack["operation_id"], self._clock.now())
+
+    def _refuse_now(self, to: signals.Addressee) -> None:
+        action = Action.DELETE if to.kind == NodeKind.CLEANUP else Action(to.action)
+        if action in self._class_of(to.implementation).no_signal_actions:
+            raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
 
     def _class_of(self, implementation: str) -> type[contract.Resource]:
         # What is no class of ours (a template that serves as a type) takes signals as any resource does: not at all.

@@ -21,6 +21,9 @@ MAX_MEMBERS = 100_000
 # The version in which members are written down: what looks like a newer function in their properties is data.
 VERSION = "2015-04-30"
 
+# Ends the digest of a group that was scaled since its stack was last updated: it is looked at by the next update.
+SCALED = "~scaled"
+
 Definition = Mapping[str, Any]
 
 

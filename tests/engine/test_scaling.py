@@ -146,3 +146,130 @@ def test_failed_members_go_before_all_others(lab):
         assert len((await ids(it)).keys() & old.keys()) >= 1
 
     lab(story)
+
+
+def policy(kind: str, amount: float, **more: Any) -> dict[str, Any]:
+    return {"type": "OS::Heat::ScalingPolicy", "properties": {
+        "auto_scaling_group_id": {"get_resource": "g"}, "adjustment_type": kind, "scaling_adjustment": amount, **more}}
+
+
+async def signal(it: Lab, name: str, **more: Any) -> int:
+    """Signal a policy, and wait for what comes of it: the size of the group."""
+    await it.api.signal("s", name, **more)
+
+    async def at_rest() -> bool:
+        return (await it.api.show(await inside(it)))["status"] != "IN_PROGRESS"
+
+    await it.until(at_rest)
+    return len(it.objects())
+
+
+async def reasons(it: Lab) -> list[str]:
+    return [one["resource_status_reason"] for one in await it.api.events("s", last=100)
+            if one["resource_status"].startswith("SIGNAL")]
+
+
+def test_signals_scale(lab):
+    async def story(it: Lab) -> None:
+        resources = {"g": scaling(low=1, high=5, desired_capacity=2), "up": policy("change_in_capacity", 2),
+                     "down": policy("change_in_capacity", -1), "exact": policy("exact_capacity", 1),
+                     "double": policy("percent_change_in_capacity", 100),
+                     "little": policy("percent_change_in_capacity", 10, min_adjustment_step=2)}
+        wanted = {"size": out("g", "current_size"), "refs": out("g", "refs")}
+        await complete(it, await it.create(resources, outputs=wanted))
+        first = await ids(it)
+        assert await signal(it, "up") == 4
+        assert first.items() < (await ids(it)).items()
+        assert (await outputs(it))["size"] == 4, "outputs show the group as it is"
+        assert sorted((await outputs(it))["refs"]) == sorted(it.objects())
+        assert await signal(it, "down") == 3
+        assert len((await ids(it)).items() & first.items()) == 1, "the oldest goes"
+        assert await signal(it, "double") == 5
+        assert await signal(it, "up") == 5
+        assert "not scaled: the group has 5 members" in (await reasons(it))[-1]
+        assert await signal(it, "exact") == 1
+        assert await signal(it, "little") == 3
+        await complete(it, await it.delete())
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_the_same_signal_scales_once(lab):
+    async def story(it: Lab) -> None:
+        await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
+        assert await signal(it, "up", signal_id="a") == 2
+        assert await signal(it, "up", signal_id="a") == 2
+        assert await signal(it, "up", signal_id="b") == 3
+
+    lab(story)
+
+
+def test_nothing_is_scaled_while_the_group_cools_down(lab):
+    async def story(it: Lab) -> None:
+        resources = {"g": scaling(), "up": policy("change_in_capacity", 1, cooldown=1000),
+                     "other": policy("change_in_capacity", 1)}
+        await complete(it, await it.create(resources))
+        assert await signal(it, "up") == 2
+        assert await signal(it, "other") == 2
+        assert "cooling down" in (await reasons(it))[-1]
+
+    lab(story)
+
+
+def test_a_group_that_was_just_made_cools_down(lab):
+    async def story(it: Lab) -> None:
+        await complete(it, await it.create({"g": scaling(cooldown=1000), "up": policy("change_in_capacity", 1)}))
+        assert await signal(it, "up") == 1
+        assert "cooling down" in (await reasons(it))[-1]
+
+    lab(story)
+
+
+def test_an_update_keeps_what_scaling_did_and_tells_dependants(lab):
+    async def story(it: Lab) -> None:
+        reader = {"type": "OS::Heat::Value", "properties": {"value": {"get_attr": ["g", "current_size"]}}}
+        resources = {"g": scaling(), "up": policy("change_in_capacity", 2), "v": reader}
+        wanted = {"v": out("v", "value")}
+        await complete(it, await it.create(resources, outputs=wanted))
+        assert await signal(it, "up") == 3
+        assert await outputs(it) == {"v": 1}, "as in Heat: nobody updates dependants because of a signal"
+        await complete(it, await it.update({**resources, "more": resource()}, outputs=wanted))
+        assert await outputs(it) == {"v": 3}
+        assert len(it.objects()) == 4
+        # A change of the group's own is one: the size that the template wants is taken up.
+        await complete(it, await it.update({**resources, "g": scaling(desired_capacity=2)}, outputs=wanted))
+        assert await outputs(it) == {"v": 2}
+
+    lab(story)
+
+
+def test_signals_while_the_group_is_being_changed(lab):
+    async def story(it: Lab) -> None:
+        resources = {"g": scaling(), "up": policy("change_in_capacity", 1)}
+        await complete(it, await it.create(resources))
+        await it.api.update("s", it.request({**resources, "g": scaling("slow", own={"wait_secs": 1})}))
+
+        async def begun() -> bool:
+            return await it.status("g") == "UPDATE_IN_PROGRESS"
+
+        await it.until(begun)
+        await it.api.signal("s", "up")
+        assert "being changed" in (await reasons(it))[-1]
+        await it.end(await it.api.update("s", it.request(resources)))
+        assert await signal(it, "up") == 2
+
+    lab(story)
+
+
+def test_a_policy_that_says_too_much(lab):
+    async def story(it: Lab) -> None:
+        with pytest.raises(errors.UserError, match="min_adjustment_step property should only be specified for"):
+            await it.create({"g": scaling(), "p": policy("exact_capacity", 1, min_adjustment_step=1)})
+        await complete(it, await it.create({"g": scaling(), "p": policy("exact_capacity", 1), "lost": {
+            "type": "OS::Heat::ScalingPolicy", "properties": {
+                "auto_scaling_group_id": "nobody", "adjustment_type": "exact_capacity", "scaling_adjustment": 1}}}))
+        with pytest.raises(errors.NotFound, match='Alarm lost could not find scaling group named "nobody"'):
+            await it.api.signal("s", "lost")
+
+    lab(story)

@@ -109,7 +109,7 @@ class Acting:
         version.published = published
         return Report(claim, NodeState.DONE, version, changed=changed)
 
-    def _resource(  # noqa: PLR0913 - all that is known of a resource when it is acted on
+    def _resource(
         self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard,
         intent: documents.Intent | None = None, target: documents.Target | None = None,
     ) -> contract.Resource:

@@ -13,6 +13,7 @@ from isotherm.resources.heat.random_string import RandomString
 from isotherm.resources.heat.remote_stack import RemoteStack
 from isotherm.resources.heat.resource_chain import ResourceChain
 from isotherm.resources.heat.resource_group import ResourceGroup
+from isotherm.resources.heat.scaling_policy import ScalingPolicy
 from isotherm.resources.heat.software_config import (
     CloudConfig,
     MultipartMime,
@@ -26,26 +27,8 @@ from isotherm.resources.heat.value import Value
 from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, WaitCondition, WaitConditionHandle
 
 TYPES: tuple[type[Resource], ...] = (
-    AccessPolicy,
-    AutoScalingGroup,
-    CloudConfig,
-    Delay,
-    DeployedServer,
-    Dummy,
-    MultipartMime,
-    NoneResource,
-    RandomString,
-    RemoteStack,
-    ResourceChain,
-    ResourceGroup,
-    SoftwareComponent,
-    SoftwareConfig,
-    SoftwareDeployment,
-    StructuredConfig,
-    StructuredDeployment,
-    TestResource,
-    UpdateWaitConditionHandle,
-    Value,
-    WaitCondition,
-    WaitConditionHandle,
+    AccessPolicy, AutoScalingGroup, CloudConfig, Delay, DeployedServer, Dummy, MultipartMime, NoneResource,
+    RandomString, RemoteStack, ResourceChain, ResourceGroup, ScalingPolicy, SoftwareComponent, SoftwareConfig,
+    SoftwareDeployment, StructuredConfig, StructuredDeployment, TestResource, UpdateWaitConditionHandle, Value,
+    WaitCondition, WaitConditionHandle,
 )

@@ -84,7 +84,7 @@ class AutoScalingGroup(grouping.Group):
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         if self.physical_id is None:
             return await self.handle_create()
-        there = await self._members()
+        there = await self.in_order()
         working = sum(not member.failed for member in there)
         # An update that is about something else leaves the size as scaling has made it.
         wanted = (self.properties[DESIRED] or working) if changed else working
@@ -111,7 +111,7 @@ class AutoScalingGroup(grouping.Group):
         return ended
 
     async def stage(self, capacity: int, fresh: int, *, last: bool) -> contract.Child:
-        there = await self._members()
+        there = await self.in_order()
         return self._arranged(there, capacity, capacity if last else fresh)
 
     async def resized(self, size: int, there: Sequence[contract.Member]) -> contract.Child:
@@ -133,7 +133,7 @@ class AutoScalingGroup(grouping.Group):
                 self.data["named"] = number + 1
                 yield name
 
-    async def _members(self) -> list[contract.Member]:
+    async def in_order(self) -> list[contract.Member]:
         """Those that go first come first."""
         found = await self.stacks.members(self.physical_id or "")
         return sorted(found, key=lambda one: (not one.failed, one.made_at is None, one.made_at, one.name))
@@ -156,7 +156,7 @@ class AutoScalingGroup(grouping.Group):
         name, path = grouping.split(name)
         if self.physical_id is None:
             return None
-        names = [member.name for member in await self._members() if not member.failed]
+        names = [member.name for member in await self.in_order() if not member.failed]
         if name == CURRENT_SIZE:
             return len(names)
         asked = self.of_members(name, path)

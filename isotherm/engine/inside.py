@@ -1,0 +1,130 @@
+"""What can be read of stacks inside stacks: the reading half of the port `contract.Stacks`.
+
+Reading needs no lease. So it serves resources under way (`nesting`), groups that are about to be scaled (`scaling`), and
+outputs that are to show a group as it is now, and not as it was when the stack around it last changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired, documents, outputs
+from isotherm.engine.planning import Planning, asked_for
+from isotherm.engine.references import PublishedReferences
+from isotherm.resources import contract, grouping
+from isotherm.resources.heat.auto_scaling_group import AutoScalingGroup
+from isotherm.store import reads, rows
+from isotherm.store.database import Connection, Store
+from isotherm.store.records import Input, Version
+from isotherm.template import document
+
+Said = list[tuple[str, int | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to read the stacks of a project."""
+
+    store: Store
+    planning: Planning
+    clock: contract.Clock
+    project: str
+
+
+class Inside:
+    """Reads stacks inside stacks. It lives no longer than one step does: what it has read, it does not read again."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._said: dict[str, Said] = {}
+
+    async def outputs(self, stack_id: str) -> Mapping[str, Any]:
+        found = await self.output_views(await self.stack(stack_id))
+        return {one["output_key"]: one["output_value"] for one in found}
+
+    async def output_views(self, stack: reads.Row) -> list[dict[str, Any]]:
+        read = self._access.store.read
+        operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
+        if operation is None or not operation.input:
+            return []
+        goal = await self._access.planning.desired(operation)
+        wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
+        found = await read(lambda connection: reads.published(connection, stack["id"], wanted))
+        return outputs.of(goal, [await self._refreshed(goal, one) for one in found])
+
+    async def members(self, stack_id: str) -> Sequence[contract.Member]:
+        stack = await self.stack(stack_id)
+
+        def unit(connection: Connection) -> list[contract.Member]:
+            operation = rows.operation(connection, stack["operation_id"])
+            if operation is None or not operation.input:
+                return []
+            template = document.load(asked_for(connection, operation.input).template).data
+            states = {name: (failed, made_at) for name, failed, made_at in reads.conditions(connection, stack_id)}
+            return [contract.Member(name, one, *states.get(name, ())) for name, one in template["resources"].items()]
+
+        return await self._access.store.read(unit)
+
+    async def references(self, stack_id: str) -> Mapping[str, Any]:
+        found = await self._published(stack_id)
+        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
+        return {name: known.reference_id(name) for name, _, text in found if text is not None}
+
+    async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
+        found = await self._published(stack_id)
+        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
+        return {name: known.attribute(name, str(path[0]), path[1:]) for name, _, text in found if text is not None}
+
+    async def stack(self, stack_id: str) -> reads.Row:
+        access = self._access
+        found = await access.store.read(lambda connection: reads.stack(connection, access.project, stack_id))
+        if found is None or found["tomb"]:
+            raise errors.Permanent(f"stack {stack_id} does not exist")
+        return found
+
+    async def _published(self, stack_id: str) -> Said:
+        if stack_id not in self._said:
+            read = self._access.store.read
+            self._said[stack_id] = await read(lambda connection: reads.published(connection, stack_id))
+        return self._said[stack_id]
+
+    # A group that scaling changes does not publish anew by itself.
+
+    async def _refreshed(
+        self, goal: desired.Desired, one: tuple[str, int | None, str | None]
+    ) -> tuple[str, int | None, str | None]:
+        name, id_, text = one
+        if id_ is None or text is None or goal.bound.definitions[name].type != AutoScalingGroup.TYPE:
+            return one
+        version = (await self._access.store.read(lambda connection: rows.versions(connection, [id_])))[id_]
+        if not version.digest or not version.digest.endswith(grouping.SCALED):
+            return one
+        published = documents.decode(text, documents.Published)
+        group = self.group(version, list(published.attributes))
+        now = {attribute: await _read(group, attribute) for attribute in published.attributes}
+        return name, id_, documents.encode(documents.Published(published.reference, now))
+
+    def group(self, version: Version, exports: Sequence[str]) -> AutoScalingGroup:
+        """The group as it is, to be read, or to be asked what it would be like with more members or less."""
+        known = contract.Self(
+            version.name, "", version.stack_id, version.token, documents.decode(version.properties, dict[str, Any]),
+            version.physical_id, documents.decode(version.data, dict[str, Any]),
+            documents.decode_any(version.metadata), exports=exports,
+        )
+        # It touches nothing but the stack inside, and that it only reads.
+        world = contract.World(self._access.clock, None, None, self)  # type: ignore[arg-type]
+        return AutoScalingGroup(known, world)
+
+
+async def _read(group: AutoScalingGroup, attribute: str) -> object:
+    try:
+        return await group.attribute(attribute)
+    except Exception:  # noqa: BLE001 - as where it is published: what cannot be read is not known
+        return None
+
+
+def _no_parameter(name: str) -> object:
+    raise errors.Bug(f"what was published needs no parameter, not even {name}")
