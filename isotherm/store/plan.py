@@ -136,6 +136,26 @@ def _swap(connection: sa.Connection, slot: Slot, spare: Spare) -> None:
     connection.execute(
         sa.update(t.resources).where(resource.id == spare.id).values(superseded=False, replaced_by=None)
     )
+    _keep_lease(connection, slot)
+
+
+def _keep_lease(connection: sa.Connection, slot: Slot) -> None:
+    """Somebody may be at work on the version that was let go: nobody deletes it before that lease has run out.
+
+    Its object may be about to come into being. Whoever looked for it now would find nothing, and forget it.
+    """
+    node = t.nodes.c
+    held = connection.execute(
+        sa.select(node.stack_id, node.generation, node.worker, node.fence, node.lease_until).where(node.id == slot.id)
+    ).one()
+    if held.worker is not None:
+        (id_,) = rows.take_ids(connection, 1)
+        connection.execute(
+            sa.insert(t.nodes).values(
+                id=id_, name=slot.name, kind=NodeKind.CLEANUP, state=NodeState.PENDING, pending=1, dirty=0,
+                resource_id=slot.resource_id, **held._mapping,
+            )
+        )
 
 
 class _Writer:
