@@ -132,7 +132,7 @@ def _random_part(random: Random, others: list[str], *, failures: bool) -> Part:
         fixed=random.choice(("", "x", "y")), base=some(0.3), link=some(0.15), seen=some(0.3),
         uses=tuple(sorted({one for one in (some(0.35), some(0.2)) if one})),
         after=tuple(one for one in (some(0.2),) if one), retain=random.random() < 0.08, off=random.random() < 0.08,
-        secret=random.random() < 0.08,
+        secret=random.random() < 0.2,
     )
     if failures and random.random() < 0.12:
         part = dataclasses.replace(part, fail=random.choice(("create", "build", "update", "delete")))

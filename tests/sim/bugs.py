@@ -398,8 +398,8 @@ def references_are_read_from_memory(patch: Patch) -> None:
 def an_update_changes_nothing(patch: Patch) -> None:
     """[I2] Changes in place are taken for no change."""
 
-    def judged(original: Any, *arguments: Any) -> decide.Decision:
-        decision = original(*arguments)
+    def judged(original: Any, *arguments: Any, **named: Any) -> decide.Decision:
+        decision = original(*arguments, **named)
         return decide.Decision(decide.Verdict.NOTHING) if decision.verdict is decide.Verdict.UPDATE else decision
 
     wrapped(patch, decide, "decide", judged)
@@ -540,8 +540,8 @@ def an_update_without_a_change_touches_everything(patch: Patch) -> None:
     """[H9] Nothing changed, and every resource is updated."""
     patch.setattr(plan.Slot, "proves", lambda self, digest: False)
 
-    def judged(original: Any, *arguments: Any) -> decide.Decision:
-        decision = original(*arguments)
+    def judged(original: Any, *arguments: Any, **named: Any) -> decide.Decision:
+        decision = original(*arguments, **named)
         return decide.Decision(decide.Verdict.UPDATE) if decision.verdict is decide.Verdict.NOTHING else decision
 
     wrapped(patch, decide, "decide", judged)
