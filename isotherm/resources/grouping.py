@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.resources import contract, nested
+from isotherm.resources import contract, nested, properties
 from isotherm.template import definitions
 
 # Of one stack. A group that wants more is refused before anything is made.
@@ -94,6 +94,14 @@ class Group(nested.StackResource):
         raise NotImplementedError
 
     # Operations, at once or in batches.
+
+    def policy(self, name: str) -> Mapping[str, Any] | None:
+        """One policy for updates, as its schema types it; None if there is none."""
+        given = (self.update_policy or {}).get(name)
+        if given is None:
+            return None
+        typed: Mapping[str, Any] = properties.convert(self.update_policy_schema, {name: given})[name]
+        return typed
 
     async def start(self, child: contract.Child) -> str:
         if self.physical_id is None:

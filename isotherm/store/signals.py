@@ -162,11 +162,15 @@ _KEPT = (
 def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collection[int]) -> Kept | None:
     """The signals of the resource with this physical id or token, oldest first.
 
-    It is looked for among the neighbours first: only a reference that came as a mere text leads through the whole stack.
+    It is looked for among the neighbours first: only a reference that came as a mere text leads through the whole stack,
+    and through those around it.
     """
     asked = {"stack_id": stack_id, "reference": reference}
     found: Any = connection.execute(_BOX.where(rows.among(_VERSION.id)), {**asked, **rows.ids(near)}).first()
-    found = found or connection.execute(_BOX, asked).first()
+    around: str | None = stack_id
+    while found is None and around is not None:
+        found = connection.execute(_BOX, asked | {"stack_id": around}).first()
+        around = connection.execute(sa.select(t.stacks.c.owner_id).where(t.stacks.c.id == around)).scalar()
     if found is None:
         return None
     id_, implementation, seen = found

@@ -321,3 +321,71 @@ def test_an_access_policy_names_resources_of_its_stack(lab):
         assert stack["stack_status"] == "CREATE_COMPLETE"
 
     lab(story)
+
+
+async def waiting_inside(it: Lab, name: str, count: int) -> str:
+    """The stack inside a resource, once so many of its resources wait."""
+
+    async def waits() -> bool:
+        inside = (await it.physical()).get(name)
+        found = await it.api.resources(inside) if inside else []
+        return sum(one["state"] == "WAITING" for one in found) == count
+
+    await it.until(waits)
+    return (await it.physical())[name]
+
+
+def group(count: int, kind: str = "Software", **properties: Any) -> dict[str, Any]:
+    servers = {f"s{number}": {"get_resource": f"server{number}"} for number in range(count)}
+    return {
+        "config": config(outputs=[{"name": "answer"}]),
+        **{f"server{number}": server() for number in range(count)},
+        "group": {"type": f"OS::Heat::{kind}", "properties": {
+            "config": {"get_resource": "config"}, "servers": servers, "signal_transport": HEAT, **properties}},
+    }
+
+
+def test_a_group_deploys_to_each_of_its_servers(lab):
+    async def story(it: Lab) -> None:
+        read = {"all": {"value": {"get_attr": ["group", "deploy_stdouts"]}},
+                "one": {"value": {"get_attr": ["group", "answer", "s1"]}}}
+        accepted = await it.api.create("s", it.request(group(2, "SoftwareDeploymentGroup"), outputs=read))
+        inside = await waiting_inside(it, "group", 2)
+        for number, name in enumerate(("s0", "s1")):
+            await it.api.signal(inside, name, {"deploy_stdout": f"out {number}", "answer": number})
+        assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
+        assert await outputs(it) == {"all": {"s0": "out 0", "s1": "out 1"}, "one": 1}
+
+    lab(story)
+
+
+def test_a_group_follows_its_servers(lab):
+    async def story(it: Lab) -> None:
+        quiet = {"signal_transport": "NO_SIGNAL"}
+        await it.create(group(3, "SoftwareDeployments", **quiet))
+        await it.update(group(2, "SoftwareDeployments", **quiet))
+        inside = (await it.physical())["group"]
+        assert [one["resource_name"] for one in await it.api.resources(inside)] == ["s0", "s1"]
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+
+    lab(story)
+
+
+def test_a_group_goes_in_batches(lab):
+    async def story(it: Lab) -> None:
+        template = group(3, "StructuredDeploymentGroup", signal_transport="NO_SIGNAL", input_values={"a": 1})
+        template["config"] = {"type": "OS::Heat::StructuredConfig", "properties": {"config": {"x": {"get_input": "a"}}}}
+        template["group"]["update_policy"] = {
+            "batch_create": {"max_batch_size": 2}, "rolling_update": {"max_batch_size": 1}}
+        await it.create(template)
+        inside = (await it.physical())["group"]
+        before = [one["stack_status"] for one in [await it.api.show(inside)]]
+        assert before == ["UPDATE_COMPLETE"], "two batches: a create, and an update"
+        template["group"]["properties"]["input_values"] = {"a": 2}
+        generation = (await it.api.show(inside))["generation"]
+        await it.update(template)
+        assert (await it.api.show(inside))["generation"] == generation + 3
+        told_now = [(await it.api.metadata("s", f"server{number}"))["deployments"][0]["config"] for number in range(3)]
+        assert told_now == [{"x": 2}] * 3
+
+    lab(story)

@@ -7,6 +7,12 @@ from isotherm.resources.heat.access_policy import AccessPolicy
 from isotherm.resources.heat.auto_scaling_group import AutoScalingGroup
 from isotherm.resources.heat.delay import Delay
 from isotherm.resources.heat.deployed_server import DeployedServer
+from isotherm.resources.heat.deployment_group import (
+    SoftwareDeploymentGroup,
+    SoftwareDeployments,
+    StructuredDeploymentGroup,
+    StructuredDeployments,
+)
 from isotherm.resources.heat.dummy import Dummy
 from isotherm.resources.heat.none import NoneResource
 from isotherm.resources.heat.random_string import RandomString
@@ -29,6 +35,7 @@ from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, Wa
 TYPES: tuple[type[Resource], ...] = (
     AccessPolicy, AutoScalingGroup, CloudConfig, Delay, DeployedServer, Dummy, MultipartMime, NoneResource,
     RandomString, RemoteStack, ResourceChain, ResourceGroup, ScalingPolicy, SoftwareComponent, SoftwareConfig,
-    SoftwareDeployment, StructuredConfig, StructuredDeployment, TestResource, UpdateWaitConditionHandle, Value,
-    WaitCondition, WaitConditionHandle,
+    SoftwareDeployment, SoftwareDeploymentGroup, SoftwareDeployments, StructuredConfig, StructuredDeployment,
+    StructuredDeploymentGroup, StructuredDeployments, TestResource, UpdateWaitConditionHandle, Value, WaitCondition,
+    WaitConditionHandle,
 )

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
-from isotherm.resources import contract, grouping, properties
+from isotherm.resources import contract, grouping
 from isotherm.resources.grouping import ATTRIBUTES, REFS, REFS_MAP, REMOVED
 from isotherm.resources.schema import INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema, Support
 from isotherm.template import constraints
@@ -19,8 +19,8 @@ COUNT, INDEX_VAR, RESOURCE_DEF = "count", "index_var", "resource_def"
 REMOVAL_POLICIES, REMOVAL_MODE = "removal_policies", "removal_policies_mode"
 ROLLING_UPDATE, BATCH_CREATE = "rolling_update", "batch_create"
 
-_SIZE = Schema(INTEGER, "How many members are changed at once.", default=1, constraints=(constraints.Range(minimum=1),))
-_PAUSE = Schema(NUMBER, "How long to wait between two batches, in seconds.", default=0,
+SIZE = Schema(INTEGER, "How many members are changed at once.", default=1, constraints=(constraints.Range(minimum=1),))
+PAUSE = Schema(NUMBER, "How long to wait between two batches, in seconds.", default=0,
                 constraints=(constraints.Range(minimum=0),))
 
 
@@ -63,9 +63,9 @@ class ResourceGroup(grouping.NumberedGroup):
         ROLLING_UPDATE: Schema(MAP, "How members are updated.", support=Support(version="5.0.0"), schema={
             "min_in_service": Schema(INTEGER, "How many members are left alone at any time.", default=0,
                                      constraints=(constraints.Range(minimum=0),)),
-            "max_batch_size": _SIZE, "pause_time": _PAUSE}),
+            "max_batch_size": SIZE, "pause_time": PAUSE}),
         BATCH_CREATE: Schema(MAP, "How members are created.", support=Support(version="5.0.0"),
-                             schema={"max_batch_size": _SIZE, "pause_time": _PAUSE}),
+                             schema={"max_batch_size": SIZE, "pause_time": PAUSE}),
     }
 
     # What should be.
@@ -110,7 +110,7 @@ class ResourceGroup(grouping.NumberedGroup):
 
     async def handle_create(self) -> object:
         self.data["removed"] = sorted(_listed(self.properties))
-        policy = self._policy(BATCH_CREATE)
+        policy = self.policy(BATCH_CREATE)
         if not policy or not self.properties[COUNT]:
             return await self.at_once()
         steps = grouping.batches(len(self.names()), 0, 0, policy["max_batch_size"], 0)
@@ -121,7 +121,7 @@ class ResourceGroup(grouping.NumberedGroup):
             return await self.handle_create()
         removed = self.removed
         await self._remove()
-        policy = self._policy(ROLLING_UPDATE)
+        policy = self.policy(ROLLING_UPDATE)
         if policy and RESOURCE_DEF in changed:
             return await self._roll(policy)
         if self.removed != removed:
@@ -149,13 +149,6 @@ class ResourceGroup(grouping.NumberedGroup):
             names |= {name if name in there else by_reference.get(name, "") for name in listed - known}
         kept = set() if self.properties[REMOVAL_MODE] == "update" else known
         self.data["removed"] = sorted((kept | names) - {""})
-
-    def _policy(self, name: str) -> Mapping[str, Any] | None:
-        given = (self.update_policy or {}).get(name)
-        if given is None:
-            return None
-        typed: Mapping[str, Any] = properties.convert(self.update_policy_schema, {name: given})[name]
-        return typed
 
     # What others may ask for.
 
