@@ -46,10 +46,9 @@ def read(data: str | bytes | Mapping[str, Any]) -> Papers:
         raise errors.UserError(f"Invalid adopt data: {error}", hint="Hand in what `isotherm export` gave.") from error
 
 
-def refuse_masked(asked: desired.Asked) -> None:
+def refuse_masked(values: Mapping[str, Any]) -> None:
     """Parameters that were masked when the papers were made have to be given anew."""
-    given = asked.environment.get("parameters", {})
-    masked = [name for name, value in given.items() if value == papers.MASK]
+    masked = [name for name, value in values.items() if value == papers.MASK]
     if masked:
         raise errors.UserError(f"Invalid adopt data: the value of parameter {masked[0]} is masked.",
                                hint="Give it, or export once more with --show-hidden.")
@@ -65,6 +64,8 @@ def versions(
     intent = documents.encode(documents.Intent(Action.ADOPT, operation_id))
     made = []
     for want in goal.wanted:
+        if goal.bound.definitions[want.name].external_id is not None:
+            continue
         entry, type_ = found.resources[want.name], goal.bound.definitions[want.name].type
         target = documents.decode(want.definition, documents.Target)
         made.append(Version(
@@ -78,6 +79,8 @@ def versions(
 def _problems(found: Papers, goal: desired.Desired) -> Iterator[str]:
     taken: dict[tuple[str, str], str] = {}
     for name, definition in goal.bound.definitions.items():
+        if definition.external_id is not None:
+            continue  # somebody else's, before as after
         entry = found.resources.get(name)
         if entry is None or not entry.resource_id:
             yield f"resources.{name}: Resource ID was not provided."

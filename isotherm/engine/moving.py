@@ -51,12 +51,13 @@ class Moving(Accepting):
         names.check_stack_name(name)
         found, change = adoption.read(data), change or Patch()
         asked = patching.apply(found.asked, change)
-        adoption.refuse_masked(asked)
+        adoption.refuse_masked(asked.environment["parameters"])
         rolls_back = change.disable_rollback is False
         request = Request(asked.template, asked.files, asked.environment, not rolls_back,
                           3600.0 if change.timeout_s is None else change.timeout_s, change.tags or ())
         stack_id = self._new_id()
         goal = self._desire(request, name, stack_id)
+        adoption.refuse_masked({name: goal.values[name] for name in goal.values.hidden})
         acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal.description)
         versions = adoption.versions(found, goal, stack_id, acceptance.operation_id, self._new_id)
 

@@ -111,7 +111,7 @@ def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Regis
 def _proves(row: Mapping[str, Any], digest: str) -> bool:
     return bool(
         row["digest"] == digest and row["state"] is NodeState.DONE and row["status"] is Status.COMPLETE
-        and row["intent"] is None and row["kind"] is NodeKind.UPDATE
+        and row["intent"] is None and row["kind"] is NodeKind.UPDATE and not row["suspended"]
     )
 
 

@@ -49,7 +49,7 @@ def resources(connection: sa.Connection, stack_id: str) -> list[dict[str, Any]]:
         sa.select(n.id.label("node_id"), n.name, n.kind, n.state, n.reason.label("waits_for"), n.due, n.definition,
                   r.id, n.stack_id, r.type, r.implementation, r.token, r.data,
                   r.physical_id, r.action, r.status, r.reason, r.superseded, r.properties, r.metadata,
-                  r.published, r.requires, r.digest, r.intent, r.deletion_policy, r.created_at, r.updated_at)
+                  r.published, r.requires, r.digest, r.intent, r.suspended, r.deletion_policy, r.created_at, r.updated_at)
         .outerjoin(t.resources, r.id == n.resource_id)
         .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
         .order_by(n.id)

@@ -48,7 +48,7 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
     found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
     _write_versions(connection, valid, now)
-    snapshots.keep(connection, valid)
+    snapshots.keep(connection, valid, now)
     rows.insert_events(connection, (r.event for r in valid if r.event is not None), now)
     live: list[Report] = []
     stale: list[Report] = []

@@ -49,11 +49,19 @@ def open_(connection: sa.Connection, operation: Operation, name: str | None, now
     )
 
 
-def keep(connection: sa.Connection, reports: Sequence[Report]) -> None:
-    """Parts of resources whose snapshot is through; also of one that was given up meanwhile, so that it can be deleted."""
-    found = [report.part for report in reports if report.part is not None]
-    if found:
-        connection.execute(sa.insert(t.snapshot_parts), [msgspec.structs.asdict(part) for part in found])
+def keep(connection: sa.Connection, reports: Sequence[Report], now: float) -> None:
+    """Parts of resources that are through. One that comes when the snapshot is gone is deleted like the others were."""
+    found = [(report.part, report.claim.stack_id) for report in reports if report.part is not None]
+    if not found:
+        return
+    owners = {part.snapshot_id: stack_id for part, stack_id in found}
+    known = sa.select(_SNAPSHOT.id).where(rows.among(_SNAPSHOT.id))
+    for id_ in owners.keys() - set(connection.execute(known, rows.ids(owners)).scalars()):
+        connection.execute(sa.insert(t.snapshots).values(
+            id=id_, stack_id=owners[id_], action=Action.DELETE, status=Status.IN_PROGRESS, reason="", input="", tags="[]",
+            created_at=now, due=now, fence=0,
+        ))
+    connection.execute(sa.insert(t.snapshot_parts), [msgspec.structs.asdict(part) for part, _ in found])
 
 
 def end(connection: sa.Connection, operation: Operation) -> None:

@@ -211,6 +211,31 @@ def test_abandoning_works_in_every_state(lab):
     lab(story)
 
 
+def test_what_was_somebody_elses_stays_so(lab):
+    async def story(it: Lab) -> None:
+        await it.end(await it.api.create("other", it.request({"x": resource("theirs")})))
+        (theirs,) = it.objects()
+        await it.create({"a": {"type": "OS::Heat::TestResource", "external_id": theirs}, "b": resource("mine")})
+        papers = await abandoned(it)
+        assert (await adopted(it, papers))["stack_status"] == "ADOPT_COMPLETE"
+        await it.delete()
+        assert it.values() == ["theirs"]
+
+    lab(story)
+
+
+def test_a_default_that_was_masked_is_not_taken_for_a_value(lab):
+    async def story(it: Lab) -> None:
+        hidden = {"p": {"type": "string", "hidden": True, "default": SECRET}}
+        await it.create({"a": resource({"get_param": "p"})}, parameters=hidden)
+        papers = (await it.api.abandon("s")).papers
+        assert SECRET not in json.dumps(papers)
+        with pytest.raises(errors.UserError, match="the value of parameter p is masked"):
+            await it.api.adopt("t", papers)
+
+    lab(story)
+
+
 def test_a_stack_inside_goes_over_with_the_one_around_it(lab):
     async def story(it: Lab) -> None:
         files = {"inside.yaml": it.request({"x": resource("1")}).template}

@@ -199,6 +199,20 @@ def test_an_update_overtakes_a_snapshot(lab):
     lab(story)
 
 
+def test_a_copy_that_comes_too_late_is_deleted(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"d": disk(seconds=0.4)})
+        accepted = await it.api.snapshot("s")
+        await it.until(lambda: _is(it, "d", "SNAPSHOT_IN_PROGRESS"))
+        update = await it.api.update("s", it.request({"d": disk(seconds=0.4), "a": resource("1")}))
+        await forgotten(it, accepted.operation_id)
+        await it.end(update)
+        await it.until(lambda: _none(it))
+        assert it.values() == ["1", "empty"]
+
+    lab(story)
+
+
 def test_a_copy_that_cannot_be_deleted_is_told_and_tried_again(lab):
     async def story(it: Lab) -> None:
         await it.create({"d": disk()})
