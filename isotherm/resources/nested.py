@@ -40,8 +40,7 @@ class StackResource(contract.Resource):
     @classmethod
     def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
         """A problem of the stack inside, as it is told outside."""
-        inside = f"{around}<{cls.inside}>"
-        return replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside)
+        return told_from(problem, f"{around}<{cls.inside}>")
 
     def child(self) -> contract.Child:
         """The stack that should be there, from `self.properties`."""
@@ -128,6 +127,13 @@ class StackResource(contract.Resource):
         return True
 
 
+def told_from(problem: errors.Problem, inside: str) -> errors.Problem:
+    """A problem of the stack at `inside`. Kinds that are not a matter of validation become the label, as in Heat."""
+    label = problem.label if problem.kind == errors.UserError.default_kind else problem.kind
+    return replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside, label=label,
+                   kind=errors.UserError.default_kind)
+
+
 def within(attribute: str) -> tuple[str, list[Any]]:
     """`resource.web.ip` reads the attribute `ip` of the resource `web` inside; `resource.web` reads its reference."""
     if not attribute.startswith("resource."):
@@ -142,6 +148,8 @@ class TemplateResource(StackResource):
     DESCRIPTION = "A stack from a template of the user's."
     template: ClassVar[str] = ""
     implementation: ClassVar[str] = IMPLEMENTATION
+    # What the outputs lack is not there when it is read; `resource.web.ip` reads further down.
+    has_more_attributes = True
     # Where nothing is known of the template (it is gone, and only its stack is left to delete), nothing is judged.
     accepts_anything = True
 
@@ -159,8 +167,14 @@ class TemplateResource(StackResource):
 
 
 @lru_cache(maxsize=4096)
-def template_type(text: str, type_name: str = "", file: str = "") -> type[TemplateResource]:
-    """The type that a template is. Raises UserError if it is none that could be used."""
+def template_type(
+    text: str, type_name: str = "", file: str = "", given: frozenset[str] | None = None
+) -> type[TemplateResource]:
+    """The type that a template is. Raises UserError if it is none that could be used.
+
+    `given` are parameters that have a value without being given as properties; None: nothing has to be given, as is right
+    where the template was accepted before.
+    """
     found = model.parse(document.load(text))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     outputs = {name: schema.AttributeSchema(one.get("description", "") if isinstance(one, Mapping) else "")
@@ -175,7 +189,7 @@ def template_type(text: str, type_name: str = "", file: str = "") -> type[Templa
             "implementation": IMPLEMENTATION + digest,
             "inside": file or StackResource.inside,
             "accepts_anything": False,
-            "properties_schema": {name: _property(one) for name, one in found.parameters.items()},
+            "properties_schema": {name: _property(one, given) for name, one in found.parameters.items()},
             "attributes_schema": outputs,
         },
     )
@@ -190,9 +204,10 @@ _TYPES = {
 }
 
 
-def _property(parameter: ParameterSchema) -> schema.Schema:
-    """A parameter as a property. What it allows is judged where it belongs: by the stack inside."""
+def _property(parameter: ParameterSchema, given: frozenset[str] | None) -> schema.Schema:
+    """A parameter as a property."""
+    required = given is not None and not parameter.has_default and parameter.name not in given
     return schema.Schema(
-        _TYPES[parameter.type], parameter.description or "", required=not parameter.has_default, update_allowed=True,
-        allow_conversion=True,
+        _TYPES[parameter.type], parameter.description or "", required=required, update_allowed=True,
+        allow_conversion=True, constraints=parameter.constraints,
     )

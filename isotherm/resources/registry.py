@@ -11,10 +11,18 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from isotherm.errors import NotFound
+from isotherm.errors import NotFound, Problem, UserError
 from isotherm.resources import contract, nested, properties, translation, type_documents
 from isotherm.resources.schema import HIDDEN
 from isotherm.template.environment import Environment, Target, TargetKind
+
+
+class BadTemplate(UserError):
+    """A file that should serve as a type, and cannot."""
+
+    def __init__(self, problems: tuple[Problem, ...], file: str) -> None:
+        super().__init__(problems=problems)
+        self.file = file
 
 
 class Registry:
@@ -44,11 +52,17 @@ class Registry:
         if target.kind is not TargetKind.TEMPLATE:
             return self.types[target.name]
         if target.name not in files:
-            raise NotFound(f'Could not fetch remote template "{target.name}"', kind="EntityNotFound",
-                           hint="hand the file over together with the template")
-        one = nested.template_type(files[target.name], type_name, target.name)
-        self._templates[one.implementation] = one
-        return one
+            scheme = target.name.partition(":")[0] if ":" in target.name else ""
+            raise NotFound(f'Could not fetch remote template "{target.name}": Invalid URL scheme {scheme}',
+                           kind="EntityNotFound", hint="hand the file over together with the template")
+        text = files[target.name]
+        try:
+            # What was accepted once is not judged again when it is applied: nothing is missing then.
+            one = nested.template_type(text)
+            self._templates[one.implementation] = one
+            return nested.template_type(text, type_name, target.name, frozenset(environment.parameter_defaults))
+        except UserError as error:
+            raise BadTemplate(problems=error.problems, file=target.name) from error
 
     def implementation(self, name: str) -> type[contract.Resource]:
         """The class that does the work, by the name under which the engine keeps it.

@@ -17,8 +17,8 @@ from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import attributes, contract, custom_constraints, nested, properties, translation
-from isotherm.resources.registry import Registry, typed_properties
+from isotherm.resources import attributes, contract, custom_constraints, facades, nested, properties, translation
+from isotherm.resources.registry import BadTemplate, Registry, typed_properties
 from isotherm.template import definitions, document, model, parameters
 from isotherm.template.constraints import CustomConstraints
 from isotherm.template.definitions import Definition
@@ -112,6 +112,9 @@ class _Validation:
                 self._find_type(name, definition.type)
             except NotFound as error:
                 yield Problem(error.problems[0].message, hint=self._meant(definition.type))
+            except BadTemplate as error:
+                inside = f"{definition.path[0]}.{name}<{error.file}>"
+                yield from (nested.told_from(problem, inside) for problem in error.problems)
             except UserError as error:
                 yield from error.problems
 
@@ -141,6 +144,9 @@ class _Validation:
         if not one.accepts_anything:
             yield from self._properties(definition, one)
         if issubclass(one, nested.StackResource):
+            if issubclass(one, nested.TemplateResource) and definition.type in self._registry.types:
+                around = self._registry.types[definition.type]
+                yield from (Problem(text) for text in facades.problems(around, one))
             yield from self._child(definition, one)
 
     def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
@@ -153,8 +159,10 @@ class _Validation:
         if text is None:
             return
         if self._depth + 1 > MAX_DEPTH:
-            yield Problem(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded",
-                          hint="does a template include itself?")
+            yield one.retold(
+                Problem(f"Request limit exceeded: Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded",
+                        hint="does a template include itself?"),
+                f"{definition.path[0]}.{definition.name}")
             return
         for problem in self._problems_of(definition.name, text):
             yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
@@ -275,8 +283,14 @@ class _Validation:
         for problem in self._judged(known, data, path, loose | failed.keys(), failed):
             wrong = True
             yield problem
-        if self._strict and not wrong and not _is_simple(one):
-            typed = known.convert_or_raise(data)
+        inside = self._depth > 0 and not failed
+        if (self._strict or inside) and not wrong and not _is_simple(one):
+            try:
+                typed = known.convert_or_raise(data)
+            except properties.Invalid as error:
+                # Inside, values are not judged, but whoever looks at a wrong one stumbles over it, as in Heat.
+                yield Problem(str(error), path.rpartition(".")[0], kind="ValueError")
+                return
             for message in (*one.validate_properties(typed), *one.validate_in_stack(typed, self._bound.definitions)):
                 yield Problem(message)
 

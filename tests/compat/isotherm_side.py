@@ -43,7 +43,8 @@ def _describe(question: Mapping[str, Any]) -> corpus.Answer:
     return {
         "parameters": {name: _parameter(values, name) for name in template.parameters},
         "conditions": {name: _attempt(lambda name=name: bound.holds(name)) for name in _conditions(template)},
-        "definitions": {name: _definition(one, references, environ) for name, one in bound.definitions.items()},
+        "definitions": {name: _definition(one, references, environ, bound.files)
+                        for name, one in bound.definitions.items()},
         "outputs": {name: _output(one, references) for name, one in bound.outputs.items()},
     }
 
@@ -72,7 +73,7 @@ def _parameter(values: parameters.Values, name: str) -> corpus.Json:
 
 
 def _definition(one: definitions.Definition, references: definitions.References,
-                environ: environment.Environment) -> corpus.Json:
+                environ: environment.Environment, files: Mapping[str, str]) -> corpus.Json:
     # Frozen and thawed first: what a worker gets is what must be right.
     one = definitions.thaw(one.freeze())
     return {
@@ -83,13 +84,13 @@ def _definition(one: definitions.Definition, references: definitions.References,
         "external_id": _attempt(lambda: definitions.resolve_value(one.external_id, references)),
         "depends": sorted(one.requires),
         "needs": sorted(([name, *(path or ("*",))] for name, path in one.needs), key=repr),
-        "converted": _attempt(lambda: _converted(one, references, environ)),
+        "converted": _attempt(lambda: _converted(one, references, environ, files)),
     }
 
 
 def _converted(one: definitions.Definition, references: definitions.References,
-               environ: environment.Environment) -> corpus.Json:
-    kind = known.registry().resolve(one.type, environ, one.name)
+               environ: environment.Environment, files: Mapping[str, str]) -> corpus.Json:
+    kind = known.registry().resolve(one.type, environ, one.name, files)
     values = registry.typed_properties(kind, one.resolve_properties(references) or {})
     return {name: value for name, value in values.items() if value is not None}
 

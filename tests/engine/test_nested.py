@@ -173,3 +173,63 @@ def test_an_alias_in_the_environment(lab):
         assert it.values() == ["1"]
 
     lab(story)
+
+
+SHOWN = """
+heat_template_version: 2021-04-16
+resources:
+  m: {type: OS::Heat::Value, properties: {value: {resource_facade: metadata}}}
+  d: {type: OS::Heat::Value, properties: {value: {resource_facade: deletion_policy}}}
+outputs:
+  m: {value: {get_attr: [m, value]}}
+  d: {value: {get_attr: [d, value]}}
+"""
+
+
+def test_the_stack_inside_reads_the_resource_around_it(lab):
+    async def story(it: Lab) -> None:
+        shown = {"m": {"value": {"get_attr": ["a", "m"]}}, "d": {"value": {"get_attr": ["a", "d"]}}}
+        around = {"type": "shown.yaml", "metadata": {"x": 1}, "deletion_policy": "Retain"}
+        stack = await it.create({"a": around}, files={"shown.yaml": SHOWN}, outputs=shown)
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        found = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        assert found == {"m": {"x": 1}, "d": "Retain"}
+        around["metadata"] = {"x": 2}
+        await it.update({"a": around}, files={"shown.yaml": SHOWN}, outputs=shown)
+        assert {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}["m"] == {"x": 2}
+
+    lab(story)
+
+
+def test_resources_inside_can_be_read_by_name(lab):
+    async def story(it: Lab) -> None:
+        shown = {"value": {"value": {"get_attr": ["a", "resource.inner.output"]}},
+                 "reference": {"value": {"get_attr": ["a", "resource.inner"]}}}
+        await it.create({"a": nested(value="1")}, files=FILES, outputs=shown)
+        found = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        assert found["value"] == "1"
+        assert found["reference"] in it.objects()
+
+    lab(story)
+
+
+def test_a_template_in_the_place_of_a_type_must_look_like_it(lab):
+    async def story(it: Lab) -> None:
+        mapped = {"resource_registry": {"OS::Heat::Value": "bad.yaml"}}
+        bad = "heat_template_version: 2021-04-16\noutputs: {value: {value: 1}}"
+        with pytest.raises(errors.UserError, match="Required property value for facade OS::Heat::Value missing in provider"):
+            await it.create({"a": {"type": "OS::Heat::Value"}}, files={"bad.yaml": bad}, environment=mapped)
+
+    lab(story)
+
+
+def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": nested(value="1")}
+        await it.create(template, files=FILES)
+        await it.end(await it.api.check("s"))
+        shown = {"out": {"value": {"get_attr": ["a", "out"]}}}
+        await it.update({**template, "b": resource({"get_attr": ["a", "out"]})}, files=FILES, outputs=shown)
+        assert it.values() == ["1", "1"]
+
+    lab(story)
