@@ -71,7 +71,8 @@ def versions(
         made.append(Version(
             0, stack_id, want.name, type_, target.implementation, new_token(), entry.resource_id, Action.ADOPT,
             Status.IN_PROGRESS, "", "{}", None, documents.encode(entry.metadata),
-            documents.encode(entry.resource_data or {}), None, "[]", None, False, want.deletion_policy, False, operation_id, intent,
+            documents.encode(entry.resource_data or {}), None, "[]", None, False, want.deletion_policy, False,
+            operation_id, intent,
         ))
     return made
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import documents
-from isotherm.engine.convergence import consider
+from isotherm.engine.convergence import answers
 from isotherm.engine.nesting import Nesting
 from isotherm.resources import contract, runner
 from isotherm.states import VISITING, Action, NodeKind, NodeState, Status
@@ -61,7 +61,7 @@ class GuardedReality:
 class Acting:
     """Acts on claims, within their leases."""
 
-    def __init__(self, types: consider.Types, world: contract.World, nesting: Nesting | None = None) -> None:
+    def __init__(self, types: answers.Types, world: contract.World, nesting: Nesting | None = None) -> None:
         self._types = types
         self._world = world
         self._nesting = nesting
@@ -152,7 +152,7 @@ async def _published(
 def _done(claim: Claim, version: Version, intent: documents.Intent, published: str | None) -> Report:
     version.status, version.reason, version.intent = Status.COMPLETE, "", None
     if intent.action is Action.DELETE:
-        return Report(claim, NodeState.DONE, version, removed=True, event=consider.event(claim, version))
+        return Report(claim, NodeState.DONE, version, removed=True, event=answers.event(claim, version))
     changed = published != version.published or intent.action is Action.CREATE
     version.published = published
     version.properties, version.metadata = documents.encode(intent.after), documents.encode(intent.metadata)
@@ -161,8 +161,8 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
     ending = _ending(claim, version, intent, NodeState.DONE)
     part = None
     if intent.action is Action.SNAPSHOT:
-        part = consider.part(intent.operation_id, version, intent.progress)
-    return Report(claim, ending, version, changed=changed, event=consider.event(claim, version), part=part)
+        part = answers.part(intent.operation_id, version, intent.progress)
+    return Report(claim, ending, version, changed=changed, event=answers.event(claim, version), part=part)
 
 
 def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
@@ -171,7 +171,7 @@ def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: st
         # How much of it was applied is not known: nothing proves any more what the object is like.
         version.digest = None
     ending = _ending(claim, version, intent, NodeState.FAILED)
-    return Report(claim, ending, version, reason=reason, event=consider.event(claim, version))
+    return Report(claim, ending, version, reason=reason, event=answers.event(claim, version))
 
 
 def _ending(claim: Claim, version: Version, intent: documents.Intent, state: NodeState) -> NodeState:

@@ -1,72 +1,38 @@
 """From a claim to what is to be done about it. Pure: the answer is a value, and calling the cloud is somebody else's.
 
-The answers: begin something (its intent goes to the store first), continue something that was begun, look something up
-before anything can be said, or report at once because there is nothing to do.
+Bringing a resource to its definition, and deleting a version, are considered here; visits have a file of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import decide, documents, papers
+from isotherm.engine import decide, documents
+from isotherm.engine.convergence import visiting
+from isotherm.engine.convergence.answers import (
+    Answer,
+    Begin,
+    Continue,
+    Facts,
+    LookUp,
+    Republish,
+    Types,
+    event,
+    intent_of,
+)
 from isotherm.engine.references import PublishedReferences
-from isotherm.resources import contract, custom_constraints, properties, registry, runner
+from isotherm.resources import custom_constraints, properties, registry, runner
 from isotherm.resources.nested import IMPLEMENTATION
-from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, Status
-from isotherm.store.records import Beginning, Claim, Event, Part, Report, Version
+from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store.records import Beginning, Claim, Event, Report, Version
 from isotherm.template import definitions
 
-Parameter = Callable[[str], object]
 # Values that were not known when the template was accepted are judged now that they are.
 _RULES = properties.Rules(custom=custom_constraints.LOCAL)
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What had to be looked up before a decision: the object that carries our token, and hidden parameters."""
-
-    physical_id: str | None = None
-    parameter: Parameter | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    beginning: Beginning
-    intent: documents.Intent
-    target: documents.Target | None
-
-
-@dataclass(frozen=True, slots=True)
-class Continue:
-    version: Version
-    intent: documents.Intent
-    target: documents.Target | None
-
-
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template."""
-
-    version: Version | None = None
-    secrets: bool = False
-    template: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Republish:
-    """Nothing to do but to read attributes that nobody asked for before."""
-
-    version: Version
-    target: documents.Target
-
-
-Answer = Begin | Continue | LookUp | Republish | Report
-Types = Callable[[str], type[contract.Resource]]
 
 
 class Considering:
@@ -85,7 +51,7 @@ class Considering:
         if claim.kind is NodeKind.CLEANUP:
             return self._clean_up(claim, facts)
         if claim.kind is NodeKind.VISIT:
-            return self._visit(claim)
+            return visiting.consider(claim)
         return self._update(claim, facts)
 
     # Bring the resource to its definition.
@@ -95,7 +61,7 @@ class Considering:
             raise errors.Bug(f"node {claim.node_id} has no definition")
         target = documents.decode(claim.definition, documents.Target)
         version = claim.version
-        intent = _intent(version)
+        intent = intent_of(version)
         if version is not None and intent is not None:
             if intent.handled and intent.action is not Action.DELETE:
                 if not self._preempts(claim, version, intent):
@@ -107,7 +73,7 @@ class Considering:
                     intent.handled = True
                     return Continue(replace(version, physical_id=facts.physical_id), intent, target)
         if version is not None and version.suspended:
-            return _begin_visit(claim, version, Action.RESUME, target)
+            return visiting.begin(claim, version, Action.RESUME, target)
         return self._decide(claim, target, intent, facts)
 
     def _preempts(self, claim: Claim, version: Version, intent: documents.Intent) -> bool:
@@ -216,7 +182,7 @@ class Considering:
             version = replace(version, physical_id=facts.physical_id)
         if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
             return _removed(claim, version, "retained", retained=True)
-        intent = _intent(version)
+        intent = intent_of(version)
         if intent is not None and intent.action is Action.DELETE and intent.handled:
             return Continue(version, intent, None)
         wish = documents.Intent(Action.DELETE, claim.operation.id)
@@ -225,26 +191,6 @@ class Considering:
             intent=documents.encode(wish),
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
-
-    # Do to it what the operation does to every resource.
-
-    def _visit(self, claim: Claim) -> Answer:
-        version, action = claim.version, claim.operation.action
-        if version is None:
-            return Report(claim, NodeState.DONE)
-        intent = _intent(version)
-        if intent is not None and intent.handled:
-            return Continue(version, intent, None)
-        if intent is not None and intent.action is Action.ADOPT:
-            return _not_now(claim, version)
-        if intent is not None and intent.action not in VISITING:
-            return _interrupted(claim, version, intent)
-        if _is_so_already(version, action):
-            kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
-            return Report(claim, NodeState.DONE, part=kept)
-        if action is Action.SUSPEND and version.status is Status.FAILED and not version.suspended:
-            return _not_now(claim, version)
-        return _begin_visit(claim, version, action)
 
 
 def _implementations(claim: Claim) -> list[str]:
@@ -255,49 +201,8 @@ def _implementations(claim: Claim) -> list[str]:
     return [name for name in found if _is_template(name)]
 
 
-def _interrupted(claim: Claim, version: Version, intent: documents.Intent) -> Report:
-    """What an older operation was about to do may have been begun or not: the next update finds out, a visit does not."""
-    reason = f"{intent.action.name} was interrupted"
-    digest = None if intent.action is Action.UPDATE else version.digest
-    failed = replace(version, status=Status.FAILED, reason=reason, intent=None, digest=digest)
-    return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
-
-
 def _is_to_be_adopted(version: Version, intent: documents.Intent | None, type_: str) -> bool:
     return intent is not None and intent.action is Action.ADOPT and version.type == type_
-
-
-def _is_so_already(version: Version, action: Action) -> bool:
-    if action is Action.CHECK:
-        return False
-    if version.external:
-        return True  # somebody else's: not ours to put to rest, and none of our snapshot
-    at_rest = version.suspended and version.action is Action.SUSPEND and version.status is Status.COMPLETE
-    return at_rest if action is Action.SUSPEND else action is Action.RESUME and not version.suspended
-
-
-def _not_now(claim: Claim, version: Version) -> Report:
-    """As Heat has it: what failed is not suspended. The resource stays as it is."""
-    state = f"{version.action.name}_{version.status.name}"
-    action = claim.operation.action
-    reason = f"Error: resources.{claim.name}: State {state} invalid for {action.name.lower()}"
-    said = Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, action,
-                 Status.FAILED, reason)
-    return Report(claim, NodeState.FAILED, reason=reason, event=said)
-
-
-def _begin_visit(claim: Claim, version: Version, action: Action, target: documents.Target | None = None) -> Begin:
-    wish = documents.Intent(
-        action, claim.operation.id, digest=version.digest,
-        after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
-        requires=documents.decode(version.requires, list[int]),
-    )
-    begun = replace(
-        version, action=action, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish),
-        # From this moment on it may be at rest, and is woken before anything else is done to it.
-        suspended=version.suspended or action is Action.SUSPEND,
-    )
-    return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
 
 
 def _is_new_to(claim: Claim) -> bool:
@@ -312,10 +217,6 @@ def policy_of(definition: Any) -> DeletionPolicy:
 
 def _no_parameter(name: str) -> object:
     raise errors.Bug(f"hidden parameter {name} was not looked up")
-
-
-def _intent(version: Version | None) -> documents.Intent | None:
-    return None if version is None or version.intent is None else documents.decode(version.intent, documents.Intent)
 
 
 def _is_template(implementation: str) -> bool:
@@ -378,12 +279,3 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
 def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = False) -> Report:
     gone = replace(version, action=Action.DELETE, status=Status.COMPLETE, reason=reason)
     return Report(claim, NodeState.DONE, gone, removed=True, retained=retained, event=event(claim, gone))
-
-
-def part(snapshot_id: str, version: Version, own: object) -> Part:
-    return Part(snapshot_id, version.name, version.implementation, papers.entry(version, own))
-
-
-def event(claim: Claim, version: Version) -> Event:
-    return Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, version.action,
-                 version.status, version.reason)

@@ -6,7 +6,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import documents
-from isotherm.engine.convergence import consider
+from isotherm.engine.convergence import answers
 from isotherm.resources import contract, runner
 from isotherm.store import snapshots
 from isotherm.store.database import Store
@@ -16,7 +16,7 @@ from isotherm.store.records import Part
 class Forgetting:
     """Deletes what is due; `lease_s` is how long one part may take before somebody else tries."""
 
-    def __init__(self, store: Store, world: contract.World, types: consider.Types, lease_s: float) -> None:
+    def __init__(self, store: Store, world: contract.World, types: answers.Types, lease_s: float) -> None:
         self._store = store
         self._world = world
         self._types = types

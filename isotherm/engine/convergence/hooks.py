@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from isotherm.engine import documents
-from isotherm.engine.convergence import consider
+from isotherm.engine.convergence import answers
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Event, Pause, Report, Version
 from isotherm.template import definitions
@@ -20,7 +20,7 @@ _LOOK_ANYWAY_S = 3600.0
 _UPDATING = (Action.UPDATE, Action.ROLLBACK, Action.RESTORE)
 
 
-def before(claim: Claim, answer: consider.Answer) -> consider.Answer:
+def before(claim: Claim, answer: answers.Answer) -> answers.Answer:
     """What was decided, or the pause that comes before it."""
     target = _target(claim)
     if target is None:
@@ -34,11 +34,11 @@ def before(claim: Claim, answer: consider.Answer) -> consider.Answer:
     return _pause(Report(claim, NodeState.WAITING), hook, _event(claim, claim.version, target, hook))
 
 
-def _before(claim: Claim, answer: consider.Answer) -> str:
+def _before(claim: Claim, answer: answers.Answer) -> str:
     """The hook at this place, should there be one."""
-    if isinstance(answer, consider.Continue | consider.LookUp):
+    if isinstance(answer, answers.Continue | answers.LookUp):
         return ""
-    starts = answer.intent.action if isinstance(answer, consider.Begin) else None
+    starts = answer.intent.action if isinstance(answer, answers.Begin) else None
     operation = claim.operation.action
     if claim.kind is NodeKind.CLEANUP:
         return "pre-delete" if operation is Action.DELETE and starts is Action.DELETE else ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from isotherm import errors
 from isotherm.engine import documents, ports
-from isotherm.engine.convergence import act, consider, forgetting, hooks
+from isotherm.engine.convergence import act, answers, consider, forgetting, hooks
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
@@ -62,7 +62,7 @@ class Worker:
     """One worker of the convergence engine."""
 
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
-        self, name: str, store: Store, world: contract.World, types: consider.Types, planning: Planning,
+        self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
@@ -78,7 +78,7 @@ class Worker:
         self._act = act.Acting(types, own, nesting)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
-        self._begins: list[consider.Begin] = []
+        self._begins: list[answers.Begin] = []
         self._forgetting = forgetting.Forgetting(store, world, types, tuning.lease_s)
         # Plans of operations, and deletions of snapshots.
         self._chores: set[asyncio.Task[None]] = set()
@@ -138,7 +138,7 @@ class Worker:
             self._take(claim, None)
         await self._renew()
 
-    def _work(self, connection: Connection, reports: list[Report], begins: list[consider.Begin]) -> _Turn:
+    def _work(self, connection: Connection, reports: list[Report], begins: list[answers.Begin]) -> _Turn:
         now = self._clock.now()
         turn = _Turn()
         if reports:
@@ -161,7 +161,7 @@ class Worker:
         turn.next_due = now if full else claiming.next_due(connection)
         return turn
 
-    def _start(self, begins: list[consider.Begin], begun: set[tuple[int, int]]) -> None:
+    def _start(self, begins: list[answers.Begin], begun: set[tuple[int, int]]) -> None:
         for begin in begins:
             claim = begin.beginning.claim
             if claim.key in begun:
@@ -169,7 +169,7 @@ class Worker:
             else:
                 self._running.pop(claim.key, None)
 
-    def _take(self, claim: Claim, facts: consider.Facts | None) -> None:
+    def _take(self, claim: Claim, facts: answers.Facts | None) -> None:
         try:
             answer = hooks.before(claim, self._consider(claim, facts))
         except Exception as error:
@@ -177,12 +177,12 @@ class Worker:
             answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
         if isinstance(answer, Report):
             self._report(answer)
-        elif isinstance(answer, consider.Begin):
+        elif isinstance(answer, answers.Begin):
             self._begins.append(answer)
             self._wake.set()
-        elif isinstance(answer, consider.Continue):
+        elif isinstance(answer, answers.Continue):
             self._spawn(claim, self._step(claim, answer.version, answer.intent, answer.target))
-        elif isinstance(answer, consider.LookUp):
+        elif isinstance(answer, answers.LookUp):
             self._spawn(claim, self._look_up(claim, answer))
         else:
             self._spawn(claim, self._republish(claim, answer.version, answer.target))
@@ -221,7 +221,7 @@ class Worker:
     async def _republish(self, claim: Claim, version: Version, target: documents.Target) -> None:
         self._report(await self._act.republish(claim, version, target, self._running[claim.key].guard))
 
-    async def _look_up(self, claim: Claim, question: consider.LookUp) -> None:
+    async def _look_up(self, claim: Claim, question: answers.LookUp) -> None:
         found, parameter = None, None
         if question.template:
             await self._planning.learn(question.template)
@@ -229,7 +229,7 @@ class Worker:
             found = await self._act.find(claim, question.version, self._running[claim.key].guard)
         else:
             parameter = await self._planning.hidden_parameters(claim.operation)
-        self._take(claim, None if question.template else consider.Facts(found, parameter))
+        self._take(claim, None if question.template else answers.Facts(found, parameter))
 
     async def _plan(self, operation: Operation) -> None:
         try:

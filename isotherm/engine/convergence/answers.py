@@ -1,0 +1,72 @@
+"""What a claim can lead to, as values.
+
+Begin something (its intent goes to the store first), continue something that was begun, look something up before anything
+can be said, read attributes anew, or report at once because there is nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isotherm.engine import documents, papers
+from isotherm.resources import contract
+from isotherm.store.records import Beginning, Claim, Event, Part, Report, Version
+
+Parameter = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What had to be looked up before a decision: the object that carries our token, and hidden parameters."""
+
+    physical_id: str | None = None
+    parameter: Parameter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    beginning: Beginning
+    intent: documents.Intent
+    target: documents.Target | None
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    version: Version
+    intent: documents.Intent
+    target: documents.Target | None
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template."""
+
+    version: Version | None = None
+    secrets: bool = False
+    template: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Republish:
+    """Nothing to do but to read attributes that nobody asked for before."""
+
+    version: Version
+    target: documents.Target
+
+
+Answer = Begin | Continue | LookUp | Republish | Report
+Types = Callable[[str], type[contract.Resource]]
+
+
+def intent_of(version: Version | None) -> documents.Intent | None:
+    return None if version is None or version.intent is None else documents.decode(version.intent, documents.Intent)
+
+
+def event(claim: Claim, version: Version) -> Event:
+    return Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, version.action,
+                 version.status, version.reason)
+
+
+def part(snapshot_id: str, version: Version, own: object) -> Part:
+    return Part(snapshot_id, version.name, version.implementation, papers.entry(version, own))

@@ -1,0 +1,73 @@
+"""Considers claims of operations that do the same to every resource: check, suspend, resume, snapshot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from isotherm.engine import documents
+from isotherm.engine.convergence.answers import Answer, Begin, Continue, event, intent_of, part
+from isotherm.states import VISITING, Action, NodeState, Status
+from isotherm.store.records import Beginning, Claim, Event, Report, Version
+
+
+def consider(claim: Claim) -> Answer:
+    version, action = claim.version, claim.operation.action
+    if version is None:
+        return Report(claim, NodeState.DONE)
+    intent = intent_of(version)
+    if intent is not None and intent.handled:
+        return Continue(version, intent, None)
+    if intent is not None and intent.action is Action.ADOPT:
+        return _not_now(claim, version)
+    if intent is not None and intent.action not in VISITING:
+        return _interrupted(claim, version, intent)
+    if _is_so_already(version, action):
+        kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
+        return Report(claim, NodeState.DONE, part=kept)
+    if action is Action.SUSPEND and version.status is Status.FAILED and not version.suspended:
+        return _not_now(claim, version)
+    return begin(claim, version, action)
+
+
+def begin(claim: Claim, version: Version, action: Action, target: documents.Target | None = None) -> Begin:
+    """Begin what the operation does, or what has to come before it."""
+    wish = documents.Intent(
+        action, claim.operation.id, digest=version.digest,
+        after=documents.decode(version.properties, dict[str, Any]), metadata=documents.decode_any(version.metadata),
+        requires=documents.decode(version.requires, list[int]),
+    )
+    begun = replace(
+        version, action=action, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish),
+        # From this moment on it may be at rest, and is woken before anything else is done to it.
+        suspended=version.suspended or action is Action.SUSPEND,
+    )
+    return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
+
+
+def _interrupted(claim: Claim, version: Version, intent: documents.Intent) -> Report:
+    """What an older operation was about to do may have been begun or not: the next update finds out, a visit does not."""
+    reason = f"{intent.action.name} was interrupted"
+    digest = None if intent.action is Action.UPDATE else version.digest
+    failed = replace(version, status=Status.FAILED, reason=reason, intent=None, digest=digest)
+    return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
+
+
+def _is_so_already(version: Version, action: Action) -> bool:
+    if action is Action.CHECK:
+        return False
+    if version.external:
+        return True  # somebody else's: not ours to put to rest, and none of our snapshot
+    at_rest = version.suspended and version.action is Action.SUSPEND and version.status is Status.COMPLETE
+    return at_rest if action is Action.SUSPEND else action is Action.RESUME and not version.suspended
+
+
+def _not_now(claim: Claim, version: Version) -> Report:
+    """As Heat has it: what failed is not suspended. The resource stays as it is."""
+    state = f"{version.action.name}_{version.status.name}"
+    action = claim.operation.action
+    reason = f"Error: resources.{claim.name}: State {state} invalid for {action.name.lower()}"
+    said = Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, action,
+                 Status.FAILED, reason)
+    return Report(claim, NodeState.FAILED, reason=reason, event=said)
