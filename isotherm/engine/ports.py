@@ -1,13 +1,15 @@
 """What resources reach through the engine's own store: ports of the contract, made of units of work.
 
-Each can be `guarded`: then whatever changes something happens inside the lease of the step that asks for it (INV-5).
+Each can be `guarded`: then whatever changes something happens inside the lease of the step that asks for it (INV-5). A
+store that does not answer is no failure of the resource: it is asked again later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
+from isotherm import errors
 from isotherm.engine import documents
 from isotherm.resources import contract
 from isotherm.resources.signals import Inbox, Signal
@@ -16,10 +18,20 @@ from isotherm.store import signals, software
 from isotherm.store.database import Connection, Store
 
 Check = Callable[[], None]
+T = TypeVar("T")
 
 
 def _free() -> None:
     """Nothing to check: nobody works under a lease."""
+
+
+async def _asked(answer: Awaitable[T]) -> T:
+    try:
+        return await answer
+    except errors.IsothermError:
+        raise
+    except Exception as error:
+        raise errors.Temporary(f"the store did not answer: {type(error).__name__}") from error
 
 
 class StoredSignals:
@@ -33,7 +45,9 @@ class StoredSignals:
         return StoredSignals(self._store, check)
 
     async def inbox(self, stack_id: str, reference: str, near: Sequence[int] = ()) -> Inbox | None:
-        found = await self._store.read(lambda connection: signals.inbox(connection, stack_id, reference, near))
+        found = await _asked(
+            self._store.read(lambda connection: signals.inbox(connection, stack_id, reference, near))
+        )
         if found is None:
             return None
         kept = [Signal(number, key, documents.decode_any(text)) for number, key, text in found.signals]
@@ -41,7 +55,7 @@ class StoredSignals:
 
     async def clear(self, inbox: Inbox) -> None:
         self._check()
-        await self._store.write(lambda connection: signals.clear(connection, inbox.topic, inbox.seen))
+        await _asked(self._store.write(lambda connection: signals.clear(connection, inbox.topic, inbox.seen)))
 
 
 class StoredSoftware:
@@ -88,11 +102,15 @@ class StoredSoftware:
         return [_config(row) for row in found]
 
     async def _read(self, stack_id: str, unit: Callable[[Connection, str], Any]) -> Any:
-        return await self._store.read(lambda connection: unit(connection, software.project_of(connection, stack_id)))
+        return await _asked(
+            self._store.read(lambda connection: unit(connection, software.project_of(connection, stack_id)))
+        )
 
     async def _change(self, stack_id: str, unit: Callable[[Connection, str], None]) -> None:
         self._check()
-        await self._store.write(lambda connection: unit(connection, software.project_of(connection, stack_id)))
+        await _asked(
+            self._store.write(lambda connection: unit(connection, software.project_of(connection, stack_id)))
+        )
 
 
 def _config(row: Any) -> Config:

@@ -219,6 +219,8 @@ class Resource:
     implementation: ClassVar[str] = ""
     # Whether a newer operation may change it while an older one is still at it, as with stacks inside stacks.
     preemptible: ClassVar[bool] = False
+    # Whether all that it does while it is under way is to wait: another definition need not let it wait to the end.
+    only_waits: ClassVar[bool] = False
     # Whether an attribute is asked for together with its path: `attribute` then gets the JSON of the whole path.
     attributes_by_path: ClassVar[bool] = False
     # Whether it may have attributes that the schema does not tell, such as those of the members of a group.

@@ -261,6 +261,32 @@ def test_a_newer_update_does_not_wait_for_signals(lab):
     lab(story)
 
 
+def test_a_newer_update_changes_what_is_waited_for(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request(waiting(count=5)))
+        await until_it_waits(it)
+        await it.api.signal("s", "handle")
+        stack = await it.end(await it.api.update("s", it.request(waiting(count=1))))
+        assert stack["stack_status"] == "UPDATE_COMPLETE", "five will never come"
+
+    lab(story)
+
+
+def test_a_newer_update_that_leaves_the_wait_alone_does_not_end_it(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request(waiting(count=1)))
+        await until_it_waits(it)
+        accepted = await it.api.update("s", it.request(waiting(count=1, more=resource("more"))))
+        await it.until(lambda: is_(it, "more", "CREATE_COMPLETE"))
+        await until_it_waits(it)
+        assert await it.status("condition") == "CREATE_IN_PROGRESS"
+        await it.api.signal("s", "handle")
+        assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
+        assert await it.history("condition") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
+
+    lab(story)
+
+
 def test_a_deleted_stack_takes_no_signals(lab):
     async def story(it: Lab) -> None:
         await it.api.create("s", it.request(waiting()))

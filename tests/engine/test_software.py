@@ -114,6 +114,23 @@ def test_an_update_puts_another_config_up(lab):
     lab(story)
 
 
+def test_a_newer_update_does_not_wait_for_the_answer_to_an_older_config(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request(whole()))
+        await until_it_waits(it)
+        accepted = await it.api.update("s", it.request(whole(input_values={"who": "her"})))
+
+        async def put_up() -> bool:
+            return [values_of(one)["who"] for one in await told(it)] == ["her"]
+
+        await it.until(put_up)
+        await until_it_waits(it)
+        await it.api.signal("s", "deployment", {})
+        assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
+
+    lab(story)
+
+
 def test_an_input_may_ask_for_another_deployment(lab):
     async def story(it: Lab) -> None:
         def template(who: str) -> dict[str, Any]:

@@ -78,7 +78,9 @@ class Considering:
 
     def _preempts(self, claim: Claim, version: Version, intent: documents.Intent) -> bool:
         """Whether what an older operation began need not be waited for: it can be changed while it is under way."""
-        return intent.operation_id != claim.operation.id and self._types(version.implementation).preemptible
+        type_ = self._types(version.implementation)
+        changes = type_.preemptible or (type_.only_waits and intent.digest != claim.digest)
+        return changes and intent.operation_id != claim.operation.id
 
     def _decide(
         self, claim: Claim, target: documents.Target, intent: documents.Intent | None, facts: Facts | None

@@ -35,6 +35,7 @@ class SoftwareDeployment(contract.Resource):
     DESCRIPTION = "Has a server apply a software configuration, and waits for what comes of it."
     support = Support(version="2014.1")
     has_more_attributes = True
+    only_waits = True
     # The server answers whatever is being done: that is what it was asked for.
     no_signal_actions = ()
     nothing: ClassVar[Any] = ""

@@ -144,6 +144,7 @@ class WaitCondition(contract.Resource):
 
     TYPE = "OS::Heat::WaitCondition"
     DESCRIPTION = "Waits until a handle has received a number of signals; fails if one says so, or if time runs out."
+    only_waits = True
     support = Support(version="2014.2")
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         HANDLE: Schema(STRING, "The handle whose signals count.", required=True),
