@@ -143,12 +143,13 @@ class Worker:
         turn = _Turn()
         if reports:
             settle.reports(connection, reports, self._new_id(), now)
+        for operation_id in claiming.expired(connection, now):
+            stop.time_out(connection, operation_id, self._new_id(), now)
+        # After that: nothing is begun for an operation that this very transaction ends (INV-4).
         if begins:
             turn.begun = claiming.begin(connection, [b.beginning for b in begins], now)
         if self._stopping:
             return turn
-        for operation_id in claiming.expired(connection, now):
-            stop.time_out(connection, operation_id, self._new_id(), now)
         until = now + self._tuning.lease_s
         room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
         turn.claims = claiming.due(connection, claiming.Lease(self.name, until, room), now)
