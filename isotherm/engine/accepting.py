@@ -66,7 +66,10 @@ class Accepting(reading.Reading):
 
     def _inside(self) -> inside.Inside:
         """A reader of the project's stacks, for one use."""
-        return inside.Inside(inside.Access(self._store, self._planning, self._clock, self._project))
+        return inside.Inside(self._access())
+
+    def _access(self) -> inside.Access:
+        return inside.Access(self._store, self._planning, self._clock, self._project)
 
     def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)

@@ -118,7 +118,8 @@ class _Wanting:
     def _what_is_around(self) -> str:
         """Stands for all that a stack inside gets from here without being told: another one, and it is looked at."""
         if not self._around:
-            given = {"environment": self._asked.environment, "files": self._asked.files}
+            inherited = {name: one for name, one in self._asked.environment.items() if name != "parameters"}
+            given = {"environment": inherited, "files": self._asked.files}
             self._around = hashlib.sha256(documents.encode(given).encode()).hexdigest()
         return self._around
 

@@ -11,6 +11,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import desired, documents, names, patching, preview
 from isotherm.engine.accepting import Accepted, Request, refuse_suspended
+from isotherm.engine.foresight import Foresight
 from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.patching import Patch
 from isotherm.engine.signalling import Signalling
@@ -114,8 +115,8 @@ class Orchestrator(Signalling, Snapshotting, Moving):
         if isinstance(change, Patch):
             change = await self._patched(await self._find(name), change)
         goal = self._desire(change, name, living["id"] if living else "None")
-        present = await self._store.read(lambda c: reads.resources(c, living["id"])) if living else []
-        return preview.of(goal, present, self._types)
+        foresight = Foresight(self._inside(), self._access(), self._types)
+        return preview.Preview(await foresight.items(change.asked, goal, living["id"] if living else None))
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isotherm import errors
@@ -19,10 +19,11 @@ from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.resources import contract, registry
 from isotherm.resources.registry import Registry
 from isotherm.states import DeletionPolicy, NodeKind, NodeState, Status
-from isotherm.store.records import Input
+from isotherm.store.records import Input, Wanted
 from isotherm.template import definitions
 
 MASK = "******"
+NOTHING, DELETE, RETAIN = decide.Verdict.NOTHING.value, "delete", "retain"
 UNKNOWN = "(known only when applied)"
 
 
@@ -72,13 +73,16 @@ class Preview:
 class _StandIn(PublishedReferences):
     """Answers for resources that will change, and for hidden parameters, with a word of its own."""
 
-    def __init__(self, inputs: Sequence[Input], changing: frozenset[str], word: str, parameter: Any) -> None:
+    def __init__(self, inputs: Sequence[Input], changing: Mapping[str, str], word: str, parameter: Any) -> None:
         super().__init__(inputs, parameter)
+        # By name: what happens to it.
         self._changing = changing
         self._word = word
 
     def reference_id(self, resource: str) -> object:
-        return self._word if resource in self._changing else super().reference_id(resource)
+        # What is changed in place is known by the same reference afterwards.
+        same = self._changing.get(resource, NOTHING) in (NOTHING, decide.Verdict.UPDATE.value)
+        return super().reference_id(resource) if same else self._word
 
     def attribute(self, resource: str, attr: str, path: Sequence[Any] = ()) -> Any:
         return self._word if resource in self._changing else super().attribute(resource, attr, path)
@@ -87,25 +91,37 @@ class _StandIn(PublishedReferences):
         return {"": self._word} if resource in self._changing else super().attributes(resource)
 
 
-def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry) -> Preview:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What would happen to one resource, and what it would be like then. Nothing of that if it was not looked at."""
+
+    item: Item
+    row: Mapping[str, Any] | None = None
+    implementation: type[contract.Resource] | None = None
+    exports: Sequence[str] = ()
+    after: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Any = None
+    secrets: frozenset[str] = frozenset()
+
+
+def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry) -> list[Seen]:
     """`present` are the rows of the stack as it is; none for a stack that is yet to be."""
     slots = {row["name"]: row for row in present if not row["superseded"] and row["kind"] is not NodeKind.BARRIER}
     wanted = {want.name: want for want in goal.wanted}
     graph = DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()})
-    changing: set[str] = set()
-    items: dict[str, Item] = {}
+    changing: dict[str, str] = {}
+    seen: dict[str, Seen] = {}
     for name in graph.order():
-        upstream = changing.intersection(graph.requires(name))
+        upstream = {need: changing[need] for need in graph.requires(name) if need in changing}
         row = slots.get(name)
         if row is not None and not upstream and not wanted[name].always and _proves(row, wanted[name].digest):
-            item = Item(name, row["type"], decide.Verdict.NOTHING.value)
+            seen[name] = Seen(Item(name, row["type"], NOTHING), row)
         else:
-            item = _Looking(goal, slots, types).item(name, wanted[name].definition, frozenset(upstream))
-        items[name] = item
-        if item.action != decide.Verdict.NOTHING.value:
-            changing.add(name)
-    gone = [_deletion(row) for name, row in slots.items() if name not in wanted]
-    return Preview([*(items[name] for name in wanted), *gone])
+            seen[name] = _Looking(goal, slots, types).look(name, wanted[name], upstream)
+        if seen[name].item.action != NOTHING:
+            changing[name] = seen[name].item.action
+    gone = [Seen(deletion(row), row) for name, row in slots.items() if name not in wanted]
+    return [*(seen[name] for name in wanted), *gone]
 
 
 def _proves(row: Mapping[str, Any], digest: str) -> bool:
@@ -115,9 +131,9 @@ def _proves(row: Mapping[str, Any], digest: str) -> bool:
     )
 
 
-def _deletion(row: Mapping[str, Any]) -> Item:
+def deletion(row: Mapping[str, Any], cause: str = "not in the template any more") -> Item:
     kept = row["deletion_policy"] == DeletionPolicy.RETAIN
-    return Item(row["name"], row["type"] or "", "retain" if kept else "delete", "not in the template any more")
+    return Item(row["name"], row["type"] or "", RETAIN if kept else DELETE, cause)
 
 
 class _Looking:
@@ -128,16 +144,17 @@ class _Looking:
         self._slots = slots
         self._types = types
 
-    def item(self, name: str, text: str, upstream: frozenset[str]) -> Item:
-        target = documents.decode(text, documents.Target)
+    def look(self, name: str, want: Wanted, upstream: Mapping[str, str]) -> Seen:
+        target = documents.decode(want.definition, documents.Target)
         definition = definitions.thaw(target.definition)
-        implementation = self._types.get(target.implementation)
+        implementation = self._types.implementation(target.implementation)
         known = self._goal.values.__getitem__
         looked = functools.partial(self._resolve, definition, implementation, target.restored, upstream)
-        after = looked("?", known)
+        after = looked(UNKNOWN, known)
         unknown = _differing(after, looked("!", known)) if upstream else set()
-        secret = _differing(after, looked("?", lambda name: "*")) if definition.secrets else set()
-        applied = self._applied(self._slots.get(name), unknown)
+        secret = _differing(after, looked(UNKNOWN, lambda name: "*")) if definition.secrets else set()
+        row = self._slots.get(name)
+        applied = self._applied(row, unknown)
         decision = decide.decide(implementation, definition.type, applied, after, definition.metadata, renew=True)
         changes = {} if applied is None else {
             key: Change(_shown(applied.properties.get(key), key in secret),
@@ -145,11 +162,14 @@ class _Looking:
             for key in decision.changed
         }
         certain = not unknown or decision.verdict is decide.Verdict.CREATE
-        return Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
+        item = Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
+        if item.action == NOTHING and implementation.preemptible and row is not None and row["digest"] != want.digest:
+            item = replace(item, action=decide.Verdict.UPDATE.value, cause="what is inside may change")
+        return Seen(item, row, implementation, target.exports, after, definition.metadata, definition.secrets)
 
     def _resolve(
-        self, definition: Any, implementation: type[contract.Resource], restored: Any, upstream: frozenset[str], word: str,
-        parameter: Any,
+        self, definition: Any, implementation: type[contract.Resource], restored: Any, upstream: Mapping[str, str],
+        word: str, parameter: Any,
     ) -> Mapping[str, Any]:
         inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
         references = _StandIn(inputs, upstream, word, parameter)

@@ -89,6 +89,9 @@ class Group(nested.StackResource):
         """The stack as it should be in the end."""
         raise NotImplementedError
 
+    async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
+        return await self.whole()
+
     async def stage(self, capacity: int, fresh: int, *, last: bool) -> contract.Child:
         """The stack after a batch: so many members, so many of them as they should be in the end."""
         raise NotImplementedError

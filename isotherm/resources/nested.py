@@ -46,6 +46,10 @@ class StackResource(contract.Resource):
         """The stack that should be there, from `self.properties`."""
         raise NotImplementedError
 
+    async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
+        """The stack that an update would lead to. It may be read what is there, and nothing is changed."""
+        return self.child()
+
     @property
     def stacks(self) -> contract.Stacks:
         if self.world.stacks is None:

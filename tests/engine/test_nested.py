@@ -217,7 +217,7 @@ def test_a_template_in_the_place_of_a_type_must_look_like_it(lab):
     async def story(it: Lab) -> None:
         mapped = {"resource_registry": {"OS::Heat::Value": "bad.yaml"}}
         bad = "heat_template_version: 2021-04-16\noutputs: {value: {value: 1}}"
-        with pytest.raises(errors.UserError, match="Required property value for facade OS::Heat::Value missing in provider"):
+        with pytest.raises(errors.UserError, match="Required property value for facade OS::Heat::Value missing"):
             await it.create({"a": {"type": "OS::Heat::Value"}}, files={"bad.yaml": bad}, environment=mapped)
 
     lab(story)

@@ -85,10 +85,7 @@ class AutoScalingGroup(grouping.Group):
         if self.physical_id is None:
             return await self.handle_create()
         there = await self.in_order()
-        working = sum(not member.failed for member in there)
-        # An update that is about something else leaves the size as scaling has made it.
-        wanted = (self.properties[DESIRED] or working) if changed else working
-        size = bounded(wanted, self.properties)
+        size = self._size(there, changed)
         if RESOURCE not in changed or not there:
             return {"operation": await self.start(await self.resized(size, there))}
         policy = self.properties[ROLLING]
@@ -97,6 +94,18 @@ class AutoScalingGroup(grouping.Group):
         if size != len(there) or not steps:
             steps.append((size, size))
         return await self.in_batches(steps, policy["pause_time"])
+
+    def _size(self, there: Sequence[contract.Member], changed: Mapping[str, Any]) -> int:
+        """How many members an update leads to."""
+        working = sum(not member.failed for member in there)
+        # An update that is about something else leaves the size as scaling has made it.
+        return bounded((self.properties[DESIRED] or working) if changed else working, self.properties)
+
+    async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
+        if self.physical_id is None:
+            return await self.resized(_first_size(self.properties), ())
+        there = await self.in_order()
+        return await self.resized(self._size(there, changed), there)
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
         return self._rest_after(await super().check_create_complete(progress))

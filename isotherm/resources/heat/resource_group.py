@@ -106,6 +106,11 @@ class ResourceGroup(grouping.NumberedGroup):
         after = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
         return self.child_of({name: after[name] for name in names})
 
+    async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
+        if self.physical_id is not None:
+            await self._remove()
+        return await self.whole()
+
     # Operations.
 
     async def handle_create(self) -> object:
