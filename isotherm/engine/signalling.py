@@ -90,7 +90,7 @@ class Signalling(Scaling):
         return {"deployments": [views.software_config(one) for one in found]}
 
     def _take(self, connection: Connection, stack: reads.Row, resource: str, details: Any, id_: str) -> None:
-        to = signals.addressee(connection, stack["id"], resource)
+        to = signals.addressee(connection, stack["id"], resource, lock=True)
         type_ = self._class_of(to.implementation)
         self._refuse_now(to)
         if signals.is_known(connection, to.id, id_):

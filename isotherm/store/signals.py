@@ -62,8 +62,12 @@ _FIND = (
 )
 
 
-def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
-    """The resource of that name; raises NotFound as Heat does."""
+# The row lock puts the signals of one resource, and waits for them that are being recorded, in one order.
+_LOCK = sa.select(_VERSION.signals, _VERSION.signal_bytes).where(_VERSION.id == sa.bindparam("v_id")).with_for_update()
+
+
+def addressee(connection: sa.Connection, stack_id: str, name: str, *, lock: bool = False) -> Addressee:
+    """The resource of that name; raises NotFound as Heat does. Whoever is about to `take` a signal locks it."""
     row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
     if row is None:
         raise errors.NotFound(f"The Resource ({name}) could not be found in this stack.",
@@ -71,40 +75,57 @@ def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
     if row[0] is None:
         raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",
                               hint="Nothing has been made of it yet.")
-    return Addressee(*row)
+    if not lock:
+        return Addressee(*row)
+    taken, size = connection.execute(_LOCK, {"v_id": row[0]}).one()
+    return Addressee(*row)._replace(taken=taken, size=size)
+
+
+# These are made once: a burst of signals should cost what its rows cost.
+_OF = _SIGNAL.resource_id == sa.bindparam("s_resource_id")
+_COUNT = sa.select(sa.func.count()).select_from(t.signals).where(_OF)
+_KNOWN = sa.select(_SIGNAL.number).where(_OF, _SIGNAL.id == sa.bindparam("s_id"))
+_SIZE = sa.select(_SIGNAL.size).where(_OF, _SIGNAL.key == sa.bindparam("s_key"))
+_DROP = sa.delete(t.signals).where(_OF, _SIGNAL.key == sa.bindparam("s_key"))
+_KEEP = sa.insert(t.signals)
+_COUNT_UP = (
+    sa.update(t.resources)
+    .where(_VERSION.id == sa.bindparam("v_id"))
+    .values(signals=_VERSION.signals + 1, signal_bytes=_VERSION.signal_bytes + sa.bindparam("v_growth"))
+)
+_WAKE = (
+    sa.update(t.nodes)
+    .where(_NODE.awaits == sa.bindparam("n_topic"), _NODE.state == NodeState.WAITING)
+    .values(due=sa.bindparam("n_now"))
+)
 
 
 def count(connection: sa.Connection, resource_id: int) -> int:
     """How many signals are kept of a resource."""
-    return connection.execute(sa.select(sa.func.count()).where(_SIGNAL.resource_id == resource_id)).scalar_one()
+    return connection.execute(_COUNT, {"s_resource_id": resource_id}).scalar_one()
 
 
 def is_known(connection: sa.Connection, resource_id: int, signal_id: str) -> bool:
     """Whether this very signal was taken before: then it changes nothing (I11)."""
-    query = sa.select(_SIGNAL.number).where(_SIGNAL.resource_id == resource_id, _SIGNAL.id == signal_id)
-    return connection.execute(query).first() is not None
+    return connection.execute(_KNOWN, {"s_resource_id": resource_id, "s_id": signal_id}).first() is not None
 
 
 def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_id: str, now: float) -> None:
-    """Keep the signal, tell of it, and wake whoever waits. Raises UserError if there is no room for it."""
+    """Keep the signal, tell of it, and wake whoever waits. Raises UserError if there is no room for it.
+
+    `to` has been read with its lock in the same transaction: its count gives the signal its number.
+    """
     size = len(signal.details.encode())
-    replaced = connection.execute(
-        sa.select(_SIGNAL.size).where(_SIGNAL.resource_id == to.id, _SIGNAL.key == signal.key)
-    ).scalar()
+    same = {"s_resource_id": to.id, "s_key": signal.key}
+    replaced = connection.execute(_SIZE, same).scalar()
     growth = size - (replaced or 0)
     _refuse_too_many(connection, to, growth, new=replaced is None)
-    # The count comes first: its row lock puts signals, and waits that are being recorded, in one order.
-    connection.execute(
-        sa.update(t.resources)
-        .where(_VERSION.id == to.id)
-        .values(signals=_VERSION.signals + 1, signal_bytes=_VERSION.signal_bytes + growth)
-    )
+    connection.execute(_COUNT_UP, {"v_id": to.id, "v_growth": growth})
     if replaced is not None:
-        connection.execute(sa.delete(t.signals).where(_SIGNAL.resource_id == to.id, _SIGNAL.key == signal.key))
-    connection.execute(
-        sa.insert(t.signals).values(resource_id=to.id, number=to.taken + 1, id=signal.id, key=signal.key,
-                                    details=signal.details, size=size, created_at=now)
-    )
+        connection.execute(_DROP, same)
+    kept = {"resource_id": to.id, "number": to.taken + 1, "id": signal.id, "key": signal.key, "details": signal.details,
+            "size": size, "created_at": now}
+    connection.execute(_KEEP, kept)
     told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
                  signal.reason)
     rows.insert_events(connection, [told], now)
@@ -123,9 +144,7 @@ def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, n
 
 def wake(connection: sa.Connection, topic: str, now: float) -> None:
     """Whoever waits for this topic looks at once."""
-    connection.execute(
-        sa.update(t.nodes).where(_NODE.awaits == topic, _NODE.state == NodeState.WAITING).values(due=now)
-    )
+    connection.execute(_WAKE, {"n_topic": topic, "n_now": now})
 
 
 # The lock (where the database has row locks) makes a signal that is being stored finish first, or wait for us.

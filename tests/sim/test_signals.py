@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import json
 from collections.abc import Callable, Coroutine
@@ -67,11 +68,10 @@ class World:
             except also:
                 await asyncio.sleep(2.0)
 
-    async def create(self, text: str) -> None:
-        try:
-            await self.surely(lambda: self.api.create("s", Request(text, timeout_s=40000.0)))
-        except errors.Conflict:
-            pass  # it was accepted the first time, and nobody heard of it
+    async def create(self, text: str, environment: dict[str, Any] | None = None) -> None:
+        # Conflict: it was accepted the first time, and nobody heard of it.
+        with contextlib.suppress(errors.Conflict):
+            await self.surely(lambda: self.api.create("s", Request(text, environment=environment or {}, timeout_s=40000.0)))
 
     async def signal(self, name: str) -> None:
         await self.surely(lambda: self.api.signal("s", "handle", {"data": name}, signal_id=name), errors.NotFound)
@@ -125,18 +125,13 @@ def test_signals_meet_updates(seed):
 def test_a_pause_ends_when_it_is_cleared(seed):
     async def story(it: World) -> None:
         environment = {"resource_registry": {"resources": {"handle": {"hooks": ["pre-create", "post-create"]}}}}
-        request = Request(template(1), environment=environment, timeout_s=40000.0)
-        try:
-            await it.surely(lambda: it.api.create("s", request))
-        except errors.Conflict:
-            pass
+        await it.create(template(1), environment)
         for hook in ("pre-create", "post-create"):
             while hook not in [one["hook"] for one in await it.surely(lambda: it.api.hooks("s"))]:
                 await asyncio.sleep(5.0)
-            try:
+            # An error: it was cleared the first time, and nobody heard of it.
+            with contextlib.suppress(errors.UserError):
                 await it.surely(lambda h=hook: it.api.clear_hook("s", "handle", h))
-            except errors.UserError:
-                pass  # cleared the first time, and nobody heard of it
         await it.signal("one")
         assert (await it.end())["stack_status"] == "CREATE_COMPLETE"
         told = [one["resource_status_reason"] for one in await it.surely(lambda: it.api.events("s"))]

@@ -47,7 +47,7 @@ def begun(store):
 
 def send(store, key="1", now=20.0):
     def unit(connection):
-        to = signals.addressee(connection, "stack", "r")
+        to = signals.addressee(connection, "stack", "r", lock=True)
         signals.take(connection, to, signals.NewSignal(f"id {key} {now}", key, "{}", "told"), "op1", now)
 
     write(store, unit)
