@@ -90,8 +90,8 @@ class _Inside(inside.Inside):
                                 input_of=found["operation_id"])
         return await self._supersede(acceptance, lambda c, now: requests.plan_action(c, acceptance, now))
 
-    async def ending(self, stack_id: str, operation_id: str | None = None) -> contract.Ending | None:
-        def unit(connection: Connection) -> contract.Ending | None:
+    async def ending(self, stack_id: str, operation_id: str | None = None) -> contract.Ending:
+        def unit(connection: Connection) -> contract.Ending:
             stack = reads.stack(connection, self._project, stack_id)
             if stack is None:
                 return contract.Ending(f"stack {stack_id} is gone")
@@ -99,9 +99,10 @@ class _Inside(inside.Inside):
             if operation is None or operation.state == OperationState.SUPERSEDED:
                 # It was overtaken, by a user who spoke to the stack inside: what counts is what he wanted.
                 operation = rows.operation(connection, stack["operation_id"])
-            if operation is None or operation.state in accept.UNFINISHED:
-                return None
-            return contract.Ending(operation.failure or "")
+            if operation is None:
+                raise errors.Bug(f"stack {stack_id} has no operation")
+            unfinished = operation.state in accept.UNFINISHED
+            return contract.Ending(awaits=operation.id) if unfinished else contract.Ending(operation.failure or "")
 
         return await self._nesting.store.read(unit)
 
@@ -142,6 +143,8 @@ class _Inside(inside.Inside):
         """The depth of the stack around, if the resource is still ours to act on."""
         if self._around.key not in claim.held(connection, [self._around]):
             raise errors.Superseded("the resource around this stack is somebody else's now")
+        if reads.is_cancelled(connection, self._around.operation.id):
+            raise errors.Permanent("the operation around this stack was cancelled")
         found = reads.stack(connection, self._project, self._around.stack_id)
         return 0 if found is None else int(found["depth"])
 

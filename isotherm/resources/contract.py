@@ -123,9 +123,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an operation on another stack ended; a failure says why."""
+    """How an operation on another stack ended; a failure says why. If it has not: the operation to wait for."""
 
     failure: str = ""
+    awaits: str = ""
 
 
 class Stacks(Protocol):
@@ -141,8 +142,8 @@ class Stacks(Protocol):
         """Delete, check, suspend...; None if the stack is gone."""
         ...
 
-    async def ending(self, stack_id: str, operation_id: str | None = None) -> Ending | None:
-        """How that operation ended (the stack's newest, if none is named); None while it is under way."""
+    async def ending(self, stack_id: str, operation_id: str | None = None) -> Ending:
+        """How that operation ended (the stack's newest, if none is named, or if that one was overtaken)."""
         ...
 
     async def find(self, name: str, *, owned: bool = True) -> str | None: ...

@@ -124,8 +124,8 @@ class StackResource(contract.Resource):
         # An object that was found by its token has no progress: the newest operation of its stack is the one.
         operation = progress["operation"] if progress else None
         ending = await self.stacks.ending(self.physical_id, operation)
-        if ending is None:
-            return contract.Wait(_LOOK_ANYWAY_S, f"stack {self.physical_name}", awaits=operation or "")
+        if ending.awaits:
+            return contract.Wait(_LOOK_ANYWAY_S, f"stack {self.physical_name}", awaits=ending.awaits)
         if ending.failure:
             raise NestedFailure(ending.failure)
         return True

@@ -132,6 +132,11 @@ def retained(connection: sa.Connection, stack_id: str) -> Sequence[Row]:
     return connection.execute(query).mappings().all()
 
 
+def is_cancelled(connection: sa.Connection, operation_id: str) -> bool:
+    query = sa.select(t.operations.c.cancelled).where(t.operations.c.id == operation_id)
+    return bool(connection.execute(query).scalar_one_or_none())
+
+
 def deadline(connection: sa.Connection, operation_id: str) -> float | None:
     query = sa.select(t.operations.c.deadline).where(t.operations.c.id == operation_id)
     return connection.execute(query).scalar_one_or_none()

@@ -35,10 +35,20 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
 
 
 def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) -> str:
-    """The user wants no more of it: nothing new is started, what is under way may finish. Answers the operation's id."""
+    """The user wants no more of it: nothing new is started, what is under way may finish. Answers the operation's id.
+
+    What is under way on stacks inside is cancelled too, however deep, in the same transaction.
+    """
     operation = rows.current_operations(connection, [stack_id]).get(stack_id)
     if operation is None or operation.state not in accept.UNFINISHED:
         raise errors.UserError("There is nothing to cancel: no operation is running on this stack.", kind="NotSupported")
+    _cancel(connection, operation, reason, now)
+    return operation.id
+
+
+def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: float) -> None:
+    for inner in _awaited(connection, operation):
+        _cancel(connection, inner, reason, now)
     _set_failure(connection, operation, reason)
     hooks.give_up(connection, operation, now)
     connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
@@ -47,11 +57,24 @@ def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) ->
     )
     remaining = connection.execute(under_way).scalar_one()
     connection.execute(
-        sa.update(t.operations).where(t.operations.c.id == operation.id).values(remaining=remaining, due=None)
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation.id)
+        .values(remaining=remaining, due=None, cancelled=True)
     )
     if not remaining:
         _close(connection, operation.id, now)
-    return operation.id
+
+
+def _awaited(connection: sa.Connection, operation: Operation) -> list[Operation]:
+    """The operations on other stacks that this one waits for, as far as they have not ended."""
+    awaited = connection.execute(
+        sa.select(_NODE.awaits).where(
+            _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
+            _NODE.state.in_(_UNDER_WAY), _NODE.awaits.is_not(None),
+        )
+    ).scalars()
+    found = (rows.operation(connection, id_) for id_ in awaited.all())
+    return [one for one in found if one is not None and one.state in accept.UNFINISHED]
 
 
 def _of(operation: Operation, states: tuple[NodeState, ...]) -> sa.Update:

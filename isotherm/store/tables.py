@@ -74,6 +74,8 @@ operations = sa.Table(
     sa.Column("remaining", sa.Integer, nullable=False),
     # The first failure: once there is one, the operation can only fail.
     sa.Column("failure", sa.Text),
+    # Nothing new is begun for it, not even on stacks inside.
+    sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("deadline", Time),
     sa.Column("ended_at", Time),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
+from isotherm.engine.nesting import Nesting
 from tests.engine.conftest import Lab, resource
 
 LEAF = """
@@ -121,6 +122,52 @@ def test_delete_while_the_stack_inside_is_being_made(lab):
         await it.until(begun)
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
+
+    lab(story)
+
+
+def test_cancel_goes_down(lab):
+    async def story(it: Lab) -> None:
+        waits = LEAF.replace("outputs:", "  second: {type: OS::Heat::TestResource, depends_on: inner}\noutputs:")
+        accepted = await it.api.create(
+            "s", it.request({"top": nested("middle.yaml", value="1", wait=1)}, files={**FILES, "leaf.yaml": waits}))
+
+        async def begun() -> bool:
+            return bool(it.objects())
+
+        await it.until(begun)
+        await it.api.cancel("s", rollback=False)
+        stack = await it.end(accepted)
+        assert stack["stack_status"] == "CREATE_FAILED"
+        assert stack["stack_status_reason"] == "CREATE was cancelled"
+        assert it.values() == ["1"], "what was under way has ended, and nothing was begun after it"
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
+    async def story(it: Lab) -> None:
+        accepted = await it.api.create("s", it.request({"top": nested(value="1", wait=1)}, files=FILES))
+
+        async def begun() -> bool:
+            return bool(it.objects())
+
+        await it.until(begun)
+        looks = 0
+        original = Nesting.of
+
+        def counted(self, *arguments):
+            nonlocal looks
+            looks += 1
+            return original(self, *arguments)
+
+        monkeypatch.setattr(Nesting, "of", counted)
+        await it.api.check((await it.physical())["top"])
+        stack = await it.end(accepted)
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        assert looks < 10, "the newer operation wakes it; nobody polls"
 
     lab(story)
 
