@@ -9,7 +9,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract, properties
-from isotherm.states import VISITING, Action, Status
+from isotherm.states import Action, Status
 
 
 class Verdict(Enum):
@@ -66,10 +66,12 @@ def decide(
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
     lost = applied.action is Action.CHECK or not applied.made
-    # One that could not be put to rest, woken, copied or adopted is still what it was: no reason to make it anew.
-    harmless = (applied.action in VISITING or applied.action is Action.ADOPT) and not lost
+    # One that could not be put to rest, copied or adopted is still what it was: no reason to make it anew.
+    harmless = applied.action in (Action.SUSPEND, Action.SNAPSHOT, Action.ADOPT) and not lost
     if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
         return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
+    if not applied.made and not applied.proven:
+        return Decision(Verdict.REPLACE, "nothing had been made", changed)
     cause = _forced_by(implementation, resource, applied.properties, after, changed)
     if cause:
         return Decision(Verdict.REPLACE, cause, changed)

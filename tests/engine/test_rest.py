@@ -46,6 +46,11 @@ class Sleeper(contract.Resource):
         await self.world.reality.delete(self.physical_id or "")
         return None
 
+    async def handle_check(self) -> object:
+        if await self.world.reality.get(self.physical_id or "") is None:
+            raise errors.Permanent("it is gone")
+        return None
+
     async def handle_suspend(self) -> object:
         return await self._turn("suspend")
 
@@ -177,6 +182,36 @@ def test_one_that_refuses_keeps_awake_what_it_needs(lab):
         template["b"] = sleeper("new", needs=["a"])
         assert (await it.update(template))["stack_status"] == "UPDATE_COMPLETE"
         assert await it.physical() == before, "a refusal to rest is no reason to make it anew"
+
+    lab(story)
+
+
+def test_one_that_does_not_wake_is_made_anew_by_the_next_update(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper(refuses="resume"), "b": sleeper()})
+        await it.end(await it.api.suspend("s"))
+        gone = (await it.physical())["b"]
+        await it.take_away(gone)
+        assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_FAILED"
+        stack = await it.end(await it.api.resume("s"))
+        assert stack["stack_status"] == "RESUME_FAILED"
+        assert (await it.status("a"), await it.status("b")) == ("RESUME_FAILED", "CHECK_FAILED")
+        assert (await it.update({"a": sleeper(), "b": sleeper()}))["stack_status"] == "UPDATE_COMPLETE"
+        assert asleep(it) == [False, False]
+
+    lab(story)
+
+
+@pytest.mark.parametrize("action", ["suspend", "snapshot", "check"])
+def test_what_was_never_made_does_not_look_well_after_a_visit(lab, action):
+    async def story(it: Lab) -> None:
+        await it.create({"bad": {"type": "OS::Heat::TestResource", "properties": {"fail": True}}})
+        stack = await it.end(await getattr(it.api, action)("s"))
+        assert stack["stack_status"] == f"{action.upper()}_FAILED"
+        assert await it.status("bad") == "CREATE_FAILED"
+        await it.end(await it.api.resume("s"))
+        assert await it.status("bad") == "CREATE_FAILED"
+        assert (await it.update({"bad": {"type": "OS::Heat::TestResource"}}))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
 

@@ -72,7 +72,7 @@ class Considering:
                 if facts.physical_id is not None:
                     intent.handled = True
                     return Continue(replace(version, physical_id=facts.physical_id), intent, target)
-        if version is not None and version.suspended:
+        if version is not None and version.suspended and not _is_past_waking(version):
             return visiting.begin(claim, version, Action.RESUME, target)
         return self._decide(claim, target, intent, facts)
 
@@ -201,6 +201,11 @@ def _implementations(claim: Claim) -> list[str]:
     if claim.kind is NodeKind.UPDATE and claim.definition is not None and IMPLEMENTATION in claim.definition:
         found.append(documents.decode(claim.definition, documents.Target).implementation)
     return [name for name in found if _is_template(name)]
+
+
+def _is_past_waking(version: Version) -> bool:
+    """It was found to be gone, or could not be woken: whether to make it anew is for the decision to say."""
+    return version.status is Status.FAILED and version.action is not Action.SUSPEND
 
 
 def _is_to_be_adopted(version: Version, intent: documents.Intent | None, type_: str) -> bool:

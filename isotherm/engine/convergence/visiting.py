@@ -11,6 +11,9 @@ from isotherm.engine.convergence.answers import Answer, Begin, Continue, event, 
 from isotherm.states import VISITING, Action, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
 
+# What may have failed before without making a resource unfit for another visit.
+_HARMLESS = frozenset({Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+
 
 def consider(claim: Claim) -> Answer:
     version, action = claim.version, claim.operation.action
@@ -26,7 +29,7 @@ def consider(claim: Claim) -> Answer:
     if _is_so_already(version, action):
         kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
         return Report(claim, NodeState.DONE, part=kept)
-    if action is Action.SUSPEND and version.status is Status.FAILED and not version.suspended:
+    if _is_unfit(version, action):
         return _not_now(claim, version)
     return begin(claim, version, action)
 
@@ -63,8 +66,15 @@ def _is_so_already(version: Version, action: Action) -> bool:
     return at_rest if action is Action.SUSPEND else action is Action.RESUME and not version.suspended
 
 
+def _is_unfit(version: Version, action: Action) -> bool:
+    """What failed must not look well because of a visit. A check may find it well, if there is anything to look at."""
+    if action is Action.CHECK:
+        return version.physical_id is None and version.digest is None
+    return version.status is Status.FAILED and version.action not in _HARMLESS
+
+
 def _not_now(claim: Claim, version: Version) -> Report:
-    """As Heat has it: what failed is not suspended. The resource stays as it is."""
+    """The operation fails on it, in Heat's words; the resource stays as it is."""
     state = f"{version.action.name}_{version.status.name}"
     action = claim.operation.action
     reason = f"Error: resources.{claim.name}: State {state} invalid for {action.name.lower()}"
