@@ -38,7 +38,7 @@ def test_a_stack_that_waits_is_told_from_another_command(run, tmp_path):
     assert again.data["stack_status"] == "CREATE_COMPLETE"
     assert "Signalled handle." in run("signal", "web", "handle", "-d", f"@{tmp_path / 'd.json'}").out
     assert run("update", "web", "-t", template).code == 0
-    assert run("outputs", "web", "data", "--json").data["output_value"] == '{"a":null,"b":7}'
+    assert run("outputs", "web", "data", "--json").data["output_value"] == '{"a": null, "b": 7}'
 
 
 def _handle_only(tmp_path):

@@ -6,10 +6,9 @@ inbox; it polls nothing, and a signal wakes it. Signals that came before it bega
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
-
-import msgspec
 
 from isotherm import errors
 from isotherm.resources import contract, doors
@@ -110,7 +109,7 @@ class WaitConditionHandle(_Handle):
         if name == "endpoint":
             return url if token else None
         if name == "signal":
-            return msgspec.json.encode(self._announced(url)).decode()
+            return json.dumps(self._announced(url))
         if not url or not token:
             return None
         return (f"curl -i -X POST -H 'X-Auth-Token: {token}' -H 'Content-Type: application/json' "
@@ -185,7 +184,7 @@ class WaitCondition(contract.Resource):
         inbox = await self.inbox(self.properties[HANDLE])
         if inbox is None:
             return ""
-        return msgspec.json.encode({one.key: one.details["data"] for one in inbox.signals}).decode()
+        return json.dumps({one.key: one.details["data"] for one in inbox.signals})
 
     def _begin(self) -> dict[str, Any]:
         return {"until": self.world.clock.now() + self.properties[TIMEOUT]}
