@@ -117,7 +117,7 @@ def test_a_snapshot_is_taken_and_gone_back_to(lab):
         before = await it.physical()
         stack = await it.end(await it.api.restore("s", "before"))
         assert (stack["stack_status"], stack["tags"]) == ("RESTORE_COMPLETE", ["then"])
-        assert sorted((await it.physical())) == ["a", "d"]
+        assert sorted(await it.physical()) == ["a", "d"]
         assert (await it.physical())["d"] == before["d"], "brought back in place"
         assert it.values() == ["1", "what users wrote", "what users wrote"]
         # What was brought back stays so as long as the template is the same.
