@@ -206,6 +206,12 @@ REFS, REFS_MAP, ATTRIBUTES, REMOVED = "refs", "refs_map", "attributes", "removed
 class NumberedGroup(Group):
     """A group whose members are called 0, 1, 2, ... and can be read in that order."""
 
+    @classmethod
+    def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
+        # That there is no such type is told as if it had been asked for outside, as in Heat.
+        unknown_type = not problem.path and problem.message.startswith("The Resource Type (")
+        return problem if unknown_type else super().retold(problem, around)
+
     def names(self) -> list[str]:
         raise NotImplementedError
 

@@ -38,6 +38,11 @@ class StackResource(contract.Resource):
         return None
 
     @classmethod
+    def copies(cls, properties: Mapping[str, Any]) -> int:
+        """How many times what `template_for` tells is made."""
+        return 1
+
+    @classmethod
     def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
         """A problem of the stack inside, as it is told outside."""
         return told_from(problem, f"{around}<{cls.inside}>")

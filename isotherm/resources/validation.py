@@ -10,6 +10,7 @@ cloud, and nothing is resolved for good: what hangs on resources that do not exi
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -31,17 +32,25 @@ Type = type[contract.Resource]
 
 # How many stacks may stand inside one another, as in Heat.
 MAX_DEPTH = 5
+# How many resources a stack may have, with those of all stacks inside it.
+MAX_TOTAL = 2_000_000
+# How many problems of one template inside are told.
+_ENOUGH = 20
 _NOT_ASSIGNED = re.compile("Property (.*) not assigned")
 
 
 def validate(bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True,
-             custom: CustomConstraints = custom_constraints.LOCAL, depth: int = 0) -> None:
+             custom: CustomConstraints = custom_constraints.LOCAL) -> None:
     """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged."""
     problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
                                       custom=custom))
     # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
     if not problems:
-        problems = tuple(_Validation(bound, environment, registry, strict=strict, custom=custom, depth=depth).problems())
+        run = _Validation(bound, environment, registry, strict=strict, custom=custom)
+        problems = tuple(run.problems())
+        if not problems and run.total > MAX_TOTAL:
+            problems = (Problem("Maximum resources per stack exceeded.", kind="RequestLimitExceeded",
+                                hint=f"with all stacks inside there would be {run.total:,}; at most {MAX_TOTAL:,} may be"),)
     if problems:
         raise UserError(problems=problems)
 
@@ -60,14 +69,19 @@ class _Validation:
     """One run. Also what functions ask about other resources (`definitions.Known`)."""
 
     def __init__(self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool,
-                 custom: CustomConstraints, depth: int = 0) -> None:
+                 custom: CustomConstraints | None, around: _Validation | None = None) -> None:
         self._bound = bound
         self._environment = environment
         self._registry = registry
         self._strict = strict
         self._rules = properties.Rules(custom=custom)
         self._types: dict[str, Type] = {}
-        self._depth = depth
+        self._depth: int = 0 if around is None else around._depth + 1
+        # How many resources there are, with those of all stacks inside.
+        self.total = len(bound.definitions)
+        # Templates inside that have been looked at, in the whole tree: one that is used a thousand times costs once.
+        self._known_inside: dict[tuple[str, int, str], tuple[tuple[Problem, ...], int]] = (
+            {} if around is None else around._known_inside)
         self._unborn = definitions.Unresolved(bound.values)
 
     def problems(self) -> Iterator[Problem]:
@@ -151,8 +165,9 @@ class _Validation:
 
     def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
         """The stack inside, judged as far as it is known: its values are judged when it is made."""
+        foreseen = self._foreseen(definition, one)
         try:
-            text = one.template_for(self._foreseen(definition, one))
+            text = one.template_for(foreseen)
         except UserError as error:
             yield from error.problems
             return
@@ -164,7 +179,9 @@ class _Validation:
                         hint="does a template include itself?"),
                 f"{definition.path[0]}.{definition.name}")
             return
-        for problem in self._problems_of(definition.name, text):
+        problems, size = self._looked_into(definition.name, text)
+        self.total += size * one.copies(foreseen)
+        for problem in problems:
             yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
 
     def _foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
@@ -180,16 +197,29 @@ class _Validation:
         except UserError:
             return {}
 
-    def _problems_of(self, name: str, text: str) -> Iterator[Problem]:
+    def _looked_into(self, name: str, text: str) -> tuple[tuple[Problem, ...], int]:
+        """What is wrong with a stack inside, and how many resources it has. The same text is looked at once."""
         surroundings = self._environment.child(name)
+        key = (text, self._depth, repr(surroundings.registry.data.get("resources")))
+        if key not in self._known_inside:
+            self._known_inside[key] = self._look_into(text, surroundings)
+        return self._known_inside[key]
+
+    def _look_into(self, text: str, surroundings: Environment) -> tuple[tuple[Problem, ...], int]:
         try:
             template = model.parse(document.load(text))
             pseudo = parameters.Pseudo(stack_name="nested", dialect=template.dialect)
             values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
             bound = model.bind(template, values, files=self._bound.files, facade=model.Facade())
-            validate(bound, surroundings, self._registry, strict=False, depth=self._depth + 1)
         except UserError as error:
-            yield from error.problems
+            return error.problems, 0
+        wrong = tuple(parameters.check(template.parameters, surroundings, require_all=False, check_values=False,
+                                       custom=self._rules.custom))
+        if wrong:
+            return wrong, 0
+        inner = _Validation(bound, surroundings, self._registry, strict=False, custom=self._rules.custom, around=self)
+        # Each place that uses the template tells them again: enough is enough.
+        return tuple(itertools.islice(inner.problems(), _ENOUGH)), inner.total
 
     def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
         words = self._bound.dialect.words

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
 from isotherm import errors
 from tests.engine.conftest import Lab, resource
@@ -264,11 +265,34 @@ def test_too_many_are_refused_before_anything_is_made(lab):
     lab(story)
 
 
+def test_too_many_in_the_whole_tree_are_refused(lab):
+    async def story(it: Lab) -> None:
+        inner = group(10_000)["properties"]
+        outer = {"type": "OS::Heat::ResourceGroup", "properties": {
+            "count": 10_000, "resource_def": {"type": "OS::Heat::ResourceGroup", "properties": inner}}}
+        with pytest.raises(errors.UserError) as refused:
+            await it.create({"g": outer})
+        assert refused.value.kind == "RequestLimitExceeded"
+        # A small text that stands for many stacks is no work either.
+        files = {f"{n}.yaml": yaml.safe_dump({"heat_template_version": "2021-04-16", "resources": {
+            f"r{m}": {"type": f"{n + 1}.yaml" if n < 4 else "OS::Heat::None"} for m in range(100)}}) for n in range(5)}
+        with pytest.raises(errors.UserError) as refused:
+            await it.create({"top": {"type": "0.yaml"}}, files=files)
+        assert refused.value.kind == "RequestLimitExceeded"
+        assert await it.api.stacks() == []
+
+    lab(story)
+
+
 def test_a_bad_definition_of_members_is_told_before_anything_is_made(lab):
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError) as refused:
             await it.create({"ok": resource(), "g": group(2, of="OS::Heat::Nope")})
-        assert "resources.g<nested_stack>" in str(refused.value)
+        assert str(refused.value) == "The Resource Type (OS::Heat::Nope) could not be found."
+        with pytest.raises(errors.UserError) as refused:
+            await it.create({"ok": resource(), "g": group(2, own={"nope": 1})})
+        assert str(refused.value) == (
+            "Property error: resources.g<nested_stack>.resources[0].properties: Unknown Property nope")
         # As in Heat: a group of none is not looked at.
         await complete(it, await it.create({"g": group(0, of="OS::Heat::Nope")}))
 

@@ -76,6 +76,10 @@ class AutoScalingGroup(grouping.Group):
         grouping.check_size(_first_size(properties))
         return grouping.template({"member": properties[RESOURCE]}) if _first_size(properties) else None
 
+    @classmethod
+    def copies(cls, properties: Mapping[str, Any]) -> int:
+        return _first_size(properties)
+
     # Operations.
 
     async def handle_create(self) -> object:

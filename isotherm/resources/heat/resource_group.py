@@ -78,6 +78,10 @@ class ResourceGroup(grouping.NumberedGroup):
         name = next(_names(_listed(properties)))
         return grouping.template({name: _member(name, properties)})
 
+    @classmethod
+    def copies(cls, properties: Mapping[str, Any]) -> int:
+        return properties.get(COUNT) or 0
+
     @property
     def removed(self) -> list[str]:
         """The names that are not used (any more)."""
