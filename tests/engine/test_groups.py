@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 import yaml
 
 from isotherm import errors
-from tests.engine.conftest import Lab, resource
+from isotherm.engine.orchestrator import Accepted
+from tests.engine.conftest import Lab, _lab, resource
 
 LEAF = """
 heat_template_version: 2021-04-16
@@ -309,3 +311,51 @@ def test_what_looks_like_a_function_of_a_later_version_is_data(lab):
         assert await outputs(it) == {"all": [data]}
 
     lab(story)
+
+
+def test_a_rollback_reaches_the_members(lab):
+    async def story(it: Lab) -> None:
+        await complete(it, await it.create({"g": group(2, "old")}))
+        answer = await it.update({"g": group(4, "new", own={"fail": True})}, disable_rollback=False)
+        assert answer["stack_status"] == "ROLLBACK_COMPLETE", answer["stack_status_reason"]
+        assert it.values() == ["old", "old"]
+
+    lab(story)
+
+
+def test_suspend_resume_and_check_reach_the_members(lab):
+    async def story(it: Lab) -> None:
+        await complete(it, await it.create({"g": group(2)}, outputs={"all": out("g", "output")}))
+        for action, word in ((it.api.suspend, "SUSPEND"), (it.api.resume, "RESUME"), (it.api.check, "CHECK")):
+            await complete(it, await it.end(await action("s")))
+            members = await it.api.resources(await inside(it))
+            assert {one["resource_status"] for one in members} == {f"{word}_COMPLETE"}
+        # What was done to the stack inside has not made it forget what it is.
+        await complete(it, await it.update({"g": group(3)}, outputs={"all": out("g", "output")}))
+        assert await outputs(it) == {"all": ["m0", "m1", "m2"]}
+
+    lab(story)
+
+
+def test_batches_go_on_in_another_process(tmp_path):
+    policy = {"batch_create": {"max_batch_size": 1, "pause_time": 1}}
+
+    async def first() -> None:
+        async with _lab(tmp_path) as it:
+            await it.api.create("s", it.request({"g": group(3, policy=policy)}))
+
+            async def pausing() -> bool:
+                return it.values() == ["m0"] and "pausing" in (await it.api.resources("s"))[0]["waits_for"]
+
+            await it.until(pausing)
+
+    async def second() -> None:
+        async with _lab(tmp_path) as it:
+            stack = await it.api.show("s")
+            assert stack["status"] == "IN_PROGRESS"
+            await complete(it, await it.end(Accepted(stack["id"], stack["operation_id"], 1)))
+            assert await batches(it) == [{"0"}, {"1"}, {"2"}]
+            assert it.values() == ["m0", "m1", "m2"]
+
+    asyncio.run(first())
+    asyncio.run(second())

@@ -273,3 +273,15 @@ def test_a_policy_that_says_too_much(lab):
             await it.api.signal("s", "lost")
 
     lab(story)
+
+
+def test_no_signals_while_suspended(lab):
+    async def story(it: Lab) -> None:
+        await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
+        await it.end(await it.api.suspend("s"))
+        with pytest.raises(errors.UserError, match="Signal resource during SUSPEND is not supported"):
+            await it.api.signal("s", "up")
+        await complete(it, await it.end(await it.api.resume("s")))
+        assert await signal(it, "up") == 2
+
+    lab(story)
