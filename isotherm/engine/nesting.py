@@ -111,6 +111,9 @@ class _Inside(inside.Inside):
         owner = self._around.stack_id if owned else None
         return None if found is None or found["owner_id"] != owner else str(found["id"])
 
+    async def cancelled(self) -> bool:
+        return await self._nesting.store.read(lambda connection: reads.is_cancelled(connection, self._around.operation.id))
+
     async def time_left_s(self) -> float | None:
         read = self._nesting.store.read
         deadline = await read(lambda connection: reads.deadline(connection, self._around.operation.id))

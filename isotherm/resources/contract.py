@@ -162,6 +162,10 @@ class Stacks(Protocol):
         """What get_attr gives for each resource of the stack, if it was among the exports; all in one reading."""
         ...
 
+    async def cancelled(self) -> bool:
+        """Whether the operation around was cancelled: then nothing new is begun."""
+        ...
+
     async def time_left_s(self) -> float | None:
         """How long the operation around has until it times out; None if there is no end to it."""
         ...
@@ -369,6 +373,10 @@ class Resource:
     def reference_id(self) -> object:
         """What get_resource gives."""
         return self.physical_id if self.physical_id is not None else self.name
+
+    async def reference(self) -> object:
+        """The same, where it has to be asked for."""
+        return self.reference_id()
 
     async def attribute(self, name: str) -> object:
         """The value of one attribute of the schema. `show` and unknown names are dealt with by the caller."""

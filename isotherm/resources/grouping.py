@@ -140,7 +140,7 @@ class Group(nested.StackResource):
                 return ended
             return self._pause(progress | {"operation": None}) if progress["steps"] else True
         left_s = progress.get("until", 0) - self.world.clock.now()
-        if left_s > 0:
+        if left_s > 0 and not await self.stacks.cancelled():
             return contract.Wait(left_s, "pausing between two batches")
         return await self._next(progress)
 

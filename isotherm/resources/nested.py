@@ -23,6 +23,8 @@ from isotherm.template.parameter_schema import ParameterSchema, ParameterType
 # The end of the operation wakes us; this is for the day on which it does not.
 _LOOK_ANYWAY_S = 300.0
 IMPLEMENTATION = "template:"
+# The output that stands for the reference of a stack that serves as a resource.
+STACK_ID = "OS::stack_id"
 
 
 class StackResource(contract.Resource):
@@ -165,6 +167,12 @@ class TemplateResource(StackResource):
     @classmethod
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
         return cls.template or None
+
+    async def reference(self) -> object:
+        """A template may say by an output what it goes by."""
+        if self.physical_id is None or STACK_ID not in self.attributes_schema:
+            return self.reference_id()
+        return (await self.stacks.outputs(self.physical_id)).get(STACK_ID)
 
     def child(self) -> contract.Child:
         given = {name: value for name, value in self.properties.items() if value is not None}

@@ -52,6 +52,8 @@ def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: f
     _set_failure(connection, operation, reason)
     hooks.give_up(connection, operation, now)
     connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
+    # Whoever waits looks again: it may be a pause that nobody needs any more.
+    connection.execute(_of(operation, (NodeState.WAITING,)).values(due=now))
     under_way = sa.select(sa.func.count()).where(
         _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(_UNDER_WAY)
     )

@@ -359,3 +359,21 @@ def test_batches_go_on_in_another_process(tmp_path):
 
     asyncio.run(first())
     asyncio.run(second())
+
+
+def test_cancelled_between_two_batches(lab):
+    async def story(it: Lab) -> None:
+        policy = {"batch_create": {"max_batch_size": 1, "pause_time": 1000}}
+        accepted = await it.api.create("s", it.request({"g": group(3, policy=policy)}))
+
+        async def pausing() -> bool:
+            return it.values() == ["m0"] and "pausing" in (await it.api.resources("s"))[0]["waits_for"]
+
+        await it.until(pausing)
+        await it.api.cancel("s", rollback=False)
+        assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
+        assert it.values() == ["m0"]
+        await complete(it, await it.update({"g": group(3)}))
+        assert it.values() == ["m0", "m1", "m2"]
+
+    lab(story)

@@ -280,3 +280,14 @@ def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab):
         assert it.values() == ["1", "1"]
 
     lab(story)
+
+
+def test_a_template_says_what_it_goes_by(lab):
+    async def story(it: Lab) -> None:
+        named = LEAF + "  OS::stack_id: {value: {get_attr: [inner, output]}}\n"
+        template = {"a": nested(value="1"), "b": resource({"get_resource": "a"})}
+        stack = await it.create(template, files={"leaf.yaml": named})
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["1", "1"]
+
+    lab(story)

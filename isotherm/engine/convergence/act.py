@@ -189,7 +189,7 @@ def _ending(claim: Claim, version: Version, intent: documents.Intent, state: Nod
 
 async def _publish(resource: contract.Resource, target: documents.Target) -> str:
     values = {name: await _attribute(resource, name) for name in target.exports}
-    return documents.encode(documents.Published(resource.reference_id(), values))
+    return documents.encode(documents.Published(await resource.reference(), values))
 
 
 async def _attribute(resource: contract.Resource, name: str) -> object:
