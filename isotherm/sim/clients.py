@@ -121,17 +121,18 @@ class Clients:
 
 
 def _wish(request: Request) -> orchestrator.Request:
-    template, environment = shapes.render(request.shape)
+    template, environment, files = shapes.render(request.shape)
     return orchestrator.Request(
-        template, environment=environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s
+        template, files, environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s
     )
 
 
-def _shown(shape: shapes.Shape) -> str:
-    lines = [f"\n      {name}: {_part(part)}" for name, part in shape.items()]
+def _shown(shape: shapes.Shape, indent: str = "\n      ") -> str:
+    lines = [f"{indent}{name}: {_part(part)}{_shown(part.inner or {}, indent + '  ')}" for name, part in shape.items()]
     return "".join(lines)
 
 
 def _part(part: shapes.Part) -> str:
-    facts = [f"{key}={value}" for key in part.__slots__ if (value := getattr(part, key)) and value != "Sim::Thing"]
+    facts = [f"{key}={value}" for key in part.__slots__
+             if key != "inner" and (value := getattr(part, key)) and value != "Sim::Thing"]
     return " ".join(facts) or "-"

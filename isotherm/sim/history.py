@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
 
-from isotherm.sim import shapes
+from isotherm.sim import drawing
 from isotherm.sim.shapes import Shape
 
 
@@ -83,16 +83,20 @@ def draw(seed: int) -> History:
 def _requests(random: Random) -> list[Request]:
     requests: list[Request] = []
     vanishing = random.random() < 0.1
-    for stack in range(random.choice((1, 1, 1, 2))):
-        requests += _of_stack(random, f"s{stack}", random.randint(1, 5), vanishing)
+    nested = random.random() < 0.15
+    for stack in range(1 if nested else random.choice((1, 1, 1, 2))):
+        requests += _of_stack(random, f"s{stack}", random.randint(1, 3 if nested else 5), vanishing, nested)
     return sorted(requests, key=lambda request: request.at)
 
 
-def _of_stack(random: Random, stack: str, count: int, vanishing: bool) -> list[Request]:
+def _of_stack(random: Random, stack: str, count: int, vanishing: bool, nested: bool) -> list[Request]:
     at = random.uniform(0.0, 2.0)
     failures = random.random() < 0.5
     patient = random.random() < 0.3
-    shape = shapes.random_shape(random, random.randint(1, 5), failures=failures)
+    if nested:
+        shape = drawing.random_tree(random, failures=failures)
+    else:
+        shape = drawing.random_shape(random, random.randint(1, 5), failures=failures)
     requests = [_request(random, at, stack, Verb.CREATE, shape)]
     earlier = [shape]
     for _ in range(count):
@@ -102,7 +106,7 @@ def _of_stack(random: Random, stack: str, count: int, vanishing: bool) -> list[R
             verb = Verb.UPDATE
         if verb is Verb.UPDATE:
             # Back to where it once was, or on.
-            shape = random.choice(earlier) if random.random() < 0.25 else shapes.changed(random, shape, failures=failures)
+            shape = random.choice(earlier) if random.random() < 0.25 else drawing.changed(random, shape, failures=failures)
             earlier.append(shape)
         requests.append(_request(random, at, stack, verb, shape if verb in (Verb.UPDATE, Verb.CREATE) else {}))
     return requests

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from isotherm.engine.convergence.worker import Tuning, Worker
+from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
@@ -69,9 +70,13 @@ class Hosts:
         context.run(processes.OWNER.set, process)
         clock = VirtualClock(self._loop)
         world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
-        planning = Planning(self._store, self._types, clock)
+        # Each process learns templates by itself.
+        types = Registry(self._types.types.values())
+        planning = Planning(self._store, types, clock)
+        nesting = Nesting(self._store, types, planning, clock, self._chance.new_id, self.wake)
         worker = context.run(
-            Worker, process.name, self._store, world, self._types.get, planning, self._chance.new_id, self._tuning
+            Worker, process.name, self._store, world, types.implementation, planning, self._chance.new_id, self._tuning,
+            nesting,
         )
         task = context.run(lambda: self._loop.create_task(worker.run(), context=context))
         self._hosts[name] = _Host(name, process, context, worker, task)

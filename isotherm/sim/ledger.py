@@ -25,6 +25,8 @@ class Operation:
     action: Action
     shape: Shape
     by: str
+    # Whether it is on a stack inside another: what it wants is not known, only what the whole tree should be in the end.
+    inside: bool = False
     # How many times it was said to have ended, and with which word.
     endings: list[str] = field(default_factory=list)
 

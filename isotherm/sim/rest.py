@@ -25,6 +25,7 @@ def check(database: MemoryDatabase, cloud: Cloud, witness: Witness) -> None:
     """The invariants of kind Q."""
     resources = database.look("resources")
     _everything_owned(resources, cloud, witness)
+    _nobody_without_a_parent(resources, witness)
     _one_ending_each(witness)
     _nothing_piled_up(database, resources, witness)
     _endings_are_true(database, resources, witness)
@@ -35,10 +36,19 @@ def _everything_owned(resources: list[Any], cloud: Cloud, witness: Witness) -> N
     for thing in cloud.things.values():
         if not thing.foreign and thing.token not in tokens and thing.id not in cloud.released:
             witness.broken("I1", f"nobody owns {thing.id}")
+    stacks = {stack.id for stack in witness.living_stacks()}
     for row in resources:
-        lost = row.physical_id is not None and row.physical_id not in cloud.things
+        lost = row.physical_id is not None and row.physical_id not in cloud.things and row.physical_id not in stacks
         if lost and row.status == Status.COMPLETE and not witness.drifted:
             witness.broken("I1", f"{row.name} claims {row.physical_id}, which does not exist")
+
+
+def _nobody_without_a_parent(resources: list[Any], witness: Witness) -> None:
+    """INV-1: every stack inside is that of a resource of a stack that lives."""
+    tokens = {(row.stack_id, row.token[-12:]) for row in resources}
+    for stack in witness.living_stacks():
+        if stack.owner_id is not None and (stack.owner_id, stack.name.rpartition("-")[2]) not in tokens:
+            witness.broken("I1", f"nobody owns stack {stack.name}")
 
 
 def _one_ending_each(witness: Witness) -> None:

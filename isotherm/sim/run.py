@@ -215,7 +215,8 @@ class Run:
         return asked[-1]
 
     def _stacks(self) -> list[Any]:
-        return [stack for stack in self.database.look("stacks") if not stack.tomb]
+        """Those that clients speak of."""
+        return [stack for stack in self.witness.living_stacks() if stack.owner_id is None]
 
     # Turning the world.
 

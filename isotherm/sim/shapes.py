@@ -10,7 +10,6 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
 NAMES = "abcdefg"
@@ -39,6 +38,10 @@ class Part:
     # Switched off by a condition.
     off: bool = False
     secret: bool = False
+    # A stack inside, of a template that serves as a type. It is given `a` and `link`; others may see its echo.
+    inner: Mapping[str, Part] | None = None
+    # Inside such a stack: `a` and `link` are those that the stack was given.
+    given: bool = False
 
     @property
     def requires(self) -> frozenset[str]:
@@ -63,30 +66,63 @@ def living(shape: Shape) -> dict[str, Part]:
     return {name: part for name, part in shape.items() if not part.off}
 
 
-def render(shape: Shape) -> tuple[str, dict[str, Any]]:
-    """A template and its environment."""
+def render(shape: Shape) -> tuple[str, dict[str, Any], dict[str, str]]:
+    """A template, its environment and its files."""
+    files: dict[str, str] = {}
+    template, values = _template(shape, "", files)
+    return template, {"parameters": values} if values else {}, files
+
+
+def _template(shape: Shape, path: str, files: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """A template and the values of its parameters; those of the stacks inside become files."""
     template: dict[str, Any] = {"heat_template_version": "2016-10-14"}
     parameters: dict[str, Any] = {}
     values: dict[str, Any] = {}
+    if path:
+        parameters |= {name: {"type": "string", "default": ""} for name in ("given_a", "given_link")}
     if any(part.off for part in shape.values()):
-        parameters["on"] = {"type": "boolean"}
+        parameters["on"] = {"type": "boolean", "default": False}
         values["on"] = False
         template["conditions"] = {"is_on": {"get_param": "on"}}
-    if any(part.secret for part in shape.values()):
+    if has_secrets(shape):
         parameters["secret"] = {"type": "string", "hidden": True}
         values["secret"] = SECRET
     if parameters:
         template["parameters"] = parameters
-    template["resources"] = {name: _render_part(part) for name, part in shape.items()}
-    shown = [name for name, part in living(shape).items() if not part.external]
-    if shown:
-        template["outputs"] = {"first": {"value": {"get_attr": [shown[0], "echo"]}}}
-    return json.dumps(template), {"parameters": values} if values else {}
+    template["resources"] = {
+        name: _render_part(part) if part.inner is None else _render_tree(part, part.inner, f"{path}{name}.", files)
+        for name, part in shape.items()
+    }
+    if (shown := speaker(shape)) is not None:
+        template["outputs"] = {"echo": {"value": {"get_attr": [shown, "echo"]}}}
+    return json.dumps(template), values
+
+
+def speaker(shape: Shape) -> str | None:
+    """The part whose echo is that of the stack."""
+    return next((name for name, part in living(shape).items() if not part.external), None)
+
+
+def has_secrets(shape: Shape) -> bool:
+    return any(part.secret or has_secrets(part.inner or EMPTY) for part in shape.values())
+
+
+def _render_tree(part: Part, inner: Shape, path: str, files: dict[str, str]) -> dict[str, Any]:
+    files[f"{path}yaml"], _ = _template(inner, path, files)
+    properties: dict[str, Any] = {"given_a": part.a}
+    if part.link:
+        properties["given_link"] = {"get_resource": part.link}
+    if has_secrets(inner):
+        properties["secret"] = {"get_param": "secret"}
+    resource: dict[str, Any] = {"type": f"{path}yaml", "properties": properties, "depends_on": list(part.after)}
+    return {**resource, "condition": "is_on"} if part.off else resource
 
 
 def _render_part(part: Part) -> dict[str, Any]:
     properties: dict[str, Any] = {key: value for key in ("a", "fixed", "fail") if (value := getattr(part, key))}
     properties |= {key: {"get_resource": name} for key in ("base", "link") if (name := getattr(part, key))}
+    if part.given:
+        properties |= {"a": {"get_param": "given_a"}, "link": {"get_param": "given_link"}}
     if part.uses:
         properties["uses"] = [{"get_resource": name} for name in part.uses]
     if part.seen:
@@ -105,92 +141,24 @@ def _render_part(part: Part) -> dict[str, Any]:
     return resource
 
 
-def expected(part: Part, ids: Mapping[str, str], echoes: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties that the part's object should have: ids and echoes of the others are given."""
+def expected(
+    part: Part, ids: Mapping[str, str], echoes: Mapping[str, Any], given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The properties that the part's object should have: ids and echoes of the others, and what its stack was given."""
     return {
         "a": part.a or None, "fixed": part.fixed or None, "fail": part.fail or None,
         "base": ids[part.base] if part.base else None, "link": ids[part.link] if part.link else None,
         "uses": [ids[name] for name in part.uses] or None, "seen": echoes[part.seen] if part.seen else None,
-        "secret": SECRET if part.secret else None,
+        "secret": SECRET if part.secret else None, **(given or {} if part.given else {}),
     }
-
-
-def random_shape(random: Random, size: int, *, failures: bool) -> Shape:
-    names = random.sample(NAMES, size)
-    parts: dict[str, Part] = {"x": Part(external=EXTERNAL["x"])} if random.random() < 0.1 else {}
-    for name in names:
-        parts[name] = _random_part(random, [n for n, p in parts.items() if not p.off], failures=failures)
-    return parts
-
-
-def _random_part(random: Random, others: list[str], *, failures: bool) -> Part:
-    def some(chance: float) -> str:
-        return random.choice(others) if others and random.random() < chance else ""
-
-    part = Part(
-        kind="Sim::Pet" if random.random() < 0.15 else "Sim::Thing", a=f"v{random.randrange(4)}",
-        fixed=random.choice(("", "x", "y")), base=some(0.3), link=some(0.15), seen=some(0.3),
-        uses=tuple(sorted({one for one in (some(0.35), some(0.2)) if one})),
-        after=tuple(one for one in (some(0.2),) if one), retain=random.random() < 0.08, off=random.random() < 0.08,
-        secret=random.random() < 0.2,
-    )
-    if failures and random.random() < 0.12:
-        part = dataclasses.replace(part, fail=random.choice(("create", "build", "update", "delete")))
-    return part
 
 
 def feasible(shape: Shape) -> Shape:
     """The same without the failures that it asks for."""
-    return {name: dataclasses.replace(part, fail="") for name, part in shape.items()}
-
-
-def changed(random: Random, shape: Shape, *, failures: bool) -> Shape:
-    """What a client may want next: one to three changes of the shape, or all of it turned round."""
-    for _ in range(random.randint(1, 3)):
-        shape = random.choice(_CHANGES)(random, shape, failures)
-    return shape
-
-
-def _alter(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Change a property in place or for good."""
-    if not shape:
-        return shape
-    name = random.choice(sorted(shape))
-    part = shape[name]
-    if part.external:
-        return shape
-    fresh = random.choice(({"a": f"v{random.randrange(9)}"}, {"fixed": random.choice("xyz")},
-                           {"fail": random.choice(("create", "build", "update", "delete")) if failures else ""},
-                           {"fail": ""}, {"retain": not part.retain}, {"kind": "Sim::Pet"}, {"secret": not part.secret}))
-    return {**shape, name: dataclasses.replace(part, **fresh)}
-
-
-def _rewire(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Turn the graph round: the same parts, with references drawn anew in another order."""
-    names = sorted(shape)
-    random.shuffle(names)
-    parts: dict[str, Part] = {}
-    for name in names:
-        others = [n for n, p in parts.items() if not p.off]
-        drawn = _random_part(random, others, failures=False)
-        part = shape[name]
-        if part.external:
-            parts[name] = part
-            continue
-        parts[name] = dataclasses.replace(part, base=drawn.base if random.random() < 0.5 else "", link=drawn.link,
-                                          uses=drawn.uses, seen=drawn.seen, after=drawn.after)
-    return parts
-
-
-def _add(random: Random, shape: Shape, failures: bool) -> Shape:
-    if random.random() < 0.1:
-        name = random.choice(sorted(EXTERNAL))
-        return {name: Part(external=EXTERNAL[name]), **shape}
-    free = [name for name in NAMES if name not in shape]
-    if not free or len(shape) >= 6:
-        return _alter(random, shape, failures)
-    others = [n for n, p in shape.items() if not p.off]
-    return {**shape, random.choice(free): _random_part(random, others, failures=failures)}
+    return {
+        name: dataclasses.replace(part, fail="", inner=None if part.inner is None else feasible(part.inner))
+        for name, part in shape.items()
+    }
 
 
 def drop(shape: Shape, names: Iterable[str]) -> Shape:
@@ -198,42 +166,20 @@ def drop(shape: Shape, names: Iterable[str]) -> Shape:
     return {name: part.without(gone) for name, part in shape.items() if name not in gone}
 
 
-def _drop(random: Random, shape: Shape, failures: bool) -> Shape:
-    return drop(shape, [random.choice(sorted(shape))]) if len(shape) > 1 else shape
-
-
-def _rename(random: Random, shape: Shape, failures: bool) -> Shape:
-    free = [name for name in NAMES if name not in shape]
-    if not free or not shape:
-        return shape
-    old, new = random.choice(sorted(shape)), random.choice(free)
-    if shape[old].external:
-        return shape
-
-    def renamed(name: str) -> str:
-        return new if name == old else name
-
-    return {
-        renamed(name): dataclasses.replace(
-            part, base=renamed(part.base), link=renamed(part.link), seen=renamed(part.seen),
-            uses=tuple(map(renamed, part.uses)), after=tuple(map(renamed, part.after)),
-        )
-        for name, part in shape.items()
-    }
-
-
-def _switch(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Switch a part on or off; nobody may refer to one that is off."""
-    if not shape:
-        return shape
-    name = random.choice(sorted(shape))
-    part = shape[name]
-    if part.external:
-        return shape
-    if part.off:
-        return {**shape, name: dataclasses.replace(part, off=False)}
-    others = drop(shape, [name])
-    return {n: others.get(n, dataclasses.replace(part, off=True)) for n in shape}
-
-
-_CHANGES = (_alter, _alter, _alter, _rewire, _add, _drop, _rename, _switch)
+def tidy(shape: Shape, *, inside: bool = False) -> Shape:
+    """The same without what has no meaning: stacks inside are no objects that others could use, and keep nothing."""
+    trees = {name for name, part in shape.items() if part.inner is not None}
+    parts: dict[str, Part] = {}
+    for name, part in shape.items():
+        base, link = ("" if one in trees else one for one in (part.base, part.link))
+        uses = tuple(one for one in part.uses if one not in trees)
+        if part.inner is not None:
+            inner = tidy(part.inner, inside=True)
+            parts[name] = Part("", part.a, link=link, after=part.after, off=part.off, inner=inner)
+        elif inside:
+            parts[name] = dataclasses.replace(part, base=base, link="" if part.given else link, uses=uses, retain=False)
+        else:
+            parts[name] = dataclasses.replace(part, base=base, link=link, uses=uses)
+    if inside and speaker(parts) is None:
+        parts["z"] = Part(a="z")
+    return parts

@@ -17,7 +17,7 @@ from isotherm.sim import ledger, processes, shapes
 from isotherm.sim.cloud import Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
-from isotherm.states import VISITING, Action, DeletionPolicy, OperationState, Status
+from isotherm.states import VISITING, Action, DeletionPolicy, NodeState, OperationState, Status
 from isotherm.store.memory import MemoryDatabase
 
 UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
@@ -51,6 +51,9 @@ class Witness:
         # Once something vanished behind the engine's back, reality is only compared after the engine had a fair look.
         self.drifted = False
 
+    def living_stacks(self) -> list[Any]:
+        return [stack for stack in self._database.look("stacks") if not stack.tomb]
+
     def broken(self, invariant: str, what: str) -> None:
         if not self.violations:
             self._note(f"BROKEN {invariant}: {what}")
@@ -72,11 +75,23 @@ class Witness:
             self._generations[stack.id] = stack.generation
             name = by.name if by else ""
             operation = ledger.Operation(stack.operation_id, stack.id, stack.name, stack.generation, Action(stack.action),
-                                         {}, name)
+                                         {}, name, stack.owner_id is not None)
             self.ledger.accepted(operation, self.requests.get(name))
             if name in self.requests:
                 self.made[name] = operation
             self._note(f"accepted {operation.action.name} of {stack.name}, generation {stack.generation}, by {name}")
+            if operation.inside:
+                self._bounded_from_outside(stack, next(one for one in stacks if one.id == stack.owner_id))
+
+    def _bounded_from_outside(self, stack: Any, owner: Any) -> None:
+        """INV-13: what is begun inside ends no later than what it was begun for, and is begun for what goes on."""
+        stored = {one.id: one for one in self._database.look("operations")}
+        mine, around = stored[stack.operation_id], stored[owner.operation_id]
+        endless = mine.deadline is None and mine.state in UNFINISHED
+        if around.deadline is not None and (endless or (mine.deadline or 0.0) > around.deadline):
+            self.broken("I13", f"{stack.name} may take longer than {owner.name} around it")
+        if around.state not in UNFINISHED or around.cancelled:
+            self.broken("I4", f"an operation on {stack.name} was begun when that on {owner.name} was over")
 
     def committed(self) -> None:
         resources = {row.id: row for row in self._database.look("resources")}
@@ -102,7 +117,8 @@ class Witness:
                 self.broken("I11", f"{operation.action.name} of {operation.stack} ended twice: {operation.endings}")
             if status == "FAILED" and not event.reason:
                 self.broken("I14", f"{operation.action.name} of {operation.stack} failed without a reason")
-            if status == "COMPLETE" and operation.action not in VISITING and not self.drifted:
+            whole = operation.action not in VISITING and not operation.inside
+            if status == "COMPLETE" and whole and not self.drifted:
                 self.compare(operation.stack_id, operation.stack, operation.shape)
 
     def _see_retained(self, stacks: dict[str, Any]) -> None:
@@ -115,9 +131,9 @@ class Witness:
                 self._cloud.released.add(row.physical_id)
 
     def _no_lost_wake_up(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
-        for operation in self._database.look("operations"):
-            if operation.state not in UNFINISHED:
-                continue
+        unfinished = {one.id: one for one in self._database.look("operations") if one.state in UNFINISHED}
+        self._waits_end(nodes, stacks, unfinished)
+        for operation in unfinished.values():
             stack = stacks.get(operation.stack_id)
             if stack is None or stack.operation_id != operation.id:
                 self.broken("I4", f"an operation that is not the newest of {operation.stack_id} goes on")
@@ -127,6 +143,19 @@ class Witness:
             )
             if not due:
                 self.broken("I10", f"{Action(operation.action).name} is under way, and nobody will ever look at it")
+
+    def _waits_end(self, nodes: list[Any], stacks: dict[str, Any], unfinished: dict[str, Any]) -> None:
+        """INV-10: who waits for another operation is woken by its end; who is cancelled, cancels what he waits for."""
+        for node in nodes:
+            if node.awaits is None or node.state != NodeState.WAITING or node.due is None:
+                continue
+            if node.awaits not in unfinished:
+                if node.due > self._clock() and not node.awaits.isdigit():
+                    self.broken("I10", f"{node.name} waits for an operation that has ended, and sleeps")
+            else:
+                around = unfinished.get(stacks[node.stack_id].operation_id)
+                if around is not None and around.cancelled and not unfinished[node.awaits].cancelled:
+                    self.broken("I13", f"{node.name} was cancelled, and what it waits for goes on")
 
     def _one_owner(self, resources: dict[int, Any], nodes: list[Any]) -> None:
         for what, values in (
@@ -167,10 +196,15 @@ class Witness:
             row = by_token.get(thing.token)
             if row is None or not thing.uses or (row.intent is None and row.status == Status.FAILED):
                 continue
-            requires = msgspec.json.decode(row.requires)
             for used in thing.uses:
                 needed = owner.get(used)
-                if needed is not None and not needed.external and needed.id not in requires:
+                if needed is None or needed.external:
+                    continue
+                # What a stack inside was given is required by the resource that it is.
+                speaks: Any = row
+                while speaks is not None and speaks.stack_id != needed.stack_id:
+                    speaks = owner.get(speaks.stack_id)
+                if speaks is not None and needed.id not in msgspec.json.decode(speaks.requires):
                     self.broken("I9", f"{thing.id} uses {used}, and its row does not say so")
 
     # Calls to the cloud.
@@ -207,7 +241,7 @@ class Witness:
         if row.deletion_policy == DeletionPolicy.RETAIN or self.ledger.retains(row.stack_id, thing.name):
             self.broken("I17", f"delete of {thing.id}, which is to be kept")
         operation = self.ledger.operations[operation_id]
-        if operation.action is Action.DELETE or self.drifted:
+        if operation.action is Action.DELETE or self.drifted or operation.inside:
             return
         part = operation.shape.get(thing.name)
         if part is not None and not part.off and not self._others_ready(thing):
@@ -231,9 +265,26 @@ class Witness:
 
     # Reality against what should be.
 
-    def compare(self, stack_id: str, stack: str, shape: Shape) -> None:
-        """INV-2: reality equals the shape: nothing missing, nothing different, nothing left over."""
+    def compare(self, stack_id: str, stack: str, shape: Shape, given: dict[str, Any] | None = None) -> Any:
+        """INV-2: reality equals the shape: nothing missing, nothing different, nothing left over. Answers its echo."""
         parts = shapes.living(shape)
+        found = self._found(stack, parts)
+        ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
+        things = self._cloud.things
+        echoes = {name: things[id_].properties.get("a") for name, id_ in ids.items() if id_ in things}
+        echoes |= self._compare_inside(stack_id, stack, parts, ids)
+        for name, part in parts.items():
+            if part.external or part.inner is not None:
+                continue
+            if name not in found:
+                self.broken("I2", f"{name} of {stack} is missing")
+            elif self._cloud.status(found[name]) != "READY":
+                self.broken("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
+            elif len(ids) == len(echoes):
+                self._same(found[name], shapes.expected(part, ids, echoes, given))
+        return echoes.get(shapes.speaker(shape) or "")
+
+    def _found(self, stack: str, parts: Shape) -> dict[str, Thing]:
         found: dict[str, Thing] = {}
         for thing in self._cloud.things.values():
             if thing.stack != stack or thing.foreign or thing.id in self._cloud.released:
@@ -241,18 +292,31 @@ class Witness:
             if thing.name in found or thing.name not in parts:
                 self.broken("I2", f"{thing.id} is left over")
             found[thing.name] = thing
-        ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
-        things = self._cloud.things
-        echoes = {name: things[id_].properties.get("a") for name, id_ in ids.items() if id_ in things}
-        for name, part in parts.items():
-            if part.external:
+        return found
+
+    def _compare_inside(self, stack_id: str, stack: str, parts: Shape, ids: dict[str, str]) -> dict[str, Any]:
+        """The stacks inside, each one once, and their echoes."""
+        inside: dict[str, Any] = {}
+        for child in self._database.look("stacks"):
+            if child.owner_id != stack_id or child.tomb:
                 continue
-            if name not in found:
-                self.broken("I2", f"{name} of {stack} is missing")
-            elif self._cloud.status(found[name]) != "READY":
-                self.broken("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
-            elif len(ids) == len(echoes):
-                self._same(found[name], shapes.expected(part, ids, echoes))
+            name = child.name.removeprefix(f"{stack}-").rpartition("-")[0]
+            if name in inside or name not in parts or parts[name].inner is None:
+                self.broken("I2", f"stack {child.name} is left over")
+            inside[name] = child
+        echoes: dict[str, Any] = {}
+        for name, part in parts.items():
+            if part.inner is None:
+                continue
+            if name not in inside:
+                self.broken("I2", f"the stack {name} of {stack} is missing")
+                continue
+            child = inside[name]
+            if child.status != Status.COMPLETE:
+                self.broken("I14", f"{stack} is complete, and {child.name} inside is {Status(child.status).name}")
+            given = {"a": part.a or None, "link": ids[part.link] if part.link else None}
+            echoes[name] = self.compare(child.id, child.name, part.inner, given)
+        return echoes
 
     def _same(self, thing: Thing, wanted: dict[str, Any]) -> None:
         for key, value in wanted.items():

@@ -119,6 +119,8 @@ class Worker:
             if running.task is not None:
                 running.task.cancel()
         self._running, self._reports, self._begins = {}, [], []
+        # What was known of the database is forgotten too: there may be something to do at once.
+        self._next_due = 0.0
 
     async def _turn(self) -> None:
         reports, self._reports = self._reports, []
