@@ -96,5 +96,11 @@ class Superseded(IsothermError):
     """A newer operation has taken over: stop quietly."""
 
 
+class Overtaken(Conflict, Superseded):
+    """What was being looked at is gone, because something newer came: workers stop quietly, users are told."""
+
+    default_kind = "ActionInProgress"
+
+
 class Bug(IsothermError):
     """This should be impossible."""

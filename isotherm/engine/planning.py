@@ -62,7 +62,8 @@ def asked_for(connection: Connection, hash_: str) -> desired.Asked:
     """The whole input of an operation."""
     text = reads.blobs(connection, [hash_]).get(hash_)
     if text is None:
-        raise errors.Bug(f"input {hash_} is missing")
+        # Inputs live as long as their operations, and those only until newer ones have ended.
+        raise errors.Overtaken("Another operation on this stack came in between.", hint="Look at the stack, and ask again.")
     found = documents.decode(text, documents.Input)
     contents = reads.blobs(connection, [found.template, *found.files.values()])
     files = {name: contents[key] for name, key in found.files.items()}
