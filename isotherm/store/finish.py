@@ -45,7 +45,7 @@ def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tupl
     columns = (resource.id, resource.name, resource.requires, node.id)
     superseded = (
         sa.select(*columns)
-        .outerjoin(t.nodes, node.resource_id == resource.id)
+        .outerjoin(t.nodes, rows.stands_for())
         .where(resource.stack_id == stack_id, resource.superseded == sa.true())
     )
     dropped = (

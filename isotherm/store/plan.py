@@ -98,7 +98,7 @@ def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
 def _spares(connection: sa.Connection, stack_id: str) -> dict[str, list[Spare]]:
     resource, node = t.resources.c, t.nodes.c
     # One that somebody is deleting, or has begun to, is past saving.
-    leased = sa.exists().where(node.resource_id == resource.id, node.worker.is_not(None))
+    leased = sa.exists().where(rows.stands_for(), node.worker.is_not(None))
     found = connection.execute(
         sa.select(resource.id, resource.name, resource.digest, resource.status, resource.intent, leased)
         .where(resource.stack_id == stack_id, resource.superseded == sa.true())
@@ -130,7 +130,9 @@ def _take_up(
 
 def _swap(connection: sa.Connection, slot: Slot, spare: Spare) -> None:
     node, resource = t.nodes.c, t.resources.c
-    connection.execute(sa.delete(t.nodes).where(node.resource_id == spare.id))
+    named = sa.select(node.stack_id).where(node.id == slot.id).scalar_subquery()
+    deleters = (node.stack_id == named, node.name == slot.name, node.resource_id == spare.id)
+    connection.execute(sa.delete(t.nodes).where(*deleters))
     connection.execute(sa.update(t.nodes).where(node.id == slot.id).values(resource_id=spare.id))
     connection.execute(sa.update(t.resources).where(resource.id == slot.resource_id).values(superseded=True))
     connection.execute(

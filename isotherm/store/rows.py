@@ -178,3 +178,9 @@ def forget_uses(connection: sa.Connection, operation_ids: Collection[str]) -> No
 def delete_by_id(connection: sa.Connection, column: sa.Column[Any], values: Collection[int]) -> None:
     if values:
         connection.execute(sa.delete(column.table).where(among(column)), ids(values))
+
+
+def stands_for() -> sa.ColumnElement[bool]:
+    """A node and the version it stands for. The two have a stack and a name in common, and an index on them leads there."""
+    node, resource = t.nodes.c, t.resources.c
+    return sa.and_(node.resource_id == resource.id, node.stack_id == resource.stack_id, node.name == resource.name)

@@ -28,7 +28,7 @@ def find(connection: sa.Connection, stack_id: str, physical_id: str) -> Group | 
     """The living resource of the stack with this physical id."""
     found = connection.execute(
         sa.select(_VERSION.id, _NODE.id, _NODE.state, _NODE.definition)
-        .join(t.nodes, _NODE.resource_id == _VERSION.id)
+        .join(t.nodes, rows.stands_for())
         .where(_VERSION.stack_id == stack_id, _VERSION.physical_id == physical_id, _VERSION.superseded == sa.false(),
                _NODE.kind != NodeKind.CLEANUP)
     ).first()

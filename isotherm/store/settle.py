@@ -71,14 +71,21 @@ def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> N
         connection.execute(statement, rows.ids(node_ids))
 
 
+_DETACH = Bulk(
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"), _NODE.resource_id == sa.bindparam("n_version"))
+    .values(resource_id=None),
+    "n_id", "n_version",
+)
+
+
 def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
     rows.update_versions(connection, [r.version for r in valid if r.version is not None and not r.removed], now)
     removed = [r.version.id for r in valid if r.removed and r.version is not None]
     if removed:
         rows.delete_by_id(connection, t.resources.c.id, removed)
         signals.forget(connection, removed)
-        detach = sa.update(t.nodes).where(rows.among(_NODE.resource_id)).values(resource_id=None)
-        connection.execute(detach, rows.ids(removed))
+        _DETACH(connection, ((r.claim.node_id, r.version.id) for r in valid if r.removed and r.version is not None))
     kept = [
         {"stack_id": v.stack_id, "name": v.name, "type": v.type, "physical_id": v.physical_id, "token": v.token,
          "created_at": now}
