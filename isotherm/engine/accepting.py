@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
+from isotherm.config import Settings
 from isotherm.engine import desired, documents, inside, planning, reading, requests
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
@@ -53,15 +54,17 @@ class Accepted:
 class Accepting(reading.Reading):
     """The ports that accepting takes, and the steps that all operations share."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the ports of whoever accepts, one each
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
         wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
+        settings: Settings = Settings(),  # noqa: B008 - frozen
     ) -> None:
         super().__init__(store, project)
         self._types = types
         self._clock = clock
         self._new_id = new_id
         self._wake = wake
+        self._settings = settings
         self._planning = planning.Planning(store, types, clock)
 
     def _inside(self) -> inside.Inside:

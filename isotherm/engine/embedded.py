@@ -13,9 +13,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from isotherm import config
 from isotherm.engine import planning, presence
 from isotherm.engine.convergence.worker import Worker
-from isotherm.engine.folder import JOURNAL, WORKERS, Folder
+from isotherm.engine.folder import CONFIG, JOURNAL, WORKERS, Folder
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.resources import contract, known
@@ -29,7 +30,8 @@ class Embedded(Folder):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._worker: Worker | None = None
-        self.orchestrator = Orchestrator(self.store, known.registry(), self.clock, new_id, self._wake)
+        self.orchestrator = Orchestrator(self.store, known.registry(), self.clock, new_id, self._wake,
+                                         settings=config.load(path / CONFIG))
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:

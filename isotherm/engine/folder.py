@@ -15,7 +15,7 @@ from isotherm.engine.reading import PROJECT, Reading
 from isotherm.store import live
 from isotherm.store.database import ThreadedStore
 
-DATABASE, JOURNAL, WORKERS = "isotherm.db", "reality.journal", "workers"
+DATABASE, JOURNAL, WORKERS, CONFIG = "isotherm.db", "reality.journal", "workers", "isotherm.conf"
 
 
 class Folder:

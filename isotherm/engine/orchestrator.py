@@ -30,12 +30,12 @@ class Orchestrator(Signalling, Snapshotting, Moving):
 
     # Operations.
 
-    async def create(self, name: str, request: Request, *, convergence: bool = True) -> Accepted:
+    async def create(self, name: str, request: Request) -> Accepted:
         names.check_stack_name(name)
         stack_id = self._new_id()
         goal = self._desire(request, name, stack_id)
         acceptance = self._acceptance(stack_id, 0, Action.CREATE, request, goal.description)
-        stack = NewStack(stack_id, self._project, name, convergence)
+        stack = NewStack(stack_id, self._project, name, self._settings.convergence_engine)
 
         def unit(connection: Connection) -> None:
             now = self._clock.now()

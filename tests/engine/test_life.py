@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
+from isotherm.engine.embedded import Embedded
 from tests.engine.conftest import Lab, resource
 
 
@@ -152,8 +153,11 @@ def test_bad_stack_names_are_refused(lab, name):
 @pytest.mark.ledger("S3.2")
 def test_the_row_carries_the_architecture(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("new", it.request({}), convergence=True)
-        await it.api.create("old", it.request({}), convergence=False)
+        (it.engine.path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
+        other = Embedded(it.engine.path)
+        await it.api.create("new", it.request({}))
+        await other.orchestrator.create("old", it.request({}))
+        other.close()
 
         def rows(connection):
             return dict(connection.exec_driver_sql("SELECT name, convergence FROM stacks").all())

@@ -181,15 +181,15 @@ class SoftwareDeployment(contract.Resource):
         inputs += [_input(name, value) for name, value in given.items()]
         url = self.world.doors.signal_url(self.stack_name, self.stack_id, self.name)
         inputs += [
-            _input("deploy_server_id", self.properties[SERVER], "ID of the server being deployed to"),
-            _input("deploy_action", action, "Name of the current action being deployed"),
-            _input("deploy_stack_id", f"{self.stack_name}/{self.stack_id}", "ID of the stack this deployment belongs to"),
-            _input("deploy_resource_name", self.name, "Name of this deployment resource in the stack"),
+            _input("deploy_server_id", self.properties[SERVER], "The id of the server that this goes to"),
+            _input("deploy_action", action, "The action at which this is run"),
+            _input("deploy_stack_id", f"{self.stack_name}/{self.stack_id}", "The stack that this is part of: name and id"),
+            _input("deploy_resource_name", self.name, "What this is called in its stack"),
             _input("deploy_signal_transport", self.properties[TRANSPORT],
-                   "How the server should signal to heat with the deployment output values."),
+                   "The way on which the results come back"),
         ]
         if url and self.properties[TRANSPORT] != doors.NO:
-            inputs.append(_input("deploy_signal_id", url, "ID of signal to use for signaling output values"))
+            inputs.append(_input("deploy_signal_id", url, "Where the results are to be sent"))
         return inputs
 
     async def _another_is_needed(self) -> bool:
