@@ -65,7 +65,7 @@ class Moving(Accepting):
             now = self._clock.now()
             accept.create(connection, NewStack(stack_id, self._project, name, True), acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
-            adopt.take_over(connection, versions, now)
+            adopt.take_over(connection, versions, {want.name: want.requires for want in goal.wanted}, now)
 
         await self._store.write(unit)
         self._wake()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import orchestrator
+from isotherm.engine import moving, orchestrator
 from isotherm.sim import ledger, processes, shapes
 from isotherm.sim.chance import Chance
 from isotherm.sim.cloud import Cloud
@@ -33,6 +33,8 @@ class Clients:
         self._note = note
         self._count = 0
         self._epoch = loop.time()
+        # By stack: its papers, what was wanted of it, and its id, as of when it was last abandoned.
+        self._papers: dict[str, tuple[Any, shapes.Shape, str]] = {}
 
     def send(self, request: Request) -> asyncio.Task[Any]:
         """Start a client that makes the request at its time."""
@@ -53,7 +55,7 @@ class Clients:
         self._note(f"{name}: {request}{_shown(request.shape)}")
         answer: Any = None
         try:
-            answer = await self._ask(request)
+            answer = await self._ask(name, request)
         except DatabaseGone:
             self._note(f"{name}: heard nothing")
             return None
@@ -72,14 +74,18 @@ class Clients:
         if isinstance(answer, errors.UserError):
             if made is not None:
                 self._witness.broken("I3", f"{name} was refused, and its request was accepted")
-            if not isinstance(answer, errors.NotFound | errors.Conflict) and answer.kind != "NotSupported":
+            # Papers of what was not through are not whole, and refused.
+            told = answer.kind == "NotSupported" or request.verb is Verb.ADOPT
+            if not isinstance(answer, errors.NotFound | errors.Conflict) and not told:
                 self._witness.broken("I14", f"{name} was refused: {answer}")
             return
+        if isinstance(answer, orchestrator.Abandoned):
+            answer = answer.accepted
         expected = isinstance(answer, orchestrator.Accepted) and ledger.expects_operation(request.verb)
         if expected and (made is None or (made.id, made.generation) != (answer.operation_id, answer.generation)):
             self._witness.broken("I3", f"{name} was told {answer}, and {made} was accepted")
 
-    async def _ask(self, request: Request) -> Any:
+    async def _ask(self, name: str, request: Request) -> Any:  # noqa: C901 - one line for each verb
         api, stack = self._api, request.stack
         wish = _wish(request)
         match request.verb:
@@ -97,10 +103,47 @@ class Clients:
                 return await api.cancel(stack, rollback=False)
             case Verb.CHECK:
                 return await api.check(stack)
+            case Verb.SUSPEND:
+                return await api.suspend(stack)
+            case Verb.RESUME:
+                return await api.resume(stack)
+            case Verb.SNAPSHOT:
+                return await api.snapshot(stack)
+            case Verb.RESTORE | Verb.FORGET:
+                return await self._snapshot(name, request)
+            case Verb.ABANDON:
+                return await self._abandon(stack)
+            case Verb.ADOPT:
+                return await self._adopt(name, stack)
             case Verb.VANISH:
                 return self._vanish(stack)
             case _:
                 return await self._read(stack)
+
+    async def _snapshot(self, name: str, request: Request) -> Any:
+        """Go back to a snapshot of the stack, or delete it."""
+        found = [one["id"] for one in await self._api.snapshots(request.stack)]
+        if not found:
+            return None
+        chosen = self._chance.world.choice(found)
+        if request.verb is Verb.FORGET:
+            return await self._api.delete_snapshot(request.stack, chosen)
+        self._witness.wishes[name] = self._witness.ledger.operations[chosen].shape
+        return await self._api.restore(request.stack, chosen)
+
+    async def _abandon(self, stack: str) -> Any:
+        answer = await self._api.abandon(stack, hidden=True)
+        id_ = answer.accepted.stack_id
+        before = self._witness.ledger.before_abandoning[answer.accepted.operation_id]
+        self._papers[stack] = answer.papers, before, id_
+        return answer
+
+    async def _adopt(self, name: str, stack: str) -> Any:
+        if stack not in self._papers:
+            return None
+        whole, self._witness.wishes[name], id_ = self._papers[stack]
+        gone = await self._api.show(id_)
+        return await self._api.adopt(stack, moving.completed(whole, gone["retained"]))
 
     async def _read(self, stack: str) -> None:
         """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""

@@ -113,7 +113,8 @@ class Cloud:
             return False
         await self._arrive("update", thing)
         uses = self._uses(thing, properties)
-        if properties.get("fail") == "update":
+        turned = properties.get("rest") != thing.properties.get("rest")
+        if properties.get("fail") == "update" and not turned:
             raise errors.Permanent(f"{thing.name} cannot be changed now")
         thing.properties, thing.uses = dict(properties), uses
         thing.broken = properties.get("fail") == "build"

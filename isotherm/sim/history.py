@@ -24,6 +24,13 @@ class Verb(Enum):
     CANCEL_STAY = "cancel without rollback"
     CHECK = "check"
     READ = "read"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    SNAPSHOT = "snapshot"
+    RESTORE = "restore"
+    FORGET = "delete a snapshot of"
+    ABANDON = "abandon"
+    ADOPT = "adopt"
     # Not a client's: an object disappears from the cloud.
     VANISH = "vanish"
 
@@ -84,15 +91,21 @@ def _requests(random: Random) -> list[Request]:
     requests: list[Request] = []
     vanishing = random.random() < 0.1
     nested = random.random() < 0.15
+    life = _LIVES[random.choice(sorted(_LIVES))] if random.random() < 0.25 else {}
+    if nested:
+        life = {verb: often for verb, often in life.items() if verb in _VISITS}
     for stack in range(1 if nested else random.choice((1, 1, 1, 2))):
-        requests += _of_stack(random, f"s{stack}", random.randint(1, 3 if nested else 5), vanishing, nested)
+        requests += _of_stack(random, f"s{stack}", random.randint(1, 3 if nested else 5), vanishing, nested, _VERBS | life)
     return sorted(requests, key=lambda request: request.at)
 
 
-def _of_stack(random: Random, stack: str, count: int, vanishing: bool, nested: bool) -> list[Request]:
+def _of_stack(
+    random: Random, stack: str, count: int, vanishing: bool, nested: bool, verbs: Mapping[Verb, int]
+) -> list[Request]:
     at = random.uniform(0.0, 2.0)
     failures = random.random() < 0.5
-    patient = random.random() < 0.3
+    # Most of what else clients do takes something that is through.
+    patient = random.random() < (0.3 if verbs == _VERBS else 0.6)
     if nested:
         shape = drawing.random_tree(random, failures=failures)
     else:
@@ -101,7 +114,7 @@ def _of_stack(random: Random, stack: str, count: int, vanishing: bool, nested: b
     earlier = [shape]
     for _ in range(count):
         at += random.uniform(60.0, 200.0) if patient else random.choice((0.0, 0.05, 1.0, 5.0, 20.0, 60.0)) * random.random()
-        verb = random.choices(list(_VERBS), list(_VERBS.values()))[0]
+        verb = random.choices(list(verbs), list(verbs.values()))[0]
         if verb is Verb.VANISH and not vanishing:
             verb = Verb.UPDATE
         if verb is Verb.UPDATE:
@@ -112,6 +125,12 @@ def _of_stack(random: Random, stack: str, count: int, vanishing: bool, nested: b
     return requests
 
 
+# What else clients do in some histories.
+_VISITS = {Verb.SUSPEND: 40, Verb.RESUME: 40}
+_LIVES = {
+    "visits": _VISITS, "snapshots": {Verb.SNAPSHOT: 50, Verb.RESTORE: 40, Verb.FORGET: 10},
+    "moves": {Verb.ABANDON: 30, Verb.ADOPT: 50}, "all": {**_VISITS, Verb.SNAPSHOT: 30, Verb.RESTORE: 30},
+}
 _VERBS = {
     Verb.UPDATE: 60, Verb.DELETE: 6, Verb.ROLLBACK: 6, Verb.CANCEL: 5, Verb.CANCEL_STAY: 5, Verb.CHECK: 6, Verb.READ: 6,
     Verb.CREATE: 3, Verb.VANISH: 5,

@@ -43,9 +43,21 @@ class Ledger:
         self.wanted: dict[str, Shape] = {}
         # By stack and name: whether the object is to be kept, as of the newest template that has the name.
         self._retain: dict[tuple[str, str], bool] = {}
+        # Stacks that were abandoned, or whose adoption was rolled back, and have not come right since: all may be kept.
+        self._let_go: set[str] = set()
+        # By operation that abandons: what had been wanted of the stack until then.
+        self.before_abandoning: dict[str, Shape] = {}
 
-    def accepted(self, operation: Operation, request: Request | None) -> None:
-        operation.shape = self._shape(operation, request)
+    def accepted(self, operation: Operation, request: Request | None, shape: Shape | None = None) -> None:
+        """`shape`: what a client wants that names something old: a snapshot, papers."""
+        operation.shape = self._shape(operation, request) if shape is None else shape
+        before = self.newest.get(operation.stack_id)
+        undone = operation.action is Action.ROLLBACK and before is not None and before.action is Action.ADOPT
+        if request is not None and request.verb is Verb.ABANDON:
+            self.before_abandoning[operation.id] = self.wanted.get(operation.stack_id, shapes.EMPTY)
+            undone = True
+        if undone:
+            self._let_go.add(operation.stack_id)
         self.operations[operation.id] = operation
         self.newest[operation.stack_id] = operation
         self.wanted[operation.stack_id] = operation.shape
@@ -67,7 +79,11 @@ class Ledger:
         operation.endings.append(status)
         if status == "COMPLETE" and operation.action not in VISITING:
             self._complete[operation.stack_id] = operation.shape
+            self._let_go.discard(operation.stack_id)
         return operation
+
+    def may_keep(self, stack_id: str, name: str) -> bool:
+        return stack_id in self._let_go or self.retains(stack_id, name)
 
     def retains(self, stack_id: str, name: str) -> bool:
         return self._retain.get((stack_id, name), False)
@@ -75,4 +91,4 @@ class Ledger:
 
 def expects_operation(verb: Verb) -> bool:
     """Whether the verb, when it is accepted, becomes an operation of its own."""
-    return verb not in (Verb.READ, Verb.VANISH, Verb.CANCEL_STAY)
+    return verb not in (Verb.READ, Verb.VANISH, Verb.CANCEL_STAY, Verb.FORGET)

@@ -18,7 +18,8 @@ def counts(database: MemoryDatabase) -> dict[str, int]:
 
 
 def at_rest(database: MemoryDatabase) -> bool:
-    return not any(row.state in UNFINISHED for row in database.look("operations"))
+    doomed = any(row.due is not None for row in database.look("snapshots"))
+    return not doomed and not any(row.state in UNFINISHED for row in database.look("operations"))
 
 
 def check(database: MemoryDatabase, cloud: Cloud, witness: Witness) -> None:

@@ -29,6 +29,7 @@ from isotherm.sim.hosts import IDLE_S, Hosts, VirtualClock
 from isotherm.sim.loop import OutOfSteps, SimLoop
 from isotherm.sim.store import DatabaseGone, SimStore
 from isotherm.sim.witness import UNFINISHED, Witness
+from isotherm.states import Action
 from isotherm.store.memory import MemoryDatabase
 
 # With faults over, this much virtual time without an end is a failure (I13).
@@ -172,6 +173,8 @@ class Run:
         """What was wanted last, or first where nothing is left of it, is reached from any state."""
         if self.witness.drifted:
             self._ask_all(Verb.CHECK, must=False)
+        if any(stack.action == Action.SUSPEND for stack in self._stacks()):
+            self._ask_all(Verb.RESUME, must=False)
         self._ask_all(Verb.UPDATE)
         self.witness.drifted = False
         for stack in self._stacks():

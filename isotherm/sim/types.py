@@ -58,6 +58,27 @@ class Thing(contract.Resource):
     async def check_check_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._built()
 
+    async def handle_suspend(self) -> object:
+        return await self._rest("yes")
+
+    async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._built()
+
+    async def handle_resume(self) -> object:
+        return await self._rest(None)
+
+    async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._built()
+
+    async def _rest(self, rest: str | None) -> object:
+        found = await self.world.reality.get(self._id())
+        if found is None:
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        if found.get("rest") != rest:
+            kept = {key: value for key, value in found.items() if key != "status"}
+            await self.world.reality.update(self._id(), {**kept, "rest": rest})
+        return None
+
     async def find_by_token(self) -> str | None:
         return await self.world.reality.find(self.token)
 

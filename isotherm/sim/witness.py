@@ -17,11 +17,13 @@ from isotherm.sim import ledger, processes, shapes
 from isotherm.sim.cloud import Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
-from isotherm.states import VISITING, Action, DeletionPolicy, NodeState, OperationState, Status
+from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, OperationState, Status
 from isotherm.store.memory import MemoryDatabase
 
 UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
-_VERBS = {"create": Action.CREATE, "update": Action.UPDATE, "delete": Action.DELETE}
+_VERBS = {
+    "create": (Action.CREATE,), "update": (Action.UPDATE, Action.SUSPEND, Action.RESUME), "delete": (Action.DELETE,),
+}
 
 
 class Violation(Exception):
@@ -43,6 +45,8 @@ class Witness:
         # By process: what it asked for, and which operation came of it.
         self.requests: dict[str, Request] = {}
         self.made: dict[str, ledger.Operation] = {}
+        # By process: what it wants, where that is something old.
+        self.wishes: dict[str, Shape] = {}
         self._last_event = 0
         self._last_retained = 0
         # Every intent that was ever written: row, operation, action.
@@ -76,12 +80,23 @@ class Witness:
             name = by.name if by else ""
             operation = ledger.Operation(stack.operation_id, stack.id, stack.name, stack.generation, Action(stack.action),
                                          {}, name, stack.owner_id is not None)
-            self.ledger.accepted(operation, self.requests.get(name))
+            wish = self.wishes.get(name) if operation.action in (Action.RESTORE, Action.ADOPT) else None
+            self.ledger.accepted(operation, self.requests.get(name), wish)
+            if operation.action is Action.ADOPT:
+                self._taken_over(stack.id)
             if name in self.requests:
                 self.made[name] = operation
             self._note(f"accepted {operation.action.name} of {stack.name}, generation {stack.generation}, by {name}")
             if operation.inside:
                 self._bounded_from_outside(stack, next(one for one in stacks if one.id == stack.owner_id))
+
+    def _taken_over(self, stack_id: str) -> None:
+        """What was let go of has an owner again, who goes by another token."""
+        for row in self._database.look("resources"):
+            thing = self._cloud.things.get(row.physical_id or "")
+            if row.stack_id == stack_id and thing is not None and not thing.foreign:
+                self._cloud.released.discard(thing.id)
+                thing.token = row.token
 
     def _bounded_from_outside(self, stack: Any, owner: Any) -> None:
         """INV-13: what is begun inside ends no later than what it was begun for, and is begun for what goes on."""
@@ -117,6 +132,9 @@ class Witness:
                 self.broken("I11", f"{operation.action.name} of {operation.stack} ended twice: {operation.endings}")
             if status == "FAILED" and not event.reason:
                 self.broken("I14", f"{operation.action.name} of {operation.stack} failed without a reason")
+            turned = operation.action in (Action.SUSPEND, Action.RESUME) and not operation.inside
+            if status == "COMPLETE" and turned and not self.drifted:
+                self._at_rest(operation.stack_id, operation.stack, operation.action is Action.SUSPEND)
             whole = operation.action not in VISITING and not operation.inside
             if status == "COMPLETE" and whole and not self.drifted:
                 self.compare(operation.stack_id, operation.stack, operation.shape)
@@ -125,7 +143,7 @@ class Witness:
         for row in self._database.look("retained", self._last_retained):
             self._last_retained = row.id
             external = row.physical_id in shapes.FOREIGN
-            if not external and not self.ledger.retains(row.stack_id, row.name):
+            if not external and not self.ledger.may_keep(row.stack_id, row.name):
                 self.broken("I1", f"{row.name} was given up, although nobody wanted it to be kept")
             if row.physical_id is not None:
                 self._cloud.released.add(row.physical_id)
@@ -222,11 +240,40 @@ class Witness:
         # A time-out takes the intent away; what was begun before may still arrive.
         if intent is None and row.reason != "Timed out":
             self.broken("I1", f"{verb} of {thing.id} without a durable intent")
-        elif intent is not None and intent["action"] != _VERBS[verb]:
+        elif intent is not None and intent["action"] not in _VERBS[verb]:
             self.broken("I1", f"{verb} of {thing.id}, but the intent is {Action(intent['action']).name}")
         self._inside_a_lease(verb, by, thing, row)
+        if intent is not None and intent["action"] == Action.UPDATE and thing.properties.get("rest"):
+            self.broken("I6", f"{thing.id} was changed while it was at rest")
+        if intent is not None and intent["action"] == Action.SUSPEND:
+            self._may_rest(thing, rows)
         if verb == "delete" and intent is not None:
             self._may_delete(thing, row, intent["operation_id"])
+
+    def _may_rest(self, thing: Thing, rows: list[Any]) -> None:
+        """INV-7 for those who go to sleep: nobody who uses it, as his template says, is awake."""
+        nodes = {node.resource_id: node for node in self._database.look("nodes")}
+        by_token = {row.token: row for row in rows}
+        for other in self._cloud.things.values():
+            row = by_token.get(other.token)
+            if thing.id not in other.uses or other.properties.get("rest") or row is None or row.id not in nodes:
+                continue
+            node = nodes[row.id]
+            if other.stack == thing.stack and node.kind != NodeKind.CLEANUP and row.digest == node.digest:
+                self.broken("I7", f"{thing.id} is put to rest while {other.id} uses it")
+
+    def _at_rest(self, stack_id: str, stack: str, rest: bool) -> None:
+        """What a suspended stack has is at rest, what a resumed one has is awake; also in stacks inside."""
+        nodes = {node.resource_id for node in self._database.look("nodes") if node.kind != NodeKind.CLEANUP}
+        for row in self._database.look("resources"):
+            thing = self._cloud.things.get(row.physical_id or "")
+            if row.stack_id != stack_id or row.id not in nodes or thing is None or thing.foreign:
+                continue
+            if bool(thing.properties.get("rest")) is not rest:
+                self.broken("I14", f"{stack} is {'suspended' if rest else 'resumed'}, and {thing.id} is not")
+        for child in self.living_stacks():
+            if child.owner_id == stack_id:
+                self._at_rest(child.id, child.name, rest)
 
     def _inside_a_lease(self, verb: str, by: processes.Process | None, thing: Thing, row: Any) -> None:
         node = next((one for one in self._database.look("nodes") if one.resource_id == row.id), None)
@@ -319,6 +366,8 @@ class Witness:
         return echoes
 
     def _same(self, thing: Thing, wanted: dict[str, Any]) -> None:
+        if thing.properties.get("rest"):
+            self.broken("I2", f"{thing.id} is at rest")
         for key, value in wanted.items():
             real = thing.properties.get(key)
             if (real or None) != value:

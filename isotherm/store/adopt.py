@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
@@ -21,14 +22,21 @@ _ATTACH = Bulk(
 )
 
 
-def take_over(connection: sa.Connection, versions: Sequence[Version], now: float) -> None:
+def take_over(
+    connection: sa.Connection, versions: Sequence[Version], requires: Mapping[str, Collection[str]], now: float
+) -> None:
     """Make the objects those of a stack whose nodes have just been planned; raises Conflict if one has an owner.
 
-    Each row carries the intent to adopt: whoever visits its node makes sure first that the object is there.
+    Each row carries the intent to adopt: whoever visits its node makes sure first that the object is there. What each
+    uses, by name, is known from the first moment (INV-9): a delete may come before the visit.
     """
     _refuse_owned(connection, versions)
     for version, id_ in zip(versions, rows.take_ids(connection, len(versions)), strict=True):
         version.id = id_
+    ids = {version.name: version.id for version in versions}
+    for version in versions:
+        used = sorted(ids[name] for name in requires[version.name] if name in ids)
+        version.requires = msgspec.json.encode(used).decode()
     rows.insert_versions(connection, versions, now)
     _ATTACH(connection, ((v.id, v.stack_id, v.name) for v in versions))
 
