@@ -171,7 +171,7 @@ def _figures(
     report: harness.Report, shape: str, size: int, runs: list[dict[str, Any]], medians: dict[tuple[str, int, str], float]
 ) -> None:
     def median(ratio: Any) -> float:
-        return statistics.median(ratio(run) for run in runs)
+        return float(statistics.median(ratio(run) for run in runs))
 
     report.runs = len(runs)
     for operation in OPERATIONS:
