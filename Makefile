@@ -15,7 +15,7 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick check fmt sim scenarios soak bench docs ledger build diff-heat pins clean
+.PHONY: help setup run test quick check fmt sim scenarios soak bench bench-million docs ledger build diff-heat pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
