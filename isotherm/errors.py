@@ -88,6 +88,10 @@ class Temporary(CloudError):
         self.retry_after_s = retry_after_s
 
 
+class Unavailable(Temporary):
+    """The database does not answer. A step that needs it is tried again; it says nothing about the resource."""
+
+
 class Permanent(CloudError):
     """It will not say yes, however often it is asked."""
 

@@ -125,6 +125,13 @@ class Accepting(reading.Reading):
         return {name: values[name] for name in values.hidden if name in values}
 
 
+def refuse_deleted(stack: reads.Row) -> None:
+    """What is on its way out cannot rest: there is nothing left that anybody wants to wake again."""
+    if stack["action"] == Action.DELETE:
+        raise errors.UserError("Suspending a stack that is being deleted is not supported.", kind="NotSupported",
+                               hint="Update it to have it back, or let it go.")
+
+
 def refuse_suspended(stack: reads.Row) -> None:
     """As Heat has it. Deleting, checking, resuming and rolling back are always possible."""
     if stack["action"] == Action.SUSPEND:

@@ -156,7 +156,9 @@ class _Inside(inside.Inside):
         deadline = reads.deadline(connection, self._around.operation.id)
         if deadline is None:
             return acceptance
-        left = max(0.0, deadline - now)
+        left = deadline - now
+        if left <= 0:
+            raise errors.Superseded("the operation around this stack has no time left, and is about to be ended")
         return requests.with_timeout(acceptance, left if acceptance.timeout_s is None else min(left, acceptance.timeout_s))
 
     async def _supersede(self, acceptance: Acceptance, write_plan: Callable[[Connection, float], None]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import desired, documents, names, patching, preview
-from isotherm.engine.accepting import Accepted, Request, refuse_suspended
+from isotherm.engine.accepting import Accepted, Request, refuse_deleted, refuse_suspended
 from isotherm.engine.foresight import Foresight
 from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.patching import Patch
@@ -98,6 +98,7 @@ class Orchestrator(Signalling, Snapshotting, Moving):
 
     async def suspend(self, name_or_id: str) -> Accepted:
         """Put every resource to rest, dependants first."""
+        refuse_deleted(await self._find(name_or_id))
         return await self._visit(name_or_id, Action.SUSPEND)
 
     async def resume(self, name_or_id: str) -> Accepted:

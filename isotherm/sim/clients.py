@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from isotherm import errors
@@ -111,6 +112,8 @@ class Clients:
                 return await api.snapshot(stack)
             case Verb.RESTORE | Verb.FORGET:
                 return await self._snapshot(name, request)
+            case Verb.SIGNAL:
+                return await self._signal(name, stack)
             case Verb.ABANDON:
                 return await self._abandon(stack)
             case Verb.ADOPT:
@@ -130,6 +133,41 @@ class Clients:
             return await self._api.delete_snapshot(request.stack, chosen)
         self._witness.wishes[name] = self._witness.ledger.operations[chosen].shape
         return await self._api.restore(request.stack, chosen)
+
+    async def _signal(self, name: str, stack: str) -> None:
+        """To every handle there is, and to some twice: a client that hears nothing says it again."""
+        for one in await self._api.resources(stack):
+            if one["resource_type"] == "OS::Heat::WaitConditionHandle":
+                for _ in range(self._chance.world.choice((1, 1, 2))):
+                    await self._api.signal(stack, one["resource_name"], {"id": name}, signal_id=name)
+
+    def signal_soon(self, stack: str, handle: str) -> None:
+        """Whoever is to signal may be quick: before anybody waits, or at that very moment."""
+        if not self._chance.calm and self._chance.world.random() < 0.4:
+            delay = self._chance.delay(0.5)
+            self._start("quick", self._signal_after(stack, handle, delay))
+
+    async def _signal_after(self, stack: str, handle: str, delay: float) -> None:
+        await asyncio.sleep(delay)
+        with contextlib.suppress(errors.UserError, DatabaseGone):
+            await self._api.signal(stack, handle)
+
+    def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        context = contextvars.copy_context()
+        context.run(processes.OWNER.set, processes.Process(name))
+        context.run(lambda: self._loop.create_task(work, context=context))
+
+    def keep_signalling(self, waiting: Callable[[], list[tuple[str, str]]]) -> None:
+        """From now on, nobody waits in vain: whatever waits for a signal, by stack and handle, gets one."""
+
+        async def signal() -> None:
+            while True:
+                await asyncio.sleep(5.0)
+                for stack, handle in waiting():
+                    with contextlib.suppress(errors.UserError):
+                        await self._api.signal(stack, handle)
+
+        self._start("signaller", signal())
 
     async def _abandon(self, stack: str) -> Any:
         answer = await self._api.abandon(stack, hidden=True)

@@ -52,6 +52,14 @@ def _random_part(random: Random, others: list[str], *, failures: bool) -> Part:
     return part
 
 
+def gated(random: Random, shape: Shape) -> Shape:
+    """Some of the parts have to wait for a signal."""
+    return {
+        name: part if part.external else dataclasses.replace(part, gate=random.random() < 0.5)
+        for name, part in shape.items()
+    }
+
+
 def changed(random: Random, shape: Shape, *, failures: bool) -> Shape:
     """What a client may want next: one to three changes of the shape, or all of it turned round."""
     for _ in range(random.randint(1, 3)):

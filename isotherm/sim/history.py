@@ -29,6 +29,7 @@ class Verb(Enum):
     SNAPSHOT = "snapshot"
     RESTORE = "restore"
     FORGET = "delete a snapshot of"
+    SIGNAL = "signal all that waits in"
     ABANDON = "abandon"
     ADOPT = "adopt"
     # Not a client's: an object disappears from the cloud.
@@ -93,7 +94,7 @@ def _requests(random: Random) -> list[Request]:
     nested = random.random() < 0.15
     life = _LIVES[random.choice(sorted(_LIVES))] if random.random() < 0.25 else {}
     if nested:
-        life = {verb: often for verb, often in life.items() if verb in _VISITS}
+        life = {verb: often for verb, often in life.items() if verb in _VISITS} | _CANCELS
     for stack in range(1 if nested else random.choice((1, 1, 1, 2))):
         requests += _of_stack(random, f"s{stack}", random.randint(1, 3 if nested else 5), vanishing, nested, _VERBS | life)
     return sorted(requests, key=lambda request: request.at)
@@ -105,11 +106,13 @@ def _of_stack(
     at = random.uniform(0.0, 2.0)
     failures = random.random() < 0.5
     # Most of what else clients do takes something that is through.
-    patient = random.random() < (0.3 if verbs == _VERBS else 0.6)
+    patient = random.random() < (0.6 if _PATIENT & verbs.keys() else 0.3)
     if nested:
         shape = drawing.random_tree(random, failures=failures)
     else:
         shape = drawing.random_shape(random, random.randint(1, 5), failures=failures)
+    if Verb.SIGNAL in verbs:
+        shape = drawing.gated(random, shape)
     requests = [_request(random, at, stack, Verb.CREATE, shape)]
     earlier = [shape]
     for _ in range(count):
@@ -126,11 +129,14 @@ def _of_stack(
 
 
 # What else clients do in some histories.
+_CANCELS = {Verb.CANCEL: 12, Verb.CANCEL_STAY: 25}
 _VISITS = {Verb.SUSPEND: 40, Verb.RESUME: 40}
 _LIVES = {
     "visits": _VISITS, "snapshots": {Verb.SNAPSHOT: 50, Verb.RESTORE: 40, Verb.FORGET: 10},
+    "signals": {Verb.SIGNAL: 80, Verb.CANCEL_STAY: 10},
     "moves": {Verb.ABANDON: 30, Verb.ADOPT: 50}, "all": {**_VISITS, Verb.SNAPSHOT: 30, Verb.RESTORE: 30},
 }
+_PATIENT = {Verb.SNAPSHOT, Verb.RESUME, Verb.ADOPT}
 _VERBS = {
     Verb.UPDATE: 60, Verb.DELETE: 6, Verb.ROLLBACK: 6, Verb.CANCEL: 5, Verb.CANCEL_STAY: 5, Verb.CHECK: 6, Verb.READ: 6,
     Verb.CREATE: 3, Verb.VANISH: 5,

@@ -91,4 +91,4 @@ class Ledger:
 
 def expects_operation(verb: Verb) -> bool:
     """Whether the verb, when it is accepted, becomes an operation of its own."""
-    return verb not in (Verb.READ, Verb.VANISH, Verb.CANCEL_STAY, Verb.FORGET)
+    return verb not in (Verb.READ, Verb.VANISH, Verb.CANCEL_STAY, Verb.FORGET, Verb.SIGNAL)

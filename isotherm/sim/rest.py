@@ -39,6 +39,8 @@ def _everything_owned(resources: list[Any], cloud: Cloud, witness: Witness) -> N
             witness.broken("I1", f"nobody owns {thing.id}")
     stacks = {stack.id for stack in witness.living_stacks()}
     for row in resources:
+        if row.type.startswith("OS::"):
+            continue  # nothing but a row
         lost = row.physical_id is not None and row.physical_id not in cloud.things and row.physical_id not in stacks
         if lost and row.status == Status.COMPLETE and not witness.drifted:
             witness.broken("I1", f"{row.name} claims {row.physical_id}, which does not exist")

@@ -115,6 +115,7 @@ class Run:
             self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake
         )
         self.clients = Clients(self.loop, self.api, self.witness, self.cloud, self.chance, self.log.note)
+        self.witness.on_wait = self.clients.signal_soon
         for foreign in shapes.FOREIGN:
             self.cloud.add_foreign(foreign, {"a": foreign})
 
@@ -160,6 +161,16 @@ class Run:
         self.log.note("faults are over")
         self.chance.calm = True
         self.hosts.revive()
+        if any(shapes.gates(request.shape) for request in self.history.requests):
+            self.clients.keep_signalling(self._waiting)
+
+    def _waiting(self) -> list[tuple[str, str]]:
+        """Handles that have got no signal, by stack."""
+        heard = {row.resource_id for row in self.database.look("signals")}
+        return [
+            (row.stack_id, row.name) for row in self.database.look("resources")
+            if row.type == "OS::Heat::WaitConditionHandle" and row.physical_id and row.id not in heard
+        ]
 
     def _settle(self) -> None:
         for name in self.hosts.fallen():

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 NAMES = "abcdefg"
+# How long a signal is waited for.
+GATE_S = 60
 SECRET = "hush-hush-4711"
 # Objects of the user's own, by the name of the only resource that ever stands for each: Heat lets no resource become
 # external, or cease to be.
@@ -38,6 +40,8 @@ class Part:
     # Switched off by a condition.
     off: bool = False
     secret: bool = False
+    # It is made after a signal has come, to a handle of its own.
+    gate: bool = False
     # A stack inside, of a template that serves as a type. It is given `a` and `link`; others may see its echo.
     inner: Mapping[str, Part] | None = None
     # Inside such a stack: `a` and `link` are those that the stack was given.
@@ -93,9 +97,24 @@ def _template(shape: Shape, path: str, files: dict[str, str]) -> tuple[str, dict
         name: _render_part(part) if part.inner is None else _render_tree(part, part.inner, f"{path}{name}.", files)
         for name, part in shape.items()
     }
+    for name in gates(shape):
+        _gate(template["resources"], name)
     if (shown := speaker(shape)) is not None:
         template["outputs"] = {"echo": {"value": {"get_attr": [shown, "echo"]}}}
     return json.dumps(template), values
+
+
+def gates(shape: Shape) -> list[str]:
+    return [name for name, part in living(shape).items() if part.gate]
+
+
+def _gate(resources: dict[str, Any], name: str) -> None:
+    """The part waits for a signal to its handle."""
+    handle, wait = f"{name}handle", f"{name}wait"
+    resources[handle] = {"type": "OS::Heat::WaitConditionHandle"}
+    properties = {"handle": {"get_resource": handle}, "timeout": GATE_S}
+    resources[wait] = {"type": "OS::Heat::WaitCondition", "properties": properties}
+    resources[name]["depends_on"] = [*resources[name].get("depends_on", ()), wait]
 
 
 def speaker(shape: Shape) -> str | None:
@@ -177,7 +196,8 @@ def tidy(shape: Shape, *, inside: bool = False) -> Shape:
             inner = tidy(part.inner, inside=True)
             parts[name] = Part("", part.a, link=link, after=part.after, off=part.off, inner=inner)
         elif inside:
-            parts[name] = dataclasses.replace(part, base=base, link="" if part.given else link, uses=uses, retain=False)
+            parts[name] = dataclasses.replace(part, base=base, link="" if part.given else link, uses=uses, retain=False,
+                                              gate=False)
         else:
             parts[name] = dataclasses.replace(part, base=base, link=link, uses=uses)
     if inside and speaker(parts) is None:

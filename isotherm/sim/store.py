@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from isotherm import errors
 from isotherm.sim import processes
 from isotherm.sim.chance import Chance
 from isotherm.sim.faults import Faults
@@ -22,7 +23,7 @@ T = TypeVar("T")
 COMMIT_S = 0.02
 
 
-class DatabaseGone(Exception):
+class DatabaseGone(errors.Unavailable):
     """What a caller sees when a commit fails, or when the answer to it is lost."""
 
 

@@ -47,6 +47,9 @@ class Witness:
         self.made: dict[str, ledger.Operation] = {}
         # By process: what it wants, where that is something old.
         self.wishes: dict[str, Shape] = {}
+        # Told of everybody who begins to wait for a signal: the stack, and the name of his handle.
+        self.on_wait: Callable[[str, str], None] = lambda stack_id, handle: None
+        self._waiting: set[int] = set()
         self._last_event = 0
         self._last_retained = 0
         # Every intent that was ever written: row, operation, action.
@@ -112,6 +115,10 @@ class Witness:
         resources = {row.id: row for row in self._database.look("resources")}
         nodes = self._database.look("nodes")
         stacks = {row.id: row for row in self._database.look("stacks")}
+        for row in resources.values():
+            if row.type == "OS::Heat::WaitCondition" and row.id not in self._waiting:
+                self._waiting.add(row.id)
+                self.on_wait(row.stack_id, row.name.removesuffix("wait") + "handle")
         self._see_retained(stacks)
         self._hear_events()
         self._no_lost_wake_up(nodes, stacks)
@@ -163,12 +170,16 @@ class Witness:
                 self.broken("I10", f"{Action(operation.action).name} is under way, and nobody will ever look at it")
 
     def _waits_end(self, nodes: list[Any], stacks: dict[str, Any], unfinished: dict[str, Any]) -> None:
-        """INV-10: who waits for another operation is woken by its end; who is cancelled, cancels what he waits for."""
+        """INV-10: what somebody waits for wakes him, be it an end or a signal; a cancel goes on to what is waited for."""
         for node in nodes:
             if node.awaits is None or node.state != NodeState.WAITING or node.due is None:
                 continue
-            if node.awaits not in unfinished:
-                if node.due > self._clock() and not node.awaits.isdigit():
+            if node.awaits.isdigit():
+                heard = any(row.resource_id == int(node.awaits) for row in self._database.look("signals"))
+                if heard and node.due > self._clock():
+                    self.broken("I10", f"{node.name} has got its signal, and sleeps")
+            elif node.awaits not in unfinished:
+                if node.due > self._clock():
                     self.broken("I10", f"{node.name} waits for an operation that has ended, and sleeps")
             else:
                 around = unfinished.get(stacks[node.stack_id].operation_id)
@@ -285,6 +296,8 @@ class Witness:
             self.broken("I5", f"{verb} of {thing.id} by {name}, whose lease has run out")
 
     def _may_delete(self, thing: Thing, row: Any, operation_id: str) -> None:
+        if operation_id in self.ledger.before_abandoning:
+            self.broken("I17", f"delete of {thing.id}, whose stack is abandoned")
         if row.deletion_policy == DeletionPolicy.RETAIN or self.ledger.retains(row.stack_id, thing.name):
             self.broken("I17", f"delete of {thing.id}, which is to be kept")
         operation = self.ledger.operations[operation_id]

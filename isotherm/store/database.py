@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from isotherm import errors
 from isotherm.store import schema
 
 T = TypeVar("T")
@@ -175,7 +176,10 @@ class ThreadedStore:
 async def _ask(channel: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None], unit: Unit[T]) -> T:
     future: Future[T] = Future()
     channel.put((unit, future))
-    return await asyncio.wrap_future(future)
+    try:
+        return await asyncio.wrap_future(future)
+    except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
+        raise errors.Unavailable(f"the database does not answer: {error.orig}") from error
 
 
 def _answer(future: Future[Any], answer: Any) -> None:

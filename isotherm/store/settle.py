@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, hooks, nodes, rows, signals, snapshots
+from isotherm.store import accept, finish, hooks, nodes, rows, signals, snapshots, stop
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
@@ -109,7 +109,11 @@ _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[int, int], now: float) -> None:
     writes = []
-    over = _over(connection, [report for report in live if report.awaits]) | hooks.pause(connection, live, now)
+    waiting = [report for report in live if report.awaits]
+    for report in waiting:
+        if report.seen is None:
+            stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
+    over = _over(connection, waiting) | hooks.pause(connection, live, now)
     for report in live:
         kind, state = report.claim.kind, report.state
         if kind is NodeKind.VISIT and state is NodeState.DONE:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ROLLED_BACK, NodeState, OperationState, Status
-from isotherm.store import accept, finish, hooks, rows
+from isotherm.store import accept, finish, hooks, reads, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Operation
 
@@ -65,6 +65,15 @@ def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: f
     )
     if not remaining:
         _close(connection, operation.id, now)
+
+
+def cancel_inside(connection: sa.Connection, around: str, awaited: str, now: float) -> None:
+    """An operation that may have been cancelled meanwhile begins to wait for another, on a stack inside."""
+    outer, inner = (rows.operation(connection, id_) for id_ in (around, awaited))
+    if outer is None or inner is None or inner.state not in accept.UNFINISHED:
+        return
+    if reads.is_cancelled(connection, around):
+        _cancel(connection, inner, outer.failure or "cancelled", now)
 
 
 def _awaited(connection: sa.Connection, operation: Operation) -> list[Operation]:

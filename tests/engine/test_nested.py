@@ -291,3 +291,12 @@ def test_a_template_says_what_it_goes_by(lab):
         assert it.values() == ["1", "1"]
 
     lab(story)
+
+
+def test_somebody_new_reads_what_a_stack_inside_gives(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": nested(value="1")}, files=FILES)
+        await it.update({"a": nested(value="1"), "b": resource({"get_attr": ["a", "out"]})}, files=FILES)
+        assert it.values() == ["1", "1"]
+
+    lab(story)

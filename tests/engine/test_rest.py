@@ -339,3 +339,13 @@ async def _drive(engine: Embedded) -> None:
 
 async def _is(it: Lab, name: str, status: str) -> bool:
     return await it.status(name) == status
+
+
+def test_what_is_being_deleted_cannot_rest(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource(action_wait_secs={"delete": 3600})})
+        await it.api.delete("s")
+        with pytest.raises(errors.UserError, match="being deleted"):
+            await it.api.suspend("s")
+
+    lab(story)

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from isotherm.engine import decide, documents
-from isotherm.engine.convergence import act, consider, worker
+from isotherm.engine import decide, documents, nesting, snapshotting
+from isotherm.engine.convergence import act, consider, visiting, worker
 from isotherm.engine.references import PublishedReferences
 from isotherm.graph import plan as planning
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, claim, finish, nodes, plan, reads, rows, settle, stop
+from isotherm.store import accept, adopt, claim, finish, nodes, plan, reads, rows, settle, signals, stop, visit
 from isotherm.store import tables as t
 
 Patch = pytest.MonkeyPatch
@@ -560,3 +560,103 @@ def a_busy_cloud_is_a_failure(patch: Patch) -> None:
 
     patch.setattr(act.Acting, "find", find)
 
+
+# Stacks inside stacks, signals, and the rest of a stack's life.
+
+
+@bug
+def the_end_of_a_stack_inside_wakes_nobody(patch: Patch) -> None:
+    """[I10] The parent looks again when it would have looked anyway."""
+    patch.setattr(nodes, "wake_waiters", nothing)
+
+
+@bug
+def a_stack_inside_ends_before_it_is_waited_for(patch: Patch) -> None:
+    """[I10] Between the parent's look and the record of its wait, the child ends: nobody notices."""
+    patch.setattr(settle, "_ended_already", lambda connection, awaited: set())
+
+
+@bug
+def a_signal_comes_before_it_is_waited_for(patch: Patch) -> None:
+    """[I10] As above, with signals: what came in between is never looked at."""
+    wrapped(patch, settle, "_over", lambda original, connection, waiting: original(
+        connection, [report for report in waiting if report.seen is None]))
+
+
+@bug
+def a_signal_wakes_nobody(patch: Patch) -> None:
+    """[I10] The signal is stored, and that is all."""
+    patch.setattr(signals, "wake", nothing)
+
+
+@bug
+def a_cancel_does_not_go_down(patch: Patch) -> None:
+    """[E3] The stacks inside go on as if nothing had happened."""
+    patch.setattr(stop, "_awaited", lambda connection, operation: [])
+
+
+@bug
+def a_cancel_misses_what_has_just_been_begun_inside(patch: Patch) -> None:
+    """[E3] The stack inside was begun before the cancel, and the wait for it is recorded after that."""
+    patch.setattr(stop, "cancel_inside", nothing)
+
+
+@bug
+def a_stack_inside_is_begun_after_the_cancel(patch: Patch) -> None:
+    """[E3] A step that was under way starts a whole stack for an operation that was cancelled."""
+    patch.setattr(reads, "is_cancelled", lambda connection, operation_id: False)
+
+
+@bug
+def a_stack_inside_may_take_for_ever(patch: Patch) -> None:
+    """[I13] The deadline is not handed down."""
+    patch.setattr(nesting._Inside, "_bounded", lambda self, connection, acceptance, now: acceptance)
+
+
+@bug
+def a_stack_inside_is_changed_without_a_fence(patch: Patch) -> None:
+    """[I5] Whoever was overtaken still speaks to the stack inside."""
+    wrapped(patch, claim, "held", lambda original, connection, claims: {one.key for one in claims})
+
+
+@bug
+def all_are_put_to_rest_at_once(patch: Patch) -> None:
+    """[I7] What is still in use is suspended."""
+    patch.setattr(visit, "_pending", lambda connection, action, visited: {})
+
+
+@bug
+def what_rests_is_changed_in_its_sleep(patch: Patch) -> None:
+    """[I6] An update does not wake what an earlier operation had put to rest."""
+    original = visiting.begin
+
+    def begin(claimed: Any, version: Any, *rest: Any, **named: Any) -> Any:
+        found = original(claimed, version, *rest, **named)
+        found.beginning.version.suspended = False
+        return found
+
+    patch.setattr(visiting, "begin", begin)
+
+
+@bug
+def what_is_adopted_uses_nothing(patch: Patch) -> None:
+    """[I9] A delete that comes at once does not know what to delete first."""
+    wrapped(patch, adopt, "take_over", lambda original, connection, versions, requires, now: original(
+        connection, versions, dict.fromkeys(requires, ()), now))
+
+
+@bug
+def what_is_abandoned_is_deleted(patch: Patch) -> None:
+    """[I17] The stack is let go of, and takes everything with it."""
+    patch.setattr(adopt, "let_go", nothing)
+
+
+@bug
+def a_restore_restores_nothing(patch: Patch) -> None:
+    """[I2] The stack stays what it was before."""
+
+    async def contents(self: Any, row: Any) -> Any:
+        stack = await self._store.read(lambda connection: reads.stack(connection, self._project, row["stack_id"]))
+        return await self._asked(stack), []
+
+    patch.setattr(snapshotting.Snapshotting, "_contents", contents)
