@@ -12,7 +12,7 @@ from isotherm import errors
 from isotherm.engine.embedded import Embedded
 from isotherm.resources import contract, known
 from isotherm.resources.schema import NUMBER, STRING, Schema
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, resource
 
 TYPE = "Test::Sleeper"
 
