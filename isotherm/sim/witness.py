@@ -276,14 +276,17 @@ class Witness:
     def _at_rest(self, stack_id: str, stack: str, rest: bool) -> None:
         """What a suspended stack has is at rest, what a resumed one has is awake; also in stacks inside."""
         nodes = {node.resource_id for node in self._database.look("nodes") if node.kind != NodeKind.CLEANUP}
-        for row in self._database.look("resources"):
+        wanted = [row for row in self._database.look("resources") if row.stack_id == stack_id and row.id in nodes]
+        for row in wanted:
             thing = self._cloud.things.get(row.physical_id or "")
-            if row.stack_id != stack_id or row.id not in nodes or thing is None or thing.foreign:
+            if thing is None or thing.foreign:
                 continue
             if bool(thing.properties.get("rest")) is not rest:
                 self.broken("I14", f"{stack} is {'suspended' if rest else 'resumed'}, and {thing.id} is not")
+        # A stack inside that is on its way out, with the resource around it, is left alone.
+        inside = {row.physical_id for row in wanted}
         for child in self.living_stacks():
-            if child.owner_id == stack_id:
+            if child.owner_id == stack_id and child.id in inside:
                 self._at_rest(child.id, child.name, rest)
 
     def _inside_a_lease(self, verb: str, by: processes.Process | None, thing: Thing, row: Any) -> None:

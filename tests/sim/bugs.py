@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
-from isotherm.engine import decide, documents, nesting, snapshotting
+from isotherm.engine import decide, documents, nesting
 from isotherm.engine.convergence import act, consider, visiting, worker
 from isotherm.engine.references import PublishedReferences
 from isotherm.graph import plan as planning
@@ -590,18 +590,6 @@ def a_signal_wakes_nobody(patch: Patch) -> None:
 
 
 @bug
-def a_cancel_does_not_go_down(patch: Patch) -> None:
-    """[E3] The stacks inside go on as if nothing had happened."""
-    patch.setattr(stop, "_awaited", lambda connection, operation: [])
-
-
-@bug
-def a_cancel_misses_what_has_just_been_begun_inside(patch: Patch) -> None:
-    """[E3] The stack inside was begun before the cancel, and the wait for it is recorded after that."""
-    patch.setattr(stop, "cancel_inside", nothing)
-
-
-@bug
 def a_stack_inside_is_begun_after_the_cancel(patch: Patch) -> None:
     """[E3] A step that was under way starts a whole stack for an operation that was cancelled."""
     patch.setattr(reads, "is_cancelled", lambda connection, operation_id: False)
@@ -643,20 +631,3 @@ def what_is_adopted_uses_nothing(patch: Patch) -> None:
     """[I9] A delete that comes at once does not know what to delete first."""
     wrapped(patch, adopt, "take_over", lambda original, connection, versions, requires, now: original(
         connection, versions, dict.fromkeys(requires, ()), now))
-
-
-@bug
-def what_is_abandoned_is_deleted(patch: Patch) -> None:
-    """[I17] The stack is let go of, and takes everything with it."""
-    patch.setattr(adopt, "let_go", nothing)
-
-
-@bug
-def a_restore_restores_nothing(patch: Patch) -> None:
-    """[I2] The stack stays what it was before."""
-
-    async def contents(self: Any, row: Any) -> Any:
-        stack = await self._store.read(lambda connection: reads.stack(connection, self._project, row["stack_id"]))
-        return await self._asked(stack), []
-
-    patch.setattr(snapshotting.Snapshotting, "_contents", contents)
