@@ -1,0 +1,132 @@
+"""Every option, once: what it is called, its default, what it is for. Read at the edge, passed inwards as one frozen value.
+
+Options have the names, and stand in the sections, that Heat gives them where they mean the same. Limits on how many
+things somebody may have are off unless they are set: a folder of one's own needs none. `docs/configuration.md` lists
+what is here, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+MIB = 1024 * 1024
+UNLIMITED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is known of an option besides its value. `heat` is Heat's own default where ours differs from it."""
+
+    field: str
+    name: str
+    default: Any
+    help: str
+    group: str = "DEFAULT"
+    secret: bool = False
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+    heat: str = ""
+
+
+def option(  # noqa: PLR0913 - all that can be said of an option, by name
+    default: T, help_: str, *, group: str = "DEFAULT", name: str = "", secret: bool = False, least: int | None = None,
+    most: int | None = None, choices: Sequence[str] = (), heat: str = "",
+) -> T:
+    told = {"help": help_, "group": group, "name": name, "secret": secret, "least": least, "most": most,
+            "choices": tuple(choices), "heat": heat}
+    found: T = field(default=default, metadata={"option": told}, repr=not secret)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All options."""
+
+    convergence_engine: bool = option(
+        True, "Which architecture new stacks are made for. A stack keeps the one it was made with.")
+
+    # How much one may ask for.
+    max_stacks_per_tenant: int = option(
+        UNLIMITED, "How many stacks a project may have, not counting those inside others; -1: any number.",
+        least=-1, heat="512")
+    max_resources_per_stack: int = option(
+        UNLIMITED, "How many resources a stack may have, with those of all stacks inside it; -1: as many as the engine "
+        "can take, which is two million.", least=-1, heat="1000")
+    max_nested_stack_depth: int = option(5, "How many stacks may stand inside one another.", least=0)
+    max_template_size: int = option(
+        64 * MIB, "How many bytes a template may have; so an environment, each of the files, and whatever is fetched.",
+        least=1, heat="524288")
+    max_files_size: int = option(64 * MIB, "How many bytes all files of a request may have together.", least=0)
+    max_files: int = option(10_000, "How many files a request may have.", least=0)
+    max_json_body_size: int = option(
+        16 * MIB, "How many bytes the body of a request to the API may have.", least=1, heat="1048576")
+    max_events_per_stack: int = option(
+        UNLIMITED, "How many events of a stack are kept: when there are more, the oldest go; -1 or 0: all are kept.",
+        least=-1, heat="1000")
+    max_snapshots_per_stack: int = option(32, "How many snapshots a stack may have; -1: any number.", least=-1)
+    max_software_configs_per_tenant: int = option(
+        UNLIMITED, "How many software configs a project may have; -1: any number.", least=-1, heat="4096")
+    max_software_deployments_per_tenant: int = option(
+        UNLIMITED, "How many software deployments a project may have; -1: any number.", least=-1, heat="4096")
+
+    # Stacks.
+    stack_action_timeout: int = option(
+        3600, "How many seconds an operation may take when the request does not say.", least=1)
+    hidden_stack_tags: tuple[str, ...] = option(
+        (), "Stacks with one of these tags are left out of lists unless they are asked for.")
+    enable_stack_abandon: bool = option(True, "Whether stacks can be abandoned and exported.", heat="false")
+    enable_stack_adopt: bool = option(True, "Whether stacks can be adopted.", heat="false")
+    region_name_for_services: str = option("", "The region in which the services of a cloud are looked up.")
+
+    # Fetching.
+    template_fetch_timeout: float = option(
+        60.0, "How many seconds fetching a template or a file may take, from the first look-up to the last byte.", least=0)
+    allowed_fetch_networks: tuple[str, ...] = option(
+        (), "Networks (such as 10.1.0.0/16) that may be fetched from although they are private; no others are.")
+
+    # Secrets.
+    auth_encryption_key: str = option(
+        "", "The key that secrets are encrypted with, 32 characters. Not set: one is made, and kept in the folder.",
+        secret=True)
+    auth_encryption_key_ring: tuple[str, ...] = option(
+        (), "Older keys: what was encrypted with them can still be read, and is encrypted anew when it is written.",
+        secret=True)
+
+    # Who may do what.
+    auth_strategy: str = option(
+        "standalone", "How callers are known: by a token in the folder, or by Keystone.",
+        choices=("standalone", "keystone"))
+    policy_file: str = option(
+        "policy.yaml", "Rules that differ from the defaults; relative to the file that names it.", group="oslo_policy")
+
+    # The service.
+    bind_host: str = option(
+        "127.0.0.1", "The address that the API listens on.", group="heat_api", heat="0.0.0.0")
+    bind_port: int = option(8004, "The port that the API listens on; 0: any that is free.", group="heat_api", least=0,
+                            most=65535)
+    database_connection: str = option(
+        "", "The database, as a URL. Not set: a file in the folder.", group="database", name="connection", secret=True)
+
+    # Looking at it.
+    debug: bool = option(False, "Whether to log what only helps to find a defect.")
+    use_json: bool = option(True, "Whether each line of the log is a JSON object, or text for people.", heat="false")
+    log_file: str = option("", "Where the log goes. Not set: to the standard error output.")
+    metrics: bool = option(True, "Whether /metrics answers, to whoever can reach the API.", group="observability")
+
+    #: The files that all this was read from. Other libraries read their own sections there.
+    config_files: tuple[str, ...] = ()
+
+
+def options() -> list[Option]:
+    """All of them, in the order in which they stand above."""
+    return [_option(one.name, one.default, one.metadata["option"]) for one in fields(Settings) if one.metadata]
+
+
+def _option(attribute: str, default: object, told: dict[str, Any]) -> Option:
+    return Option(attribute, told["name"] or attribute, default, told["help"], told["group"], told["secret"],
+                  told["least"], told["most"], told["choices"], told["heat"])
