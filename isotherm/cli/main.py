@@ -20,6 +20,7 @@ from isotherm.cli import codes, problems, show
 
 #: name -> (module:attribute, what it does)
 COMMANDS = {
+    "up": ("isotherm.cli.up:up", "Run the service: API and engine in one process."),
     "deploy": ("isotherm.cli.deploy:deploy", "Make a stack from a template, and watch it come into being."),
     "update": ("isotherm.cli.deploy:update", "Bring a stack to another template, environment or parameters."),
     "delete": ("isotherm.cli.delete:delete", "Delete a stack and all that belongs to it."),

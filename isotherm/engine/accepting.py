@@ -58,6 +58,7 @@ class Accepting(reading.Reading):
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
         wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
         settings: Settings = Settings(),  # noqa: B008 - frozen
+        username: str = "",
     ) -> None:
         super().__init__(store, project)
         self._types = types
@@ -65,6 +66,7 @@ class Accepting(reading.Reading):
         self._new_id = new_id
         self._wake = wake
         self._settings = settings
+        self._username = username
         self._planning = planning.Planning(store, types, clock)
 
     def _inside(self) -> inside.Inside:

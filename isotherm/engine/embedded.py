@@ -19,6 +19,7 @@ from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.folder import CONFIG, JOURNAL, WORKERS, Folder
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.reading import PROJECT
 from isotherm.resources import contract, known
 from isotherm.resources.reality import JournalReality
 from isotherm.store import release
@@ -30,8 +31,13 @@ class Embedded(Folder):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._worker: Worker | None = None
-        self.orchestrator = Orchestrator(self.store, known.registry(), self.clock, new_id, self._wake,
-                                         settings=config.load(path / CONFIG))
+        self.types = known.registry()
+        self.settings = config.load(path / CONFIG)
+        self.orchestrator = self.orchestrator_for(PROJECT, "")
+
+    def orchestrator_for(self, project: str, username: str) -> Orchestrator:
+        """All that can be asked of the stacks of one project, in somebody's name."""
+        return Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username)
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:

@@ -11,6 +11,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import desired, documents, names, patching, preview
 from isotherm.engine.accepting import Accepted, Request, refuse_deleted, refuse_suspended
+from isotherm.engine.describing import Describing
 from isotherm.engine.foresight import Foresight
 from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.patching import Patch
@@ -25,7 +26,7 @@ from isotherm.template import parameters
 __all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
 
-class Orchestrator(Signalling, Snapshotting, Moving):
+class Orchestrator(Signalling, Snapshotting, Moving, Describing):
     """Operations on the stacks of one project, and all that can be read of them."""
 
     # Operations.
@@ -35,7 +36,8 @@ class Orchestrator(Signalling, Snapshotting, Moving):
         stack_id = self._new_id()
         goal = self._desire(request, name, stack_id)
         acceptance = self._acceptance(stack_id, 0, Action.CREATE, request, goal.description)
-        stack = NewStack(stack_id, self._project, name, self._settings.convergence_engine)
+        stack = NewStack(stack_id, self._project, name, self._settings.convergence_engine,
+                         username=self._username)
 
         def unit(connection: Connection) -> None:
             now = self._clock.now()

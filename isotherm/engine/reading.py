@@ -27,6 +27,10 @@ class Reading:
         found = await self._store.read(lambda connection: reads.stacks(connection, self._project))
         return [views.stack(row) for row in found]
 
+    async def find(self, name_or_id: str, *, deleted: bool = False) -> dict[str, Any]:
+        """A living stack by name or id; with `deleted`, also one that is gone, by its id."""
+        return views.stack(await self._find(name_or_id, deleted=deleted))
+
     async def show(self, name_or_id: str) -> dict[str, Any]:
         row = await self._find(name_or_id, deleted=True)
 

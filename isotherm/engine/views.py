@@ -19,6 +19,9 @@ def time(at: float | None) -> str | None:
 def stack(row: Row) -> dict[str, Any]:
     return {
         "id": row["id"],
+        "project": row["project"],
+        "parent": row["owner_id"],
+        "stack_owner": row["username"],
         "stack_name": row["name"],
         "description": row["description"],
         "action": Action(row["action"]).name,

@@ -22,8 +22,8 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
         connection.execute(
             sa.insert(t.stacks).values(
                 id=stack.id, project=stack.project, name=stack.name, tomb="", owner_id=stack.owner_id, depth=stack.depth,
-                generation=1,
-                operation_id=request.operation_id, action=request.action, status=Status.IN_PROGRESS,
+                username=stack.username, generation=1, operation_id=request.operation_id, action=request.action,
+                status=Status.IN_PROGRESS,
                 reason=request.reason, description=request.description or "", tags=request.tags,
                 disable_rollback=request.disable_rollback, timeout_s=request.timeout_s, convergence=stack.convergence,
                 created_at=now,

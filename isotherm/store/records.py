@@ -40,6 +40,7 @@ class NewStack(msgspec.Struct, frozen=True, gc=False):
     convergence: bool
     owner_id: str | None = None
     depth: int = 0
+    username: str = ""
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):

@@ -37,6 +37,8 @@ stacks = sa.Table(
     # The stack's id once it is deleted, empty before: so that a name is taken only by the living.
     sa.Column("tomb", Uuid, nullable=False),
     sa.Column("owner_id", Uuid),
+    # Who made it, by name.
+    sa.Column("username", sa.String(255), nullable=False, server_default=""),
     # How many stacks it is inside of.
     sa.Column("depth", sa.Integer, nullable=False, server_default="0"),
     sa.Column("generation", sa.Integer, nullable=False),

@@ -1,0 +1,135 @@
+"""The application: version, authentication and policy before the handler, an envelope for whatever goes wrong.
+
+The order is the same for every route, and no route can leave a step out: they are all served by `_serve`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Place
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from isotherm.api import answers, faults, routes
+from isotherm.api.auth.standalone import Authenticator
+from isotherm.api.call import Call
+from isotherm.api.policy import Policy
+from isotherm.api.service import Service
+
+ACCEPTED = ("application/vnd.openstack.orchestration-v1", "application/vnd.openstack.orchestration-v1.0")
+
+
+class _Arn(Convertor[str]):
+    """An address in Heat's long form, which holds slashes."""
+
+    regex = "arn:openstack:heat::.*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("arn", _Arn())
+
+
+def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASGIApp:
+    """The whole API as an ASGI application."""
+    places = [
+        Place(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
+        for path, methods in _by_path().items()
+    ]
+    inner = Starlette(routes=places, exception_handlers={404: _nowhere})
+    inner.router.redirect_slashes = False
+    return Versions(inner)
+
+
+def _by_path() -> dict[str, dict[str, routes.Route]]:
+    found: dict[str, dict[str, routes.Route]] = {}
+    for route in routes.TABLE:
+        found.setdefault(route.path, {})[route.method] = route
+    return found
+
+
+async def _nowhere(_request: Request, _error: Exception) -> Response:
+    return answers.page(404)
+
+
+class _Endpoint:
+    """All that can be asked of one path."""
+
+    def __init__(self, service: Service, authenticator: Authenticator, policy: Policy,
+                 methods: Mapping[str, routes.Route]) -> None:
+        self._service = service
+        self._authenticator = authenticator
+        self._policy = policy
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._serve(request)
+        except Exception as error:  # noqa: BLE001 - the outermost edge: everything becomes an answer
+            response = faults.answer(error)
+        await response(scope, receive, send)
+
+    async def _serve(self, request: Request) -> Response:
+        caller = await self._authenticator.authenticate(request)
+        if request.path_params["project"] != caller.project and not caller.is_admin:
+            raise faults.forbidden()
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": ",".join(self._methods)})
+        route = self._methods.get(request.method)
+        if route is None:
+            raise faults.Fault(405, faults.MALFORMED, "HTTPMethodNotAllowed")
+        self._policy.check(route.rule, caller, {"project_id": request.path_params["project"]})
+        return await route.handler(Call(request, caller, self._service, self._policy))
+
+
+class Versions:
+    """Version negotiation, and an id for each request."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        id_ = f"req-{uuid.uuid4()}"
+        scope.setdefault("state", {})["request_id"] = id_
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"x-openstack-request-id", id_.encode())]
+            await send(message)
+
+        await self._dispatch(scope)(scope, receive, named)
+
+    def _dispatch(self, scope: Scope) -> ASGIApp:
+        path = scope["path"]
+        first = path.split("/", 2)[1] if path.startswith("/") else ""
+        if path in ("/", "/versions") or (first[:1] == "v" and first[1:2].isdigit() and first not in ("v1", "v1.0")):
+            return self._versions(scope)
+        if first == "v1.0":
+            scope["path"] = "/v1" + path[len("/v1.0"):]
+        elif first != "v1" and _accepts(scope):
+            scope["path"] = "/v1" + path
+        scope["raw_path"] = scope["path"].encode("utf-8", "surrogateescape")
+        return self._inner
+
+    @staticmethod
+    def _versions(scope: Scope) -> Response:
+        root = str(Request(scope).base_url).rstrip("/")
+        links = [{"rel": "self", "href": f"{root}/v1/"}]
+        return answers.json({"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}, 300)
+
+
+def _accepts(scope: Scope) -> bool:
+    return Request(scope).headers.get("accept", "").partition(";")[0].strip() in ACCEPTED

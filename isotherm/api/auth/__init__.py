@@ -1,0 +1,1 @@
+"""Who is asking: one module for each way to find out."""

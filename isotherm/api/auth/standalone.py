@@ -1,0 +1,48 @@
+"""Authentication where there is no identity service: one token, made on first use, for the user of this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Protocol
+
+from starlette.requests import Request
+
+from isotherm.api import faults
+from isotherm.api.caller import Caller
+
+PROJECT = "default"
+
+
+class Authenticator(Protocol):
+    """Finds out who asks, or raises Unauthorized."""
+
+    async def authenticate(self, request: Request) -> Caller: ...
+
+
+class Standalone:
+    """Knows one user, by one token."""
+
+    def __init__(self, token: str) -> None:
+        if not token:
+            raise ValueError("a token that is empty would let anybody in")
+        self._token = token.encode()
+
+    async def authenticate(self, request: Request) -> Caller:
+        given = request.headers.get("x-auth-token", "").encode("utf-8", "surrogateescape")
+        if not secrets.compare_digest(given, self._token):
+            raise faults.Unauthorized()
+        return Caller(PROJECT, "isotherm", "isotherm", frozenset({"admin", "member", "reader"}), True, PROJECT)
+
+
+def token(path: Path) -> str:
+    """The token in the file; made, for the user alone, if there is none yet."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="ascii").strip()
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        made = secrets.token_urlsafe(32)
+        file.write(made + "\n")
+    return made

@@ -1,0 +1,20 @@
+"""Who asks: what authentication has found out, and all that policy and handlers may know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The user behind a request."""
+
+    project: str
+    user_id: str = ""
+    user_name: str = ""
+    roles: frozenset[str] = frozenset()
+    is_admin: bool = False
+    project_name: str = ""
+    token: str = field(default="", repr=False)
+    # Of a user that stands for one resource: its stack's id and its name. Such a one may do nothing else.
+    stack_user: tuple[str, str] | None = None

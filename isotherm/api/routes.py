@@ -1,0 +1,46 @@
+"""Every route, once: its method, its path below `/v1/{project}`, who answers it, and the rule that says who may ask.
+
+The order matters: the first path that fits is taken. Tests walk this table, so that a new route cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from isotherm.api import lookup, stacks
+from isotherm.api.call import Call
+
+STACK = "/stacks/{stack_name}/{stack_id}"
+RESOURCE = STACK + "/resources/{resource_name}"
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+    handler: Callable[[Call], Awaitable[Response]]
+    rule: str
+
+
+_LOOKUPS = [
+    *(Route(method, "/stacks/{arn:arn}", lookup.redirect, "stacks:lookup")
+      for method in ("GET", "POST", "PUT", "PATCH", "DELETE")),
+    *(Route(method, "/stacks/{stack_name}", lookup.redirect, "stacks:lookup")
+      for method in ("GET", "POST", "PUT", "PATCH", "DELETE")),
+    *(Route("GET", f"/stacks/{{stack_name}}/{part}", lookup.redirect, "stacks:lookup")
+      for part in ("resources", "events", "template", "actions", "environment", "files")),
+    *(Route("POST", f"/stacks/{{stack_name}}/{part}", lookup.redirect, "stacks:lookup")
+      for part in ("resources", "events", "template", "actions")),
+]
+
+TABLE: list[Route] = [
+    Route("GET", "/stacks", stacks.index, "stacks:index"),
+    Route("POST", "/stacks", stacks.create, "stacks:create"),
+    *_LOOKUPS,
+    Route("GET", STACK, stacks.show, "stacks:show"),
+    Route("PUT", STACK, stacks.update, "stacks:update"),
+    Route("PATCH", STACK, stacks.patch, "stacks:update_patch"),
+    Route("DELETE", STACK, stacks.delete, "stacks:delete"),
+]

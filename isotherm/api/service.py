@@ -1,0 +1,24 @@
+"""What one process shares between all requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isotherm.api.caller import Caller
+from isotherm.config import Settings
+from isotherm.engine.orchestrator import Orchestrator
+from isotherm.resources.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The ports of the API."""
+
+    # For a project, and for the user who asks.
+    orchestrators: Callable[[str, str], Orchestrator]
+    types: Registry
+    settings: Settings = Settings()  # noqa: RUF009 - frozen
+
+    def orchestrator(self, caller: Caller, project: str) -> Orchestrator:
+        return self.orchestrators(project, caller.user_name)
