@@ -1,0 +1,200 @@
+"""The API over a whole engine on a scratch folder, and few words to speak to it.
+
+The engine runs on a loop of its own in a thread, as in a service; tests ask one thing after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.requests import Request
+
+from isotherm.api import app, faults
+from isotherm.api.auth import standalone
+from isotherm.api.caller import Caller
+from isotherm.api.service import Service
+from isotherm.config import Settings
+from isotherm.engine.embedded import Embedded
+
+# Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
+PATIENCE_S = 60.0
+ROOT = "http://isotherm.test"
+TOKEN = "a-token-for-tests"
+PROJECT = "default"
+
+
+class Rules:
+    """Allows everything but what a test forbids by name; remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.forbidden: set[str] = set()
+        self.asked: list[str] = []
+
+    def check(self, rule: str, caller: Caller, target: Mapping[str, str]) -> None:
+        self.asked.append(rule)
+        if rule in self.forbidden:
+            raise faults.forbidden(f"You are not authorized to use {rule}.", "Forbidden")
+
+
+class Doorkeeper:
+    """The one user of standalone mode, and whoever a test introduces."""
+
+    def __init__(self) -> None:
+        self._owner = standalone.Standalone(TOKEN)
+        self.others: dict[str, Caller] = {}
+
+    async def authenticate(self, request: Request) -> Caller:
+        other = self.others.get(request.headers.get("x-auth-token", ""))
+        return other or await self._owner.authenticate(request)
+
+
+class Api:
+    """A client with the token of standalone mode. Paths are below `/v1/<project>` unless they begin with `http`."""
+
+    def __init__(self, engine: Embedded, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
+        self.engine = engine
+        self.rules = Rules()
+        self.doorkeeper = Doorkeeper()
+        self.project = PROJECT
+        self.token: str | None = TOKEN
+        self._loop = loop
+        service = Service(engine.orchestrator_for, engine.types, settings)
+        self._client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app.build(service, self.doorkeeper, self.rules)))
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_S)
+
+    def ask(self, method: str, path: str, body: Any = None, **options: Any) -> httpx2.Response:
+        headers = {**({"X-Auth-Token": self.token} if self.token else {}), **options.pop("headers", {})}
+        url = path if path.startswith("http") else f"{ROOT}/v1/{self.project}{path}"
+        if body is not None:
+            options["json"] = body
+        return self.run(self._client.request(method, url, headers=headers, **options))
+
+    def get(self, path: str, **query: Any) -> httpx2.Response:
+        return self.ask("GET", path, **({"params": query} if query else {}))
+
+    def post(self, path: str, body: Any = None, **query: Any) -> httpx2.Response:
+        return self.ask("POST", path, body, **({"params": query} if query else {}))
+
+    def put(self, path: str, body: Any = None, **query: Any) -> httpx2.Response:
+        return self.ask("PUT", path, body, **({"params": query} if query else {}))
+
+    def patch(self, path: str, body: Any = None, **query: Any) -> httpx2.Response:
+        return self.ask("PATCH", path, body, **({"params": query} if query else {}))
+
+    def delete(self, path: str) -> httpx2.Response:
+        return self.ask("DELETE", path)
+
+    @contextmanager
+    def somebody(self, project: str, *, admin: bool = False, roles: tuple[str, ...] = ("member", "reader"),
+                 **known: Any) -> Iterator[Caller]:
+        """Ask as somebody else, in their project."""
+        caller = Caller(project, "u1", "somebody", frozenset(roles), admin, project, **known)
+        before = (self.token, self.project)
+        self.token, self.project = f"token-of-{project}", project
+        self.doorkeeper.others[self.token] = caller
+        try:
+            yield caller
+        finally:
+            self.token, self.project = before
+
+    # Stacks.
+
+    def create(self, name: str, resources: Mapping[str, Any] | None = None, *, wait: bool = True, **body: Any) -> str:
+        """A stack of these resources; its path is the answer."""
+        body.setdefault("template", template(resources or {}))
+        answer = self.post("/stacks", {"stack_name": name, **body})
+        assert answer.status_code == 201, answer.text
+        path = f"/stacks/{name}/{answer.json()['stack']['id']}"
+        if wait:
+            self.end(path)
+        return path
+
+    def end(self, path: str) -> dict[str, Any]:
+        """Wait until nothing is under way on the stack."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            stack = self.get(path, resolve_outputs=False).json()["stack"]
+            if not stack["stack_status"].endswith("IN_PROGRESS"):
+                return stack
+            assert time.monotonic() < until, stack
+            time.sleep(0.02)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def template(resources: Mapping[str, Any], **sections: Any) -> dict[str, Any]:
+    return {"heat_template_version": "2021-04-16", **sections, "resources": dict(resources)}
+
+
+def resource(value: Any = "x", **properties: Any) -> dict[str, Any]:
+    return {"type": "OS::Heat::TestResource", "properties": {"value": value, **properties}}
+
+
+def fault(answer: httpx2.Response) -> tuple[int, str, str | None]:
+    """Status, type and message of an error, whose envelope is looked at on the way."""
+    told = answer.json()
+    assert set(told) == {"code", "title", "explanation", "error"}, told
+    assert told["code"] == answer.status_code
+    return answer.status_code, told["error"]["type"], told["error"].get("message")
+
+
+@contextmanager
+def serving(folder: Path, **options: Any) -> Iterator[Api]:
+    """The API over an engine that drives itself, with these options set."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    engine = Embedded(folder)
+    engine.settings = dataclasses.replace(engine.settings, **options)
+    api = Api(engine, engine.settings, loop)
+    stack = AsyncExitStack()
+    try:
+        api.run(stack.enter_async_context(engine.driving()))
+        yield api
+    finally:
+        api.run(stack.aclose())
+        api.run(api.close())
+        engine.close()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[Api]:
+    with serving(tmp_path) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One for all tests of a module: for those that only look, or that use names of their own."""
+    with serving(tmp_path_factory.mktemp("shared")) as it:
+        yield it
+
+
+@pytest.fixture
+def with_options(tmp_path: Path) -> Iterator[Callable[..., Api]]:
+    """An API with options of the test's own."""
+    opened = []
+
+    def serve(**options: Any) -> Api:
+        made = serving(tmp_path, **options)
+        opened.append(made)
+        return made.__enter__()
+
+    yield serve
+    for one in opened:
+        one.__exit__(None, None, None)
