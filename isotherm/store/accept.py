@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store import adopt, nodes, rows, snapshots
+from isotherm.store import adopt, listing, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
@@ -34,6 +34,7 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
             f"The Stack ({stack.name}) already exists.", kind="StackExists",
             hint="Update it, delete it, or choose another name.",
         ) from error
+    listing.write_tags(connection, stack.id, request.tags)
     _open(connection, request, 1, now)
 
 
@@ -58,6 +59,8 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float) -> int
             "Another operation on this stack was accepted at the same moment, or the stack is gone.",
             kind="ActionInProgress", hint="Look at the stack, and ask again if you still want it.",
         )
+    listing.forget_tags(connection, request.stack_id)
+    listing.write_tags(connection, request.stack_id, request.tags)
     _halt(connection, request.stack_id, request.generation, now)
     _open(connection, request, request.generation + 1, now)
     return request.generation + 1

@@ -27,6 +27,8 @@ Uuid = sa.String(36)
 Name = sa.String(255)
 Json = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 Time: sa.Double[float] = sa.Double()
+# Told apart by every letter, also where a database would not by itself.
+Tag = sa.String(80).with_variant(mysql.VARCHAR(80, collation="utf8mb4_bin"), "mysql", "mariadb")
 
 stacks = sa.Table(
     "stacks",
@@ -57,6 +59,18 @@ stacks = sa.Table(
     sa.Column("updated_at", Time),
     sa.Column("deleted_at", Time),
     sa.UniqueConstraint("project", "name", "tomb"),
+    # Lists of what lives and is inside of nothing, newest first: of a project, and of all.
+    sa.Index("ix_stacks_of_project", "project", "owner_id", "tomb", "created_at", "id"),
+    sa.Index("ix_stacks_of_all", "owner_id", "tomb", "created_at", "id"),
+)
+
+# The tags of each stack once more, to be searched.
+stack_tags = sa.Table(
+    "stack_tags",
+    metadata,
+    sa.Column("stack_id", Uuid, primary_key=True),
+    sa.Column("tag", Tag, primary_key=True),
+    sa.Index("ix_stack_tags_tag", "tag"),
 )
 
 operations = sa.Table(
@@ -212,12 +226,12 @@ software_configs = sa.Table(
     metadata,
     sa.Column("id", Uuid, primary_key=True),
     sa.Column("project", sa.String(64), nullable=False),
-    sa.Column("name", Name, nullable=False),
-    sa.Column("group", Name, nullable=False),
+    sa.Column("name", Name),
+    sa.Column("group", Name),
     # The config itself, its inputs, outputs and options.
     sa.Column("document", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
-    sa.Index("ix_software_configs_project", "project", "id"),
+    sa.Index("ix_software_configs_project", "project", "created_at", "id"),
 )
 
 software_deployments = sa.Table(
@@ -225,16 +239,20 @@ software_deployments = sa.Table(
     metadata,
     sa.Column("id", Uuid, primary_key=True),
     sa.Column("project", sa.String(64), nullable=False),
-    sa.Column("server_id", Name, nullable=False),
+    # Of the resource that made it; none for one that was made through the API.
+    sa.Column("stack_id", Uuid),
+    sa.Column("server_id", Name),
     sa.Column("config_id", Uuid, nullable=False),
-    sa.Column("action", sa.String(16), nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("action", Name),
+    sa.Column("status", Name),
     sa.Column("status_reason", sa.Text, nullable=False),
     sa.Column("input_values", Json, nullable=False),
     sa.Column("output_values", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
     sa.Index("ix_software_deployments_server_id", "server_id"),
+    sa.Index("ix_software_deployments_config_id", "config_id"),
+    sa.Index("ix_software_deployments_project", "project", "created_at", "id"),
 )
 
 # Where an operation pauses, until somebody clears the hook.
