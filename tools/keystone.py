@@ -206,7 +206,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.keystone", description=__doc__.splitlines()[0] if __doc__ else "")
+    told = __doc__.splitlines()[0] if __doc__ else ""
+    parser = argparse.ArgumentParser(prog="python -m tools.keystone", description=told)
     parser.add_argument("--orchestration", default="http://127.0.0.1:8004",
                         help="where the catalogue says that Isotherm is (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print a clouds.yaml with everyone, as JSON, and nothing else")

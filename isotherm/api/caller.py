@@ -15,6 +15,8 @@ class Caller:
     roles: frozenset[str] = frozenset()
     is_admin: bool = False
     project_name: str = ""
+    # Keystone says of one project that its administrators are those of the cloud; where it does not, all are.
+    is_admin_project: bool = True
     token: str = field(default="", repr=False)
     # Of a user that stands for one resource: its stack's id and its name. Such a one may do nothing else.
     stack_user: tuple[str, str] | None = None

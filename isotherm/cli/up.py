@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from pathlib import Path
 
 import click
 import uvicorn
 
 from isotherm.api import app, clouds
-from isotherm.api.auth import standalone
-from isotherm.api.caller import Caller
+from isotherm.api.auth import choosing, standalone
+from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
 from isotherm.cli import home
 from isotherm.engine.embedded import Embedded
@@ -31,23 +31,23 @@ def up(host: str, port: int) -> None:
 
 
 async def _serve(engine: Embedded, host: str, port: int) -> None:
-    token = standalone.token(engine.path / "token")
+    policy = Enforcer.of(engine.settings)
+    authenticator = choosing.authenticator(engine.settings, policy, engine.path)
     service = Service(engine.orchestrator_for, engine.types, engine.settings)
-    api = app.build(service, standalone.Standalone(token), _Everything())
+    api = app.build(service, authenticator, policy)
     config = uvicorn.Config(api, host, port, log_config=None, access_log=False, lifespan="off", server_header=False)
     server = uvicorn.Server(config)
     bound = config.bind_socket()
     host, port = bound.getsockname()[:2]
-    file = clouds.write(engine.path, f"http://{host}:{port}", token)
     click.echo(f"Isotherm listens on http://{host}:{port}. Stacks live in {engine.path}.")
-    click.echo(f"  export OS_CLIENT_CONFIG_FILE={file}")
-    click.echo("  openstack --os-cloud isotherm stack list")
+    if engine.settings.auth_strategy == "standalone":
+        _tell_how(engine.path, f"http://{host}:{port}")
     async with engine.driving():
         await server.serve(sockets=[bound])
 
 
-class _Everything:
-    """The one user of a machine may do everything."""
-
-    def check(self, rule: str, caller: Caller, target: Mapping[str, str]) -> None:
-        pass
+def _tell_how(folder: Path, url: str) -> None:
+    """Write what clients need to know, and say where it is."""
+    file = clouds.write(folder, url, standalone.token(folder / "token"))
+    click.echo(f"  export OS_CLIENT_CONFIG_FILE={file}")
+    click.echo("  openstack --os-cloud isotherm stack list")

@@ -44,6 +44,16 @@ class Rules:
         if rule in self.forbidden:
             raise faults.forbidden(f"You are not authorized to use {rule}.", "Forbidden")
 
+    def allows(self, rule: str, caller: Caller, target: Mapping[str, str]) -> bool:
+        self.asked.append(rule)
+        return rule not in self.forbidden
+
+    def check_type(self, type_: str, caller: Caller) -> None:
+        self.check(f"resource_types:{type_}", caller, {})
+
+    def allows_type(self, type_: str, caller: Caller) -> bool:
+        return self.allows(f"resource_types:{type_}", caller, {})
+
 
 class Doorkeeper:
     """The one user of standalone mode, and whoever a test introduces."""
