@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from isotherm.api import lookup, stacks
+from isotherm.api import lookup, software, stacks
 from isotherm.api.call import Call
 
 STACK = "/stacks/{stack_name}/{stack_id}"
@@ -35,6 +35,19 @@ _LOOKUPS = [
       for part in ("resources", "events", "template", "actions")),
 ]
 
+_SOFTWARE = [
+    Route("GET", "/software_configs", software.configs, "software_configs:index"),
+    Route("POST", "/software_configs", software.create_config, "software_configs:create"),
+    Route("GET", "/software_configs/{config_id}", software.show_config, "software_configs:show"),
+    Route("DELETE", "/software_configs/{config_id}", software.delete_config, "software_configs:delete"),
+    Route("GET", "/software_deployments", software.deployments, "software_deployments:index"),
+    Route("POST", "/software_deployments", software.create_deployment, "software_deployments:create"),
+    Route("GET", "/software_deployments/metadata/{server_id}", software.metadata, "software_deployments:metadata"),
+    Route("GET", "/software_deployments/{deployment_id}", software.show_deployment, "software_deployments:show"),
+    Route("PUT", "/software_deployments/{deployment_id}", software.update_deployment, "software_deployments:update"),
+    Route("DELETE", "/software_deployments/{deployment_id}", software.delete_deployment, "software_deployments:delete"),
+]
+
 TABLE: list[Route] = [
     Route("GET", "/stacks", stacks.index, "stacks:index"),
     Route("POST", "/stacks", stacks.create, "stacks:create"),
@@ -43,4 +56,5 @@ TABLE: list[Route] = [
     Route("PUT", STACK, stacks.update, "stacks:update"),
     Route("PATCH", STACK, stacks.patch, "stacks:update_patch"),
     Route("DELETE", STACK, stacks.delete, "stacks:delete"),
+    *_SOFTWARE,
 ]

@@ -11,6 +11,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import desired, documents, names, patching, preview
 from isotherm.engine.accepting import Accepted, Request, refuse_deleted, refuse_suspended
+from isotherm.engine.deploying import Deploying
 from isotherm.engine.describing import Describing
 from isotherm.engine.foresight import Foresight
 from isotherm.engine.moving import Abandoned, Moving
@@ -18,7 +19,7 @@ from isotherm.engine.patching import Patch
 from isotherm.engine.signalling import Signalling
 from isotherm.engine.snapshotting import Snapshotting
 from isotherm.states import Action, Status
-from isotherm.store import accept, plan, reads, stop, visit
+from isotherm.store import accept, limits, plan, reads, stop, visit
 from isotherm.store.database import Connection
 from isotherm.store.records import NewStack
 from isotherm.template import parameters
@@ -26,7 +27,7 @@ from isotherm.template import parameters
 __all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
 
-class Orchestrator(Signalling, Snapshotting, Moving, Describing):
+class Orchestrator(Signalling, Snapshotting, Moving, Describing, Deploying):
     """Operations on the stacks of one project, and all that can be read of them."""
 
     # Operations.
@@ -41,6 +42,7 @@ class Orchestrator(Signalling, Snapshotting, Moving, Describing):
 
         def unit(connection: Connection) -> None:
             now = self._clock.now()
+            limits.stacks(connection, self._project, self._settings.max_stacks_per_tenant)
             accept.create(connection, stack, acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
 
@@ -118,7 +120,7 @@ class Orchestrator(Signalling, Snapshotting, Moving, Describing):
         if isinstance(change, Patch):
             change = await self._patched(await self._find(name), change)
         goal = self._desire(change, name, living["id"] if living else "None")
-        foresight = Foresight(self._inside(), self._access(), self._types)
+        foresight = Foresight(self._inside(), self._access(), self._types, self._settings.max_nested_stack_depth)
         return preview.Preview(await foresight.items(change.asked, goal, living["id"] if living else None))
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from isotherm import errors
+from isotherm.config import Settings
 from isotherm.engine import documents
 from isotherm.resources import contract
 from isotherm.resources.signals import Inbox, Signal
@@ -61,45 +62,45 @@ class StoredSignals:
 class StoredSoftware:
     """Software configs and deployments, in the store."""
 
-    def __init__(self, store: Store, clock: contract.Clock, check: Check = _free) -> None:
+    def __init__(
+        self, store: Store, clock: contract.Clock, settings: Settings = Settings(),  # noqa: B008 - frozen
+        check: Check = _free,
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._settings = settings
         self._check = check
 
     def guarded(self, check: Check) -> StoredSoftware:
-        return StoredSoftware(self._store, self._clock, check)
+        return StoredSoftware(self._store, self._clock, self._settings, check)
 
     async def create_config(self, stack_id: str, config: Config) -> None:
-        document = documents.encode([config.config, config.inputs, config.outputs, config.options])
-        row = {"id": config.id, "name": config.name, "group": config.group, "document": document}
-        await self._change(stack_id, lambda c, project: software.create_config(c, project, row, self._clock.now()))
+        row = config_row(config)
+        most = self._settings.max_software_configs_per_tenant
+        await self._change(stack_id, lambda c, project: software.create_config(c, project, row, self._clock.now(), most))
 
     async def config(self, stack_id: str, config_id: str) -> Config | None:
         row = await self._read(stack_id, lambda c, project: software.config(c, project, config_id))
-        return None if row is None else _config(row)
+        return None if row is None else config_of(row)
 
     async def delete_config(self, stack_id: str, config_id: str) -> None:
         await self._change(stack_id, lambda c, project: software.delete_config(c, project, config_id))
 
     async def put_deployment(self, stack_id: str, deployment: Deployment) -> None:
-        row = {
-            "id": deployment.id, "server_id": deployment.server_id, "config_id": deployment.config_id,
-            "action": deployment.action, "status": deployment.status, "status_reason": deployment.status_reason,
-            "input_values": documents.encode(deployment.input_values),
-            "output_values": documents.encode(deployment.output_values),
-        }
-        await self._change(stack_id, lambda c, project: software.put_deployment(c, project, row, self._clock.now()))
+        row = {**deployment_row(deployment), "stack_id": stack_id}
+        most = self._settings.max_software_deployments_per_tenant
+        await self._change(stack_id, lambda c, project: software.put_deployment(c, project, row, self._clock.now(), most))
 
     async def deployment(self, stack_id: str, deployment_id: str) -> Deployment | None:
         row = await self._read(stack_id, lambda c, project: software.deployment(c, project, deployment_id))
-        return None if row is None else _deployment(row)
+        return None if row is None else deployment_of(row)
 
     async def delete_deployment(self, stack_id: str, deployment_id: str) -> None:
         await self._change(stack_id, lambda c, project: software.delete_deployment(c, project, deployment_id))
 
     async def deployed(self, stack_id: str, server_id: str) -> Sequence[Config]:
         found = await self._read(stack_id, lambda c, project: software.deployed(c, project, server_id))
-        return [_config(row) for row in found]
+        return [config_of(row) for row in found]
 
     async def _read(self, stack_id: str, unit: Callable[[Connection, str], Any]) -> Any:
         return await _asked(
@@ -113,12 +114,26 @@ class StoredSoftware:
         )
 
 
-def _config(row: Any) -> Config:
+def config_row(config: Config) -> dict[str, Any]:
+    document = documents.encode([config.config, config.inputs, config.outputs, config.options])
+    return {"id": config.id, "name": config.name, "group": config.group, "document": document}
+
+
+def deployment_row(deployment: Deployment) -> dict[str, Any]:
+    return {
+        "id": deployment.id, "server_id": deployment.server_id, "config_id": deployment.config_id,
+        "action": deployment.action, "status": deployment.status, "status_reason": deployment.status_reason,
+        "input_values": documents.encode(deployment.input_values),
+        "output_values": documents.encode(deployment.output_values),
+    }
+
+
+def config_of(row: Any) -> Config:
     config, inputs, outputs, options = documents.decode_any(row["document"])
     return Config(row["id"], row["name"], row["group"], config, inputs, outputs, options, row["created_at"])
 
 
-def _deployment(row: Any) -> Deployment:
+def deployment_of(row: Any) -> Deployment:
     return Deployment(
         row["id"], row["server_id"], row["config_id"], row["action"], row["status"], row["status_reason"],
         documents.decode_any(row["input_values"]), documents.decode_any(row["output_values"]), row["created_at"],

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from isotherm.engine import documents
-from isotherm.resources.software import Config
+from isotherm.resources.software import Config, Deployment
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.reads import Row
 
@@ -55,7 +55,9 @@ def progress(operation: Row | None, counts: Mapping[NodeState, int]) -> dict[str
 
 
 def resource(row: Mapping[str, Any]) -> dict[str, Any]:
-    target = None if row["definition"] is None else documents.decode(row["definition"], documents.Target)
+    # Only what has not been made yet has to be asked what it will be.
+    unmade = not row["type"] and row["definition"] is not None
+    target = documents.decode(row["definition"], documents.Target) if unmade else None
     return {
         "resource_name": row["name"],
         "resource_type": row["type"] or (target.implementation if target else ""),
@@ -96,6 +98,16 @@ def software_config(one: Config) -> dict[str, Any]:
     return {
         "id": one.id, "name": one.name, "group": one.group, "creation_time": time(one.created_at), "config": one.config,
         "inputs": list(one.inputs), "outputs": list(one.outputs), "options": one.options,
+    }
+
+
+def software_deployment(one: Deployment) -> dict[str, Any]:
+    """As the API of software deployments shows it: when it was changed is only said once it was."""
+    changed = {} if one.updated_at is None else {"updated_time": time(one.updated_at)}
+    return {
+        "id": one.id, "server_id": one.server_id, "config_id": one.config_id, "input_values": one.input_values,
+        "output_values": one.output_values, "action": one.action, "status": one.status, "status_reason": one.status_reason,
+        "creation_time": time(one.created_at), **changed,
     }
 
 

@@ -1,7 +1,8 @@
 """Software configurations and their deployments to servers: what is kept of them, and the port through which types do so.
 
-They have an API of their own in Heat, beside that of stacks; a template's resources are only one of their users. A config
-never changes. A deployment says which config a server is to apply, and what came of it.
+They have an API of their own, as in Heat, beside that of stacks; a template's resources are only one of their users: what
+need not be said there may be None here. A config never changes. A deployment says which config a server is to apply, and
+what came of it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Config(msgspec.Struct, frozen=True):
     """A configuration: for which tool (`group`), what it says, what it takes and what it gives."""
 
     id: str
-    name: str
-    group: str = UNGROUPED
+    name: str | None
+    group: str | None = UNGROUPED
     config: Any = None
     inputs: Sequence[Mapping[str, Any]] = ()
     outputs: Sequence[Mapping[str, Any]] = ()
@@ -36,10 +37,10 @@ class Deployment(msgspec.Struct, frozen=True):
     """A configuration on its way to a server, and what came of it."""
 
     id: str
-    server_id: str
+    server_id: str | None
     config_id: str
-    action: str
-    status: str
+    action: str | None
+    status: str | None
     status_reason: str
     input_values: Mapping[str, Any] | None = None
     output_values: Mapping[str, Any] | None = None

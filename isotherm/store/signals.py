@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store import finish, rows
+from isotherm.store import finish, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Event
 
@@ -123,8 +123,9 @@ def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_
     connection.execute(_COUNT_UP, {"v_id": to.id, "v_growth": growth})
     if replaced is not None:
         connection.execute(_DROP, same)
-    kept = {"resource_id": to.id, "number": to.taken + 1, "id": signal.id, "key": signal.key, "details": signal.details,
-            "size": size, "created_at": now}
+    kept = {"resource_id": to.id, "number": to.taken + 1, "id": signal.id, "key": signal.key,
+            "details": sealing.of(connection).seal(signal.details, "details", to.id, to.taken + 1), "size": size,
+            "created_at": now}
     connection.execute(_KEEP, kept)
     told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
                  signal.reason)
@@ -145,6 +146,12 @@ def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, n
 def wake(connection: sa.Connection, topic: str, now: float) -> None:
     """Whoever waits for this topic looks at once."""
     connection.execute(_WAKE, {"n_topic": topic, "n_now": now})
+
+
+def nudge(connection: sa.Connection, resource_id: int, now: float) -> None:
+    """As if a signal had come, without one: whoever waits for its signals looks again, whatever they have seen."""
+    connection.execute(_COUNT_UP, {"v_id": resource_id, "v_growth": 0})
+    wake(connection, str(resource_id), now)
 
 
 # The lock (where the database has row locks) makes a signal that is being stored finish first, or wait for us.
@@ -194,7 +201,9 @@ def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collec
         return None
     id_, implementation, seen = found
     kept = connection.execute(_KEPT, {"resource_id": id_})
-    return Kept(str(id_), implementation, seen, [(number, key, details) for number, key, details in kept])
+    opened = sealing.of(connection).open
+    return Kept(str(id_), implementation, seen,
+                [(number, key, opened(details, "details", id_, number)) for number, key, details in kept])
 
 
 def clear(connection: sa.Connection, topic: str, seen: int) -> None:

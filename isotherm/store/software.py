@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from isotherm.store import limits, signals
 from isotherm.store import tables as t
 
 _CONFIG, _DEPLOYMENT = t.software_configs.c, t.software_deployments.c
@@ -15,10 +16,11 @@ def project_of(connection: sa.Connection, stack_id: str) -> str:
     return connection.execute(sa.select(t.stacks.c.project).where(t.stacks.c.id == stack_id)).scalar() or ""
 
 
-def create_config(connection: sa.Connection, project: str, config: dict[str, Any], now: float) -> None:
-    """The config, with its `document`: a second time changes nothing."""
+def create_config(connection: sa.Connection, project: str, config: dict[str, Any], now: float, most: int = -1) -> None:
+    """The config, with its `document`: a second time changes nothing. There may be `most` of them, or any number."""
     known = connection.execute(sa.select(_CONFIG.id).where(_CONFIG.id == config["id"])).first()
     if known is None:
+        limits.software_configs(connection, project, most)
         connection.execute(sa.insert(t.software_configs).values(project=project, created_at=now, **config))
 
 
@@ -27,23 +29,58 @@ def config(connection: sa.Connection, project: str, id_: str) -> sa.RowMapping |
     return connection.execute(query).mappings().one_or_none()
 
 
+def configs(connection: sa.Connection, project: str | None, limit: int | None, marker: str | None) -> list[sa.RowMapping]:
+    """The configs of a project, or of all, newest first, without what they say; after the one that `marker` names."""
+    query = sa.select(_CONFIG.id, _CONFIG.project, _CONFIG.name, _CONFIG.group, _CONFIG.created_at)
+    if project is not None:
+        query = query.where(_CONFIG.project == project)
+    place = sa.tuple_(_CONFIG.created_at, _CONFIG.id)
+    after = connection.execute(sa.select(_CONFIG.created_at, _CONFIG.id).where(_CONFIG.id == (marker or ""))).first()
+    if after is not None:
+        query = query.where(place < sa.tuple_(*after))
+    query = query.order_by(_CONFIG.created_at.desc(), _CONFIG.id.desc()).limit(limit)
+    return list(connection.execute(query).mappings())
+
+
+def is_used(connection: sa.Connection, config_id: str) -> bool:
+    """Whether a deployment refers to the config."""
+    return connection.execute(sa.select(_DEPLOYMENT.id).where(_DEPLOYMENT.config_id == config_id)).first() is not None
+
+
 def delete_config(connection: sa.Connection, project: str, id_: str) -> None:
     connection.execute(sa.delete(t.software_configs).where(_CONFIG.id == id_, _CONFIG.project == project))
 
 
-def put_deployment(connection: sa.Connection, project: str, deployment: dict[str, Any], now: float) -> None:
+def put_deployment(connection: sa.Connection, project: str, deployment: dict[str, Any], now: float, most: int = -1) -> None:
     changed = connection.execute(
         sa.update(t.software_deployments)
         .where(_DEPLOYMENT.id == deployment["id"], _DEPLOYMENT.project == project)
         .values(updated_at=now, **deployment)
     ).rowcount
     if not changed:
+        limits.software_deployments(connection, project, most)
         connection.execute(sa.insert(t.software_deployments).values(project=project, created_at=now, **deployment))
 
 
 def deployment(connection: sa.Connection, project: str, id_: str) -> sa.RowMapping | None:
     query = sa.select(t.software_deployments).where(_DEPLOYMENT.id == id_, _DEPLOYMENT.project == project)
     return connection.execute(query).mappings().one_or_none()
+
+
+def deployments(connection: sa.Connection, project: str, server_id: str | None) -> list[sa.RowMapping]:
+    """The deployments of a project (to one server), oldest first."""
+    query = sa.select(t.software_deployments).where(_DEPLOYMENT.project == project)
+    if server_id:
+        query = query.where(_DEPLOYMENT.server_id == server_id)
+    return list(connection.execute(query.order_by(_DEPLOYMENT.created_at, _DEPLOYMENT.id)).mappings())
+
+
+def wake(connection: sa.Connection, row: sa.RowMapping, now: float) -> None:
+    """The resource that made the deployment looks at it again; also one that is just about to wait."""
+    resource = t.resources.c
+    of = sa.select(resource.id).where(resource.stack_id == row["stack_id"], resource.physical_id == row["id"])
+    for (id_,) in connection.execute(of).all() if row["stack_id"] else ():
+        signals.nudge(connection, id_, now)
 
 
 def delete_deployment(connection: sa.Connection, project: str, id_: str) -> None:

@@ -25,14 +25,14 @@ from isotherm.template import constraints
 GROUP, CONFIG, OPTIONS, INPUTS, OUTPUTS = "group", "config", "options", "inputs", "outputs"
 _TYPES = (constraints.AllowedValues(allowed=("String", "Number", "CommaDelimitedList", "Json", "Boolean")),)
 
-_INPUT = Schema(MAP, schema={
+INPUT = Schema(MAP, schema={
     "name": Schema(STRING, "The name of the input.", required=True),
     "description": Schema(STRING, "What the input is."),
     "type": Schema(STRING, "The type of its value.", default="String", constraints=_TYPES),
     "default": Schema(ANY, "The value if none is given."),
     "replace_on_change": Schema(BOOLEAN, "Whether another value makes another deployment.", default=False),
 })
-_OUTPUT = Schema(MAP, schema={
+OUTPUT = Schema(MAP, schema={
     "name": Schema(STRING, "The name of the output.", required=True),
     "description": Schema(STRING, "What the output is."),
     "type": Schema(STRING, "The type of its value.", default="String", constraints=_TYPES),
@@ -41,8 +41,8 @@ _OUTPUT = Schema(MAP, schema={
 _ATTRIBUTES: Mapping[str, AttributeSchema] = {"config": AttributeSchema("What the config says.", STRING)}
 _GROUP = Schema(STRING, "The tool that applies the config, as the server knows it.", default=software.UNGROUPED)
 _OPTIONS = Schema(MAP, "Options for the tool that applies the config.")
-_INPUTS = Schema(LIST, "The inputs that the config takes.", schema=_INPUT)
-_OUTPUTS = Schema(LIST, "The outputs that the config gives.", schema=_OUTPUT)
+_INPUTS = Schema(LIST, "The inputs that the config takes.", schema=INPUT)
+_OUTPUTS = Schema(LIST, "The outputs that the config gives.", schema=OUTPUT)
 
 
 class SoftwareConfig(contract.Resource):
