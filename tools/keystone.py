@@ -124,7 +124,7 @@ def started(folder: Path, orchestration: str = NOWHERE) -> Iterator[Keystone]:
 
 def template(python: Path) -> Path:
     """The folder that each start copies; made when it, or what it is made from, is new."""
-    source = b"".join(path.read_bytes() for path in (REQUIREMENTS, PARTS / "seed.py", PARTS / "serve.py", Path(__file__)))
+    source = b"".join((REQUIREMENTS.read_bytes(), (PARTS / "seed.py").read_bytes(), CONFIG.encode()))
     made = python.parent.parent / f"template-{hashlib.sha256(source).hexdigest()[:12]}"
     with side_environment.alone(side_environment.ROOT / ".venv-locks" / "keystone-template"):
         if not made.exists():

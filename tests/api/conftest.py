@@ -24,6 +24,7 @@ from isotherm.api.caller import Caller
 from isotherm.api.service import Service
 from isotherm.config import Settings
 from isotherm.engine.embedded import Embedded
+from tools import keystone as identity
 
 # Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
 PATIENCE_S = 60.0
@@ -208,3 +209,10 @@ def with_options(tmp_path: Path) -> Iterator[Callable[..., Api]]:
     yield serve
     for one in opened:
         one.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def keystone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[identity.Keystone]:
+    """A real Keystone, for all tests of this process; people and passwords are those of tools/identity/seed.py."""
+    with identity.started(tmp_path_factory.mktemp("keystone")) as it:
+        yield it

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 GROUP = "keystone_authtoken"
 #: Where the middleware's own defaults would wait for ever, try for minutes, or be laxer than one would expect.
 DEFAULTS = {"http_connect_timeout": 10, "http_request_max_retries": 1, "service_type": "orchestration",
-            "service_token_roles_required": True, "include_service_catalog": False}
+            "service_token_roles_required": True}
 _THREADS = 8
 _MOST_CALLERS = 10_000
 _LONGEST_TOKEN = 16_384
@@ -134,6 +134,8 @@ def _middleware(conf: cfg.ConfigOpts) -> tuple[Wsgi, Mapping[str, Any]]:
     for name, value in DEFAULTS.items():
         conf.set_default(name, value, group=GROUP)
     remember = conf[GROUP].token_cache_time
+    # It would warn of the memory that is switched off here.
+    logging.getLogger(auth_token.__name__).addFilter(lambda record: "in-process token cache" not in str(record.msg))
     found: Wsgi = auth_token.AuthProtocol(_nothing_behind, {"oslo_config_config": conf, "token_cache_time": "-1"})
     if not conf[GROUP].auth_type:
         raise errors.UserError(f"[{GROUP}] auth_type is not set, so nobody could be asked who a caller is",
