@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from isotherm.api import lookup, software, stacks
+from isotherm.api import actions, events, lookup, outputs, resources, snapshots, software, stacks
 from isotherm.api.call import Call
 
 STACK = "/stacks/{stack_name}/{stack_id}"
@@ -35,6 +35,26 @@ _LOOKUPS = [
       for part in ("resources", "events", "template", "actions")),
 ]
 
+_INSIDE_STACKS = [
+    Route("POST", STACK + "/snapshots", snapshots.create, "stacks:snapshot"),
+    Route("GET", STACK + "/snapshots", snapshots.index, "stacks:list_snapshots"),
+    Route("GET", STACK + "/snapshots/{snapshot_id}", snapshots.show, "stacks:show_snapshot"),
+    Route("DELETE", STACK + "/snapshots/{snapshot_id}", snapshots.delete, "stacks:delete_snapshot"),
+    Route("POST", STACK + "/snapshots/{snapshot_id}/restore", snapshots.restore, "stacks:restore_snapshot"),
+    Route("GET", STACK + "/outputs", outputs.index, "stacks:list_outputs"),
+    Route("GET", STACK + "/outputs/{output_key}", outputs.show, "stacks:show_output"),
+    # Each action has a rule of its own, which is looked at when it is known which one is asked for.
+    Route("POST", STACK + "/actions", actions.act, "stacks:lookup"),
+    Route("GET", STACK + "/resources", resources.index, "resource:index"),
+    Route("GET", RESOURCE, resources.show, "resource:show"),
+    Route("PATCH", RESOURCE, resources.mark_unhealthy, "resource:mark_unhealthy"),
+    Route("GET", RESOURCE + "/metadata", resources.metadata, "resource:metadata"),
+    Route("POST", RESOURCE + "/signal", resources.signal, "resource:signal"),
+    Route("GET", STACK + "/events", events.index, "events:index"),
+    Route("GET", RESOURCE + "/events", events.of_resource, "events:index"),
+    Route("GET", RESOURCE + "/events/{event_id}", events.show, "events:show"),
+]
+
 _SOFTWARE = [
     Route("GET", "/software_configs", software.configs, "software_configs:index"),
     Route("POST", "/software_configs", software.create_config, "software_configs:create"),
@@ -56,5 +76,6 @@ TABLE: list[Route] = [
     Route("PUT", STACK, stacks.update, "stacks:update"),
     Route("PATCH", STACK, stacks.patch, "stacks:update_patch"),
     Route("DELETE", STACK, stacks.delete, "stacks:delete"),
+    *_INSIDE_STACKS,
     *_SOFTWARE,
 ]

@@ -31,13 +31,27 @@ class Embedded(Folder):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._worker: Worker | None = None
+        self._seen: JournalReality | None = None
         self.types = known.registry()
         self.settings = config.load(path / CONFIG)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
 
     def orchestrator_for(self, project: str, username: str) -> Orchestrator:
         """All that can be asked of the stacks of one project, in somebody's name."""
-        return Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username)
+        made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username)
+        made.reality = self._look
+        return made
+
+    def close(self) -> None:
+        super().close()
+        if self._seen is not None:
+            self._seen.close()
+            self._seen = None
+
+    def _look(self) -> contract.Reality:
+        """The reality of this folder, for whoever only looks; opened when somebody does."""
+        self._seen = self._seen or JournalReality(self.path / JOURNAL)
+        return self._seen
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:

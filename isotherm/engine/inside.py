@@ -45,15 +45,17 @@ class Inside:
         found = await self.output_views(await self.stack(stack_id))
         return {one["output_key"]: one["output_value"] for one in found}
 
-    async def output_views(self, stack: reads.Row) -> list[dict[str, Any]]:
+    async def output_views(self, stack: reads.Row, only: str | None = None) -> list[dict[str, Any]]:
+        """The outputs with their values, or only the one of that name."""
         read = self._access.store.read
         operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
         if operation is None or not operation.input:
             return []
         goal = await self._access.planning.desired(operation)
-        wanted = sorted({name for output in goal.bound.outputs.values() for name in output.requires})
+        shown = [output for output in goal.bound.outputs.values() if only in (None, output.name)]
+        wanted = sorted({name for output in shown for name in output.requires})
         found = await read(lambda connection: reads.published(connection, stack["id"], wanted))
-        return outputs.of(goal, [await self._refreshed(goal, one) for one in found])
+        return outputs.of(goal, shown, [await self._refreshed(goal, one) for one in found])
 
     async def members(self, stack_id: str) -> Sequence[contract.Member]:
         stack = await self.stack(stack_id)

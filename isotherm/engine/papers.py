@@ -50,6 +50,11 @@ def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, 
     }
 
 
+def hide(value: Any, hidden: Mapping[str, Any]) -> Any:
+    """Any data, without the values of hidden parameters."""
+    return _mask(value, {text for one in hidden.values() for text in _texts(one)})
+
+
 def masked(papers: Mapping[str, Any], hidden: Mapping[str, Any]) -> dict[str, Any]:
     """The same document for anybody's eyes. `hidden` are the values of hidden parameters, by name."""
     told = {text for value in hidden.values() for text in _texts(value)}

@@ -1,0 +1,91 @@
+"""The attributes of a resource as they are now: asked of its type, outside of any operation, and nothing is changed.
+
+What a type cannot read is not known, and shown as such; so is what takes too long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm.engine import documents, inside, ports
+from isotherm.engine.planning import Planning
+from isotherm.resources import contract, runner
+from isotherm.resources.attributes import SHOW_ATTRIBUTE
+from isotherm.resources.reality import MemoryReality
+from isotherm.resources.registry import Registry
+from isotherm.store.database import Store
+from isotherm.store.records import Version
+
+# A reader waits no longer than this for all attributes of a resource together.
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAttributes:
+    """Reads attributes."""
+
+    store: Store
+    types: Registry
+    planning: Planning
+    clock: contract.Clock
+    inside: Callable[[], inside.Inside]
+    reality: Callable[[], contract.Reality] = MemoryReality
+
+    async def of(
+        self, implementation: str, version: Version | None, stack_name: str, more: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """Every attribute of the type, and `more` by name. What `show` has to tell stands for all others, as in Heat."""
+        type_ = await self._type(implementation)
+        if version is None:
+            return dict.fromkeys([*_named(type_), *more])
+        resource = type_(_self(version, stack_name), self._world())
+        found: dict[str, Any] = dict.fromkeys([*_named(type_), *more])
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                whole = await _read(resource, SHOW_ATTRIBUTE) if SHOW_ATTRIBUTE in type_.attributes_schema else None
+                if isinstance(whole, Mapping):
+                    found = {**whole, **{name: None for name in more if name not in whole}}
+                for name in more if isinstance(whole, Mapping) else found:
+                    found[name] = await _read(resource, name)
+        return found
+
+    async def _type(self, implementation: str) -> type[contract.Resource]:
+        try:
+            return self.types.implementation(implementation)
+        except KeyError:
+            await self.planning.learn(implementation)
+            return self.types.implementation(implementation)
+
+    def _world(self) -> contract.World:
+        return contract.World(
+            self.clock, self.reality(), random.SystemRandom(),
+            self.inside(),  # type: ignore[arg-type]  # it reads, and reading is all that is asked of it here
+            ports.StoredSignals(self.store), software=ports.StoredSoftware(self.store, self.clock),
+        )
+
+
+def _named(type_: type[contract.Resource]) -> list[str]:
+    return [name for name in type_.attributes_schema if name != SHOW_ATTRIBUTE]
+
+
+def _self(version: Version, stack_name: str) -> contract.Self:
+    published = None if version.published is None else documents.decode(version.published, documents.Published)
+    return contract.Self(
+        version.name, stack_name, version.stack_id, version.token, documents.decode(version.properties, dict[str, Any]),
+        version.physical_id, documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
+        exports=[] if published is None else list(published.attributes), id=version.id, requires=version.requires,
+    )
+
+
+async def _read(resource: contract.Resource, name: str) -> Any:
+    try:
+        return await runner.call(resource.attribute, name)
+    except TimeoutError:
+        raise
+    except Exception:  # noqa: BLE001 - as where it is published: what cannot be read is not known
+        return None

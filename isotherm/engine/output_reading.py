@@ -1,0 +1,33 @@
+"""What can be read of outputs one by one: which there are, without working any of them out, and the value of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired
+from isotherm.engine.accepting import Accepting
+from isotherm.store import reads
+
+
+class OutputReading(Accepting):
+    """The part of the Orchestrator that shows single outputs."""
+
+    async def output_names(self, name_or_id: str) -> list[dict[str, Any]]:
+        """Every output, with what its template says of it."""
+        goal = await self._goal(await self._find(name_or_id))
+        found = {} if goal is None else goal.bound.outputs
+        return [{"output_key": one.name, "description": one.description} for one in found.values()]
+
+    async def output(self, name_or_id: str, key: str) -> dict[str, Any]:
+        """One output with its value; only what it needs is read."""
+        stack = await self._find(name_or_id)
+        found = [one for one in await self._inside().output_views(stack, key) if one["output_key"] == key]
+        if not found:
+            raise errors.NotFound(f"Specified output key {key} not found.", kind="NotFound",
+                                  hint="`isotherm outputs STACK` shows what there is.")
+        return found[0]
+
+    async def _goal(self, stack: reads.Row) -> desired.Desired | None:
+        operation = await self._operation(stack)
+        return None if operation is None or not operation.input else await self._planning.desired(operation)
