@@ -12,7 +12,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import desired, documents, inside, planning, reading, requests
+from isotherm.engine import allowance, desired, documents, inside, planning, reading, requests
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Action
@@ -77,7 +77,9 @@ class Accepting(reading.Reading):
         return inside.Access(self._store, self._planning, self._clock, self._project)
 
     def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
-        return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types)
+        allowance.check(request.asked, self._settings)
+        return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types,
+                              bounds=allowance.bounds(self._settings))
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, request: Request, description: str

@@ -51,14 +51,17 @@ class Desired:
     description: str
 
 
-def desire(asked: Asked, stack: Identity, types: Registry, *, validate: bool = True) -> Desired:
+def desire(
+    asked: Asked, stack: Identity, types: Registry, *, validate: bool = True, bounds: validation.Bounds = validation.BOUNDS
+) -> Desired:
     """Raises UserError for whatever is wrong with the input. What was accepted once is not validated again."""
     template = model.parse(document.load(asked.template))
     surroundings = environment.load(asked.environment)
     pseudo = _pseudo(template, stack)
     facade = None if asked.facade is None else model.Facade(**asked.facade)
     if validate:
-        bound = validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files, facade=facade)
+        bound = validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files, facade=facade,
+                                  bounds=bounds)
     else:
         values = parameters.bind(template.parameters, surroundings, pseudo)
         bound = model.bind(template, values, files=asked.files, facade=facade)

@@ -70,8 +70,9 @@ class Embedded(Folder):
         world = contract.World(self.clock, reality, random.SystemRandom())
         types = known.registry()
         plans = planning.Planning(self.store, types, self.clock)
-        nesting = Nesting(self.store, types, plans, self.clock, new_id, self._wake)
-        self._worker = Worker(name, self.store, world, types.implementation, plans, new_id, nesting=nesting)
+        nesting = Nesting(self.store, types, plans, self.clock, new_id, self._wake, self.settings)
+        self._worker = Worker(name, self.store, world, types.implementation, plans, new_id, nesting=nesting,
+                              settings=self.settings)
         task = asyncio.create_task(self._worker.run())
         try:
             yield

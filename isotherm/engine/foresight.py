@@ -28,10 +28,11 @@ _AFRESH = (decide.Verdict.CREATE.value, decide.Verdict.REPLACE.value)
 class Foresight:
     """Looks at a tree of stacks."""
 
-    def __init__(self, inside: Inside, access: Access, types: Registry) -> None:
+    def __init__(self, inside: Inside, access: Access, types: Registry, deepest: int = MAX_DEPTH) -> None:
         self._inside = inside
         self._access = access
         self._types = types
+        self._deepest = deepest
 
     async def items(
         self, asked: desired.Asked, goal: desired.Desired, stack_id: str | None, depth: int = 0
@@ -65,7 +66,7 @@ class Foresight:
     async def _inner(
         self, asked: desired.Asked, seen: Seen, child: contract.Child, stack_id: str | None, depth: int
     ) -> list[Item]:
-        if depth >= MAX_DEPTH:
+        if depth >= self._deepest:
             return []
         name = seen.item.name
         inherited = environment.load(asked.environment).child(name, child.parameters)

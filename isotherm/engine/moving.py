@@ -15,7 +15,7 @@ from isotherm.engine import adoption, names, papers, patching
 from isotherm.engine.accepting import Accepted, Accepting, Request
 from isotherm.engine.patching import Patch
 from isotherm.states import Action, NodeKind
-from isotherm.store import accept, adopt, plan, reads
+from isotherm.store import accept, adopt, limits, plan, reads
 from isotherm.store.database import Connection
 from isotherm.store.records import NewStack
 
@@ -63,6 +63,7 @@ class Moving(Accepting):
 
         def unit(connection: Connection) -> None:
             now = self._clock.now()
+            limits.stacks(connection, self._project, self._settings.max_stacks_per_tenant)
             accept.create(connection, NewStack(stack_id, self._project, name, True), acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
             adopt.take_over(connection, versions, {want.name: want.requires for want in goal.wanted}, now)

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, inside, requests
+from isotherm.config import Settings
+from isotherm.engine import allowance, desired, inside, requests
 from isotherm.engine.planning import Planning, asked_for
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
-from isotherm.resources.validation import MAX_DEPTH
 from isotherm.states import Action, OperationState
-from isotherm.store import accept, claim, plan, reads, rows
+from isotherm.store import accept, claim, limits, plan, reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Acceptance, Claim, NewStack
 from isotherm.template import environment
@@ -27,9 +27,9 @@ from isotherm.template import environment
 class Nesting:
     """What all resources of a worker share to have stacks inside."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the ports of what is inside, one each
         self, store: Store, types: Registry, planning: Planning, clock: contract.Clock, new_id: Callable[[], str],
-        wake: Callable[[], None] = lambda: None,
+        wake: Callable[[], None] = lambda: None, settings: Settings = Settings(),  # noqa: B008 - frozen
     ) -> None:
         self.store = store
         self.types = types
@@ -37,6 +37,8 @@ class Nesting:
         self.clock = clock
         self.new_id = new_id
         self.wake = wake
+        self.settings = settings
+        self.bounds = allowance.bounds(settings)
 
     def of(self, around: Claim, facade: Mapping[str, Any]) -> contract.Stacks:
         """The port for one resource. `facade` is what the stack inside may read of it."""
@@ -58,18 +60,20 @@ class _Inside(inside.Inside):
             return found, await self.update(found, child)
         stack_id = self._nesting.new_id()
         asked = await self._asked(child)
-        goal = desired.desire(asked, self._identity(name, stack_id), self._nesting.types)
+        goal = self._desire(asked, name, stack_id)
         acceptance = self._acceptance(stack_id, 0, Action.CREATE, asked, child)
 
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
             depth = self._still_ours(connection) + 1
-            if depth > MAX_DEPTH:
-                raise errors.UserError(f"Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded")
+            if depth > self._nesting.bounds.depth:
+                raise limits.exceeded(f"Recursion depth exceeds {self._nesting.bounds.depth}.")
             owner, depth = (self._around.stack_id, depth) if child.owned else (None, 0)
+            if owner is None:
+                limits.stacks(connection, self._project, self._nesting.settings.max_stacks_per_tenant)
             bounded = self._bounded(connection, acceptance, now)
             accept.create(connection, NewStack(stack_id, self._project, name, True, owner, depth), bounded, now)
-            plan.write(connection, acceptance.operation_id, goal.wanted, now)
+            self._plan(connection, acceptance, goal, now)
 
         await self._write(unit)
         return stack_id, acceptance.operation_id
@@ -77,9 +81,9 @@ class _Inside(inside.Inside):
     async def update(self, stack_id: str, child: contract.Child) -> str:
         stack = await self.stack(stack_id)
         asked = await self._asked(child)
-        goal = desired.desire(asked, self._identity(stack["name"], stack_id), self._nesting.types)
+        goal = self._desire(asked, stack["name"], stack_id)
         acceptance = self._acceptance(stack_id, stack["generation"], Action.UPDATE, asked, child)
-        return await self._supersede(acceptance, lambda c, now: plan.write(c, acceptance.operation_id, goal.wanted, now))
+        return await self._supersede(acceptance, lambda c, now: self._plan(c, acceptance, goal, now))
 
     async def act(self, stack_id: str, action: Action) -> str | None:
         found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, stack_id))
@@ -125,8 +129,13 @@ class _Inside(inside.Inside):
     def _project(self) -> str:
         return self._around.operation.project
 
-    def _identity(self, name: str, stack_id: str) -> desired.Identity:
-        return desired.Identity(name, stack_id, self._project)
+    def _desire(self, asked: desired.Asked, name: str, stack_id: str) -> desired.Desired:
+        identity = desired.Identity(name, stack_id, self._project)
+        return desired.desire(asked, identity, self._nesting.types, bounds=self._nesting.bounds)
+
+    def _plan(self, connection: Connection, acceptance: Acceptance, goal: desired.Desired, now: float) -> None:
+        plan.write(connection, acceptance.operation_id, goal.wanted, now)
+        limits.resources(connection, acceptance.stack_id, self._nesting.settings.max_resources_per_stack)
 
     async def _asked(self, child: contract.Child) -> desired.Asked:
         """What the stack inside is made of: its own template, and what the stack around has in files and environment."""

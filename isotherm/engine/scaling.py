@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, requests
+from isotherm.engine import allowance, desired, documents, requests
 from isotherm.engine.accepting import Accepting
 from isotherm.engine.planning import asked_for
 from isotherm.resources import grouping
 from isotherm.resources.heat import scaling_policy
 from isotherm.resources.heat.auto_scaling_group import COOLDOWN, COOLDOWN_END, AutoScalingGroup, bounded
 from isotherm.states import Action, NodeState, Status
-from isotherm.store import accept, plan, reads, rows, signals
+from isotherm.store import accept, limits, plan, reads, rows, signals
 from isotherm.store import scaling as groups
 from isotherm.store.database import Connection
 from isotherm.store.records import Acceptance
@@ -79,6 +79,7 @@ class Scaling(Accepting):
                 groups.adjust(connection, group, order.data, f"{_digest(group)}{grouping.SCALED}")
                 accept.supersede(connection, order.acceptance, now)
                 plan.write(connection, order.acceptance.operation_id, order.goal.wanted, now)
+                limits.resources(connection, order.acceptance.stack_id, self._settings.max_resources_per_stack)
             # Only so many are kept: what matters of a signal is whether it was the same a moment ago.
             key = hashlib.sha256(signal.id.encode()).hexdigest()[:2]
             told = signals.NewSignal(signal.id, key, "null", f"{signal.reason} ({reason})"[:1000])
@@ -118,7 +119,7 @@ class Scaling(Accepting):
         before = await self._store.read(lambda connection: asked_for(connection, operation.input))
         asked = replace(before, template=child.template, exports=child.exports)
         identity = desired.Identity(nested["name"], nested["id"], self._project)
-        goal = desired.desire(asked, identity, self._types)
+        goal = desired.desire(asked, identity, self._types, bounds=allowance.bounds(self._settings))
         input_, blobs = requests.stored(asked)
         acceptance = Acceptance(nested["id"], nested["generation"], self._new_id(), Action.UPDATE, input_, True,
                                 signal.stack["timeout_s"], blobs=blobs, reason="Stack UPDATE started")

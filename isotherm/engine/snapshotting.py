@@ -13,7 +13,7 @@ from isotherm import errors
 from isotherm.engine import desired, documents, papers, planning, views
 from isotherm.engine.accepting import Accepted, Accepting, Request, refuse_suspended
 from isotherm.states import Action, Status
-from isotherm.store import plan, reads, rows, snapshots, visit
+from isotherm.store import limits, plan, reads, rows, snapshots, visit
 from isotherm.store.database import Connection
 from isotherm.store.records import Part
 
@@ -33,6 +33,7 @@ class Snapshotting(Accepting):
             operation = rows.operation(connection, operation_id)
             if operation is None:
                 raise errors.Bug("an operation is gone that was accepted in this very transaction")
+            limits.snapshots(connection, operation.stack_id, self._settings.max_snapshots_per_stack)
             snapshots.open_(connection, operation, snapshot_name, now)
             visit.write(connection, operation_id, now)
 

@@ -34,7 +34,7 @@ def template(members: Mapping[str, Definition]) -> str:
 
 def check_size(size: int) -> int:
     if size > MAX_MEMBERS:
-        raise errors.UserError("Maximum resources per stack exceeded.", kind="RequestLimitExceeded",
+        raise errors.UserError("Request limit exceeded: Maximum resources per stack exceeded.", kind="RequestLimitExceeded",
                                hint=f"a stack has at most {MAX_MEMBERS} resources")
     return size
 

@@ -13,7 +13,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
@@ -34,48 +34,65 @@ Type = type[contract.Resource]
 MAX_DEPTH = 5
 # How many resources a stack may have, with those of all stacks inside it.
 MAX_TOTAL = 2_000_000
+TOO_MANY = "Maximum resources per stack exceeded."
 # How many problems of one template inside are told.
 _ENOUGH = 20
 _NOT_ASSIGNED = re.compile("Property (.*) not assigned")
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How big a tree of stacks may be: how deep, and how many resources in all."""
+
+    depth: int = MAX_DEPTH
+    total: int = MAX_TOTAL
+
+
+BOUNDS = Bounds()
+
+
 def validate(bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True,
-             custom: CustomConstraints = custom_constraints.LOCAL) -> None:
+             custom: CustomConstraints = custom_constraints.LOCAL, bounds: Bounds = BOUNDS) -> None:
     """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged."""
     problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
                                       custom=custom))
     # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
     if not problems:
-        run = _Validation(bound, environment, registry, strict=strict, custom=custom)
+        run = _Validation(bound, environment, registry, strict=strict, custom=custom, bounds=bounds)
         problems = tuple(run.problems())
-        if not problems and run.total > MAX_TOTAL:
-            problems = (Problem("Maximum resources per stack exceeded.", kind="RequestLimitExceeded",
-                                hint=f"with all stacks inside there would be {run.total:,}; at most {MAX_TOTAL:,} may be"),)
+        if not problems and run.total > bounds.total:
+            hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
+            problems = (Problem(f"Request limit exceeded: {TOO_MANY}", kind="RequestLimitExceeded", hint=hint),)
     if problems:
         raise UserError(problems=problems)
 
 
-def accept(template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
-           files: Mapping[str, str] | None = None, facade: model.Facade | None = None) -> model.Bound:
+def accept(  # noqa: PLR0913 - what a template is bound to, by name
+    template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
+    files: Mapping[str, str] | None = None, facade: model.Facade | None = None, bounds: Bounds = BOUNDS,
+) -> model.Bound:
     """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged."""
     pseudo = replace(pseudo, dialect=template.dialect)
     values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
     bound = model.bind(template, values, files=files or {}, facade=facade)
-    validate(bound, environment, registry)
+    validate(bound, environment, registry, bounds=bounds)
     return bound
 
 
 class _Validation:
     """One run. Also what functions ask about other resources (`definitions.Known`)."""
 
-    def __init__(self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool,
-                 custom: CustomConstraints | None, around: _Validation | None = None) -> None:
+    def __init__(  # noqa: PLR0913 - what one run knows
+        self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool,
+        custom: CustomConstraints | None, around: _Validation | None = None, bounds: Bounds = BOUNDS,
+    ) -> None:
         self._bound = bound
         self._environment = environment
         self._registry = registry
         self._strict = strict
         self._rules = properties.Rules(custom=custom)
         self._types: dict[str, Type] = {}
+        self._bounds = bounds
         self._depth: int = 0 if around is None else around._depth + 1
         # How many resources there are, with those of all stacks inside.
         self.total = len(bound.definitions)
@@ -173,10 +190,10 @@ class _Validation:
             return
         if text is None:
             return
-        if self._depth + 1 > MAX_DEPTH:
+        if self._depth + 1 > self._bounds.depth:
             yield one.retold(
-                Problem(f"Request limit exceeded: Recursion depth exceeds {MAX_DEPTH}.", kind="RequestLimitExceeded",
-                        hint="does a template include itself?"),
+                Problem(f"Request limit exceeded: Recursion depth exceeds {self._bounds.depth}.",
+                        kind="RequestLimitExceeded", hint="does a template include itself?"),
                 f"{definition.path[0]}.{definition.name}")
             return
         problems, size = self._looked_into(definition.name, text)
@@ -217,7 +234,8 @@ class _Validation:
                                        custom=self._rules.custom))
         if wrong:
             return wrong, 0
-        inner = _Validation(bound, surroundings, self._registry, strict=False, custom=self._rules.custom, around=self)
+        inner = _Validation(bound, surroundings, self._registry, strict=False, custom=self._rules.custom, around=self,
+                            bounds=self._bounds)
         # Each place that uses the template tells them again: enough is enough.
         return tuple(itertools.islice(inner.problems(), _ENOUGH)), inner.total
 

@@ -17,9 +17,6 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.records import Operation, Part, Report
 
-# As in Heat.
-LIMIT = 32
-
 _SNAPSHOT, _PART = t.snapshots.c, t.snapshot_parts.c
 
 
@@ -35,12 +32,6 @@ class Doomed(msgspec.Struct, frozen=True):
 
 def open_(connection: sa.Connection, operation: Operation, name: str | None, now: float) -> None:
     """The snapshot that this operation takes."""
-    there = sa.select(sa.func.count()).where(_SNAPSHOT.stack_id == operation.stack_id)
-    if connection.execute(there).scalar_one() >= LIMIT:
-        raise errors.UserError(
-            f"You have reached the maximum snapshots per stack, {LIMIT}. Please delete some snapshots.",
-            kind="RequestLimitExceeded",
-        )
     connection.execute(
         sa.insert(t.snapshots).values(
             id=operation.id, stack_id=operation.stack_id, name=name, action=Action.CREATE, status=Status.IN_PROGRESS,

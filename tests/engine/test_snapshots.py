@@ -250,8 +250,8 @@ def test_a_deleted_stack_takes_its_snapshots_along(lab):
     lab(story)
 
 
-def test_there_is_a_limit(lab, monkeypatch):
-    monkeypatch.setattr("isotherm.store.snapshots.LIMIT", 1)
+def test_there_is_a_limit(lab, tmp_path):
+    (tmp_path / "isotherm.conf").write_text("[DEFAULT]\nmax_snapshots_per_stack = 1\n")
 
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})

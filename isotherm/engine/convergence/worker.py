@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from isotherm import errors
+from isotherm.config import Settings
 from isotherm.engine import documents, ports
 from isotherm.engine.convergence import act, answers, consider, forgetting, hooks
 from isotherm.engine.nesting import Nesting
@@ -21,7 +22,7 @@ from isotherm.engine.planning import Planning
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming
-from isotherm.store import settle, snapshots, stop
+from isotherm.store import limits, settle, snapshots, stop
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Claim, Operation, Report, Version
 
@@ -64,6 +65,7 @@ class Worker:
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
         self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
+        settings: Settings = Settings(),  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
@@ -71,9 +73,10 @@ class Worker:
         self._planning = planning
         self._new_id = new_id
         self._tuning = tuning
+        self._settings = settings
         self._consider = consider.Considering(types, new_id)
         own = dataclasses.replace(
-            world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock)
+            world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
         )
         self._act = act.Acting(types, own, nesting)
         self._running: dict[tuple[int, int], _Running] = {}
@@ -150,6 +153,8 @@ class Worker:
         # After that: nothing is begun for an operation that this very transaction ends (INV-4).
         if begins:
             turn.begun = claiming.begin(connection, [b.beginning for b in begins], now)
+        claims = (*(report.claim for report in reports), *(begin.beginning.claim for begin in begins))
+        limits.events(connection, {claim.stack_id for claim in claims}, self._settings.max_events_per_stack)
         if self._stopping:
             return turn
         until = now + self._tuning.lease_s
