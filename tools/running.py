@@ -35,8 +35,9 @@ def isotherm(home: Path, options: Options) -> Iterator[Isotherm]:
     log = home / "up.log"
     environ = {**os.environ, "ISOTHERM_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     with log.open("ab") as errors:
-        process = subprocess.Popen([Path(sys.executable).with_name("isotherm"), "up", "--port", "0"], env=environ, text=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        command = [str(Path(sys.executable).with_name("isotherm")), "up", "--port", "0"]
+        process = subprocess.Popen(command, env=environ, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=errors)
     try:
         yield Isotherm(address(process, log), home, process.pid, log)
     finally:

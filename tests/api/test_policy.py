@@ -15,6 +15,11 @@ from isotherm.api.caller import Caller
 from isotherm.api.policy import Enforcer
 from isotherm.config import Settings
 
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 TICKS = itertools.count(1)
 OWN = {"project_id": "p"}
 PEOPLE = {
@@ -33,7 +38,7 @@ ADMINS = {"admin", "foreign admin"}
 ANY_ADMIN = {*ADMINS, "no project"}
 MACHINES = {*READERS, "machine"}
 
-READ = """
+READ = words("""
     actions:check build_info:build_info events:index events:show resource:index resource:show
     software_configs:index software_configs:show software_deployments:index software_deployments:show
     stacks:detail stacks:environment stacks:files stacks:index stacks:list_outputs stacks:list_resource_types
@@ -42,8 +47,8 @@ READ = """
     cloudformation:ListStacks cloudformation:DescribeStacks cloudformation:DescribeStackEvents
     cloudformation:ValidateTemplate cloudformation:GetTemplate cloudformation:EstimateTemplateCost
     cloudformation:DescribeStackResources cloudformation:ListStackResources
-""".split()
-WRITE = """
+""")
+WRITE = words("""
     actions:action actions:cancel_update actions:cancel_without_rollback actions:resume actions:snapshot actions:suspend
     resource:mark_unhealthy software_configs:create software_configs:delete
     software_deployments:create software_deployments:delete software_deployments:update
@@ -51,10 +56,10 @@ WRITE = """
     stacks:preview_update stacks:preview_update_patch stacks:restore_snapshot stacks:snapshot stacks:update
     stacks:update_no_change stacks:update_patch stacks:validate_template
     cloudformation:CreateStack cloudformation:DeleteStack cloudformation:UpdateStack cloudformation:CancelUpdateStack
-""".split()
-SIGNAL = """
+""")
+SIGNAL = words("""
     resource:metadata resource:signal software_deployments:metadata stacks:lookup cloudformation:DescribeStackResource
-""".split()
+""")
 EXPECTED = {
     **dict.fromkeys(READ, READERS),
     **dict.fromkeys(WRITE, MEMBERS),
