@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from isotherm.api import faults
 
+TAG_LENGTH = 80
 
-def boolean(name: str, value: object) -> bool:
+
+def boolean(name: str, value: object, kind: str = "HTTPBadRequest") -> bool:
     """Only true and false, in any case, and the real ones."""
     if isinstance(value, bool):
         return value
     told = str(value).lower()
     if told not in ("true", "false"):
-        raise faults.bad(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false.')
+        raise faults.bad(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false.', kind)
     return told == "true"
 
 
@@ -22,7 +24,18 @@ def whole(name: str, value: object) -> int:
             raise ValueError(value)
         number = int(str(value))
     except ValueError:
-        raise faults.bad(f"Only integer is acceptable by '{name}'.", "ValueError") from None
+        raise faults.bad(f"Only integer is acceptable by '{name}'.") from None
     if number < 0:
-        raise faults.bad(f"Value '{value}' is invalid for '{name}' which only accepts non-negative integer.", "ValueError")
+        raise faults.bad(f"Value '{value}' is invalid for '{name}' which only accepts non-negative integer.")
     return min(number, 2**31 - 1)
+
+
+def tags(value: object) -> list[str]:
+    """A text with commas between the tags; an empty one is one empty tag."""
+    if not isinstance(value, str):
+        raise faults.bad("Tags are given as one text, separated by commas.", "AttributeError")
+    found = value.split(",")
+    for tag in found:
+        if len(tag) > TAG_LENGTH:
+            raise faults.bad(f'Invalid tag, "{tag}" is longer than {TAG_LENGTH} characters')
+    return found

@@ -10,7 +10,21 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from isotherm.api import actions, events, lookup, outputs, resources, snapshots, software, stacks
+from isotherm.api import (
+    actions,
+    events,
+    listing,
+    lookup,
+    moving,
+    outputs,
+    resources,
+    services,
+    snapshots,
+    software,
+    stacks,
+    templates,
+    types,
+)
 from isotherm.api.call import Call
 
 STACK = "/stacks/{stack_name}/{stack_id}"
@@ -68,14 +82,36 @@ _SOFTWARE = [
     Route("DELETE", "/software_deployments/{deployment_id}", software.delete_deployment, "software_deployments:delete"),
 ]
 
+_TYPES = [
+    Route("POST", "/validate", templates.validate, "stacks:validate_template"),
+    Route("GET", "/resource_types", types.index, "stacks:list_resource_types"),
+    Route("GET", "/resource_types/{type_name}", types.show, "stacks:resource_schema"),
+    Route("GET", "/resource_types/{type_name}/template", types.template, "stacks:generate_template"),
+    Route("GET", "/template_versions", types.template_versions, "stacks:list_template_versions"),
+    Route("GET", "/template_versions/{version}/functions", types.functions, "stacks:list_template_functions"),
+]
+
 TABLE: list[Route] = [
-    Route("GET", "/stacks", stacks.index, "stacks:index"),
+    *_TYPES,
+    Route("GET", "/stacks", listing.index, "stacks:index"),
     Route("POST", "/stacks", stacks.create, "stacks:create"),
+    Route("GET", "/stacks/detail", listing.detail, "stacks:detail"),
     *_LOOKUPS,
     Route("GET", STACK, stacks.show, "stacks:show"),
     Route("PUT", STACK, stacks.update, "stacks:update"),
-    Route("PATCH", STACK, stacks.patch, "stacks:update_patch"),
+    # Changing something needs a rule more, which is looked at when it is known what is asked for.
+    Route("PATCH", STACK, stacks.patch, "stacks:update_no_change"),
     Route("DELETE", STACK, stacks.delete, "stacks:delete"),
+    Route("GET", STACK + "/template", templates.template, "stacks:template"),
+    Route("GET", STACK + "/environment", templates.environment, "stacks:environment"),
+    Route("GET", STACK + "/files", templates.files, "stacks:files"),
+    Route("DELETE", STACK + "/abandon", moving.abandon, "stacks:abandon"),
+    Route("GET", STACK + "/export", moving.export, "stacks:export"),
     *_INSIDE_STACKS,
     *_SOFTWARE,
+    Route("GET", "/build_info", services.build_info, "build_info:build_info"),
+    Route("GET", "/services", services.index, "service:index"),
 ]
+
+# Where a method that there is not is answered as if there were nothing at all.
+SILENT = frozenset({"/services"})

@@ -1,4 +1,4 @@
-"""Stacks: made, listed, shown, changed, deleted."""
+"""Stacks: made, shown, changed, deleted."""
 
 from __future__ import annotations
 
@@ -6,36 +6,42 @@ from typing import Any
 
 from starlette.responses import Response
 
-from isotherm.api import answers
+from isotherm import errors
+from isotherm.api import answers, shapes
 from isotherm.api.call import Call
 from isotherm.api.instantiation import Instantiation
 from isotherm.api.links import link
-
-
-async def index(call: Call) -> Response:
-    found = await call.orchestrator.stacks()
-    return answers.json({"stacks": [summary(call, one) for one in found]})
+from isotherm.engine.orchestrator import Accepted, Patch
 
 
 async def create(call: Call) -> Response:
     asked = await instantiation(call)
+    asked.check_arguments()
     name = asked.stack_name()
-    accepted = await call.orchestrator.create(name, asked.request())
+    papers = asked.adoption()
+    with asked.judged():
+        accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
     href = call.links.stack(call.project, name, accepted.stack_id)
     return answers.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return answers.json({"stack": await detail(call, stack)})
+    return answers.json({"stack": await shapes.detail(call, stack)})
 
 
 async def update(call: Call) -> Response:
-    return await _update(call, existing=False)
+    """Everything anew."""
+    asked = await instantiation(call)
+    return await _updated(call, await change(call, asked, existing=False), asked)
 
 
 async def patch(call: Call) -> Response:
-    return await _update(call, existing=True)
+    """What is mentioned. Doing it again as it was may be allowed to more users than changing it."""
+    asked = await instantiation(call)
+    if not asked.changes_nothing():
+        call.allow("stacks:update_patch")
+    return await _updated(call, await change(call, asked, existing=True), asked)
 
 
 async def delete(call: Call) -> Response:
@@ -44,39 +50,35 @@ async def delete(call: Call) -> Response:
     return answers.no_content()
 
 
-async def _update(call: Call, *, existing: bool) -> Response:
-    asked = (await instantiation(call)).patch(existing=existing)
+async def instantiation(call: Call) -> Instantiation:
+    return Instantiation(await call.body(), call.service.settings)
+
+
+async def change(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
+    """What an update, or its preview, asks for."""
+    asked.check_arguments(update=True)
+    with asked.judged():
+        if not existing:
+            return await asked.whole()
+        stack = await call.stack()
+        return await asked.change(await call.orchestrator.template_text(stack["id"]))
+
+
+async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     stack = await call.stack()
-    await call.orchestrator.update(stack["id"], asked)
+    if stack["action"] == "DELETE":
+        raise errors.UserError("Updating a stack when it is deleting is not supported.", kind="NotSupported")
+    with asked.judged():
+        await call.orchestrator.update(stack["id"], wanted)
     return answers.page(202)
 
 
-async def instantiation(call: Call) -> Instantiation:
-    return Instantiation(await call.body(), call.service.settings.stack_action_timeout)
+async def _made(call: Call, name: str, asked: Instantiation) -> Accepted:
+    return await call.orchestrator.create(name, await asked.request())
 
 
-def summary(call: Call, stack: dict[str, Any]) -> dict[str, Any]:
-    """A stack as a list shows it."""
-    href = call.links.stack(stack["project"], stack["stack_name"], stack["id"])
-    return {
-        "id": stack["id"], "links": [link(href)], "stack_name": stack["stack_name"], "description": "",
-        **{key: stack[key] for key in ("stack_status", "stack_status_reason", "creation_time", "updated_time",
-                                       "deletion_time")},
-        "stack_owner": stack["stack_owner"], "parent": stack["parent"], "stack_user_project_id": None,
-        "tags": stack["tags"] or None, **({"project": stack["project"]} if call.caller.is_admin else {}),
-    }
-
-
-async def detail(call: Call, stack: dict[str, Any]) -> dict[str, Any]:
-    """A stack with all there is to say of it."""
-    resolve = call.flag("resolve_outputs", True) and not stack["deletion_time"]
-    outputs = await call.orchestrator.outputs(stack["id"]) if resolve else None
-    description = stack["description"] or "No description"
-    timeout = stack["timeout_s"]
-    return {
-        **summary(call, stack), "description": description, "template_description": description,
-        "parameters": await call.orchestrator.parameters(stack["id"]),
-        **({} if outputs is None else {"outputs": outputs}), "disable_rollback": stack["disable_rollback"],
-        "timeout_mins": None if timeout is None else int(timeout // 60), "tags": stack["tags"],
-        "capabilities": [], "notification_topics": [],
-    }
+async def _adopted(call: Call, name: str, asked: Instantiation, papers: dict[str, Any]) -> Accepted:
+    changes = asked.adopted()
+    if not call.service.settings.enable_stack_adopt:
+        raise errors.UserError("Stack Adopt is not supported.", kind="NotSupported")
+    return await call.orchestrator.adopt(name, papers, changes)

@@ -21,20 +21,8 @@ def template_version() -> None:
 @click.pass_obj
 def list_versions(terminal: show.Terminal) -> None:
     """List the versions, with their aliases."""
-    rows = known()
+    rows = versions.listed()
     terminal.answer({"template_versions": rows}, lambda: _draw(rows))
-
-
-def known() -> list[dict[str, object]]:
-    """Each version once, as the API names it, with the names that mean the same."""
-    rows: dict[str, dict[str, object]] = {}
-    aliases: dict[str, list[str]] = {}
-    for dialect in versions.VERSIONS.values():
-        names = aliases.setdefault(dialect.name, [])
-        if dialect.alias:
-            names.append(f"{dialect.key}.{dialect.alias}")
-        rows.setdefault(dialect.name, {"version": dialect.name, "type": dialect.family.value, "aliases": names})
-    return list(rows.values())
 
 
 def _draw(rows: list[dict[str, object]]) -> Iterator[RenderableType]:

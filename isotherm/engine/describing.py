@@ -10,7 +10,7 @@ from typing import Any
 from isotherm.engine import desired, papers
 from isotherm.engine.accepting import Accepting
 from isotherm.store import reads
-from isotherm.template import document
+from isotherm.template import document, environment, model, parameters
 
 
 class Describing(Accepting):
@@ -21,7 +21,7 @@ class Describing(Accepting):
         stack = await self._find(name_or_id, deleted=True)
         asked = await self._asked_once(stack)
         if asked is None:
-            return {}
+            return parameters.Pseudo(stack["name"], stack["id"], self._project).values()
         values = desired.values_of(asked, desired.Identity(stack["name"], stack["id"], self._project))
         return {name: values.text(name) for name in values}
 
@@ -30,15 +30,20 @@ class Describing(Accepting):
         asked = await self._asked_once(await self._find(name_or_id, deleted=True))
         return {} if asked is None else document.load(asked.template).data
 
+    async def template_text(self, name_or_id: str) -> str:
+        """The template as it was handed in; nothing if there is none."""
+        asked = await self._asked_once(await self._find(name_or_id))
+        return "" if asked is None else asked.template
+
     async def environment(self, name_or_id: str) -> dict[str, Any]:
         """The environment; hidden values masked."""
         stack = await self._find(name_or_id, deleted=True)
         asked = await self._asked_once(stack)
         if asked is None:
-            return {}
+            return environment.Environment().as_dict()
         whole = papers.stack(stack, asked, {})
         shown: dict[str, Any] = papers.masked(whole, self._hidden(stack, asked))["environment"]
-        return shown
+        return {**shown, "resource_registry": {**_templates(asked.template), **shown["resource_registry"]}}
 
     async def files(self, name_or_id: str) -> dict[str, str]:
         asked = await self._asked_once(await self._find(name_or_id, deleted=True))
@@ -46,5 +51,13 @@ class Describing(Accepting):
 
     async def _asked_once(self, stack: reads.Row) -> desired.Asked | None:
         """What the stack is, or was, to be; None if that is nothing."""
+        if stack["tomb"]:
+            return None  # what it was made of has gone with it
         operation = await self._operation(stack)
         return None if operation is None or not operation.input else await self._asked(stack)
+
+
+def _templates(text: str) -> dict[str, str]:
+    """The files that serve as types in a template: each is registered under its own name."""
+    types = (one.get("type") or one.get("Type") for one in model.parse(document.load(text)).resources.values())
+    return {one: one for one in types if isinstance(one, str) and one.endswith(environment.TEMPLATE_SUFFIXES)}

@@ -21,6 +21,7 @@ from isotherm.engine.patching import Patch
 from isotherm.engine.resource_reading import ResourceReading
 from isotherm.engine.signalling import Signalling
 from isotherm.engine.snapshotting import Snapshotting
+from isotherm.engine.validating import Validating
 from isotherm.states import Action, Status
 from isotherm.store import accept, limits, plan, reads, stop, visit
 from isotherm.store.database import Connection
@@ -30,7 +31,9 @@ from isotherm.template import parameters
 __all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
 
-class Orchestrator(Signalling, Snapshotting, Moving, Describing, Deploying, ResourceReading, EventReading, OutputReading):
+class Orchestrator(
+    Signalling, Snapshotting, Moving, Describing, Deploying, ResourceReading, EventReading, OutputReading, Validating
+):
     """Operations on the stacks of one project, and all that can be read of them."""
 
     # Operations.

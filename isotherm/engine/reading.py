@@ -10,8 +10,11 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import views
-from isotherm.store import reads
+from isotherm.store import listing, reads
 from isotherm.store.database import Connection, Store
+from isotherm.store.listing import ORDERS, Filters, Wish
+
+__all__ = ["ORDERS", "PROJECT", "Filters", "Reading", "Wish"]
 
 PROJECT = "default"
 
@@ -26,6 +29,17 @@ class Reading:
     async def stacks(self) -> list[dict[str, Any]]:
         found = await self._store.read(lambda connection: reads.stacks(connection, self._project))
         return [views.stack(row) for row in found]
+
+    async def page(self, wish: Wish, *, everywhere: bool = False) -> list[dict[str, Any]]:
+        """A page of a list of stacks; `everywhere`: in all projects."""
+        project = None if everywhere else self._project
+        found = await self._store.read(lambda connection: listing.page(connection, project, wish))
+        return [views.stack(row) for row in found]
+
+    async def count(self, wish: Wish, *, everywhere: bool = False) -> int:
+        """How many stacks there are on all pages of a list."""
+        project = None if everywhere else self._project
+        return await self._store.read(lambda connection: listing.count(connection, project, wish))
 
     async def find(self, name_or_id: str, *, deleted: bool = False) -> dict[str, Any]:
         """A living stack by name or id; with `deleted`, also one that is gone, by its id."""
@@ -44,7 +58,7 @@ class Reading:
 
     async def resources(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id, deleted=True)
-        found = await self._store.read(lambda connection: reads.resources(connection, row["id"]))
+        found = await self._store.read(lambda connection: reads.resources(connection, row["id"], documents=False))
         return [views.resource(one) for one in found]
 
     async def edges(self, name_or_id: str) -> list[tuple[str, str]]:

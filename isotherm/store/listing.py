@@ -97,7 +97,7 @@ def forget_tags(connection: sa.Connection, stack_id: str) -> None:
 
 
 def _chosen(query: sa.Select[Any], project: str | None, wish: Wish) -> sa.Select[Any]:
-    wanted = [] if project is None else [_STACK.project == project]
+    wanted: list[sa.ColumnElement[bool]] = [] if project is None else [_STACK.project == project]
     if not wish.deleted:
         wanted.append(_STACK.tomb == "")
     if not wish.nested:
@@ -112,7 +112,9 @@ def _plain(filters: Filters) -> list[sa.ColumnElement[bool]]:
         "id": _STACK.id, "name": _STACK.name, "project": _STACK.project, "reason": _STACK.reason,
         "username": _STACK.username, "owner_id": _STACK.owner_id, "disable_rollback": _STACK.disable_rollback,
     }
-    found = [column.in_(given) for name, column in columns.items() if (given := getattr(filters, name)) is not None]
+    found: list[sa.ColumnElement[bool]] = [
+        column.in_(given) for name, column in columns.items() if (given := getattr(filters, name)) is not None
+    ]
     if filters.timeout_mins is not None:
         found.append(_STACK.timeout_s.in_([60.0 * minutes for minutes in filters.timeout_mins]))
     if filters.action is not None:
@@ -132,7 +134,7 @@ def _in_state(word: str) -> sa.ColumnElement[bool]:
 
 
 def _by_tags(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    found = []
+    found: list[sa.ColumnElement[bool]] = []
     if filters.tags is not None:
         found.append(_has_all(filters.tags))
     if filters.tags_any is not None:

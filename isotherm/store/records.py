@@ -29,6 +29,8 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     description: str | None = None
     # The operation whose input it takes over, where nothing new is asked for.
     input_of: str = ""
+    # How long it may take where nothing was asked for (`timeout_s` is None); None: any time.
+    limit_s: float | None = None
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):

@@ -188,3 +188,21 @@ def detect(data: Mapping[object, object]) -> Dialect:
         raise errors.UserError(f'The template version is invalid: "{key}: {data[key]}". "{key}" {should}: '
                                f"{', '.join(known)}", kind="InvalidTemplateVersion")
     return dialect
+
+
+def named(version: str) -> Dialect | None:
+    """The dialect of this name (`heat_template_version.rocky`), if there is one."""
+    key, _, value = version.partition(".")
+    return VERSIONS.get((key, value))
+
+
+def listed() -> list[dict[str, object]]:
+    """Each version once, as the API names it, with the names that mean the same."""
+    rows: dict[str, dict[str, object]] = {}
+    aliases: dict[str, list[str]] = {}
+    for dialect in VERSIONS.values():
+        names = aliases.setdefault(dialect.name, [])
+        if dialect.alias:
+            names.append(f"{dialect.key}.{dialect.alias}")
+        rows.setdefault(dialect.name, {"version": dialect.name, "type": dialect.family.value, "aliases": names})
+    return list(rows.values())

@@ -63,7 +63,7 @@ def test_help_loads_neither_templates_nor_resources() -> None:
 
 def test_a_defect_ends_in_a_code_of_its_own_and_asks_to_be_reported(
         run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isotherm.cli.template_version.known", lambda: 1 / 0)
+    monkeypatch.setattr("isotherm.template.versions.listed", lambda: 1 / 0)
     ran = run("template-version", "list")
     assert ran.code == codes.BUG
     assert "ZeroDivisionError" in ran.err

@@ -1,0 +1,106 @@
+"""What a template asks for, told to whoever wants to fill it in: Heat's validate document.
+
+Parameters need no values here, and values are not judged; names are, and the shape of everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import allowance, desired
+from isotherm.engine.accepting import Accepting
+from isotherm.resources import nested as nesting
+from isotherm.resources import validation
+from isotherm.resources.registry import Registry, typed_properties
+from isotherm.template import definitions, document, environment, model, parameters
+from isotherm.template.parameter_schema import MASK
+
+_NAME = "dummy"
+
+
+class Validating(Accepting):
+    """The part of the Orchestrator that looks at templates of stacks that need not be."""
+
+    def validate(
+        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False
+    ) -> dict[str, Any]:
+        """The document. Raises UserError for what is wrong; `nested`: with the parameters of stacks inside."""
+        asked = desired.Asked(template, files, surroundings)
+        allowance.check(asked, self._settings)
+        loaded = environment.load(surroundings)
+        bound = _bound(template, files, loaded, self._project)
+        bounds = allowance.bounds(self._settings)
+        validation.validate(bound, loaded, self._types, strict=False, bounds=bounds)
+        shown = loaded.as_dict()
+        registry = {**_templates(bound), **shown["resource_registry"]}
+        inside = _Inside(self._types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}
+        return {
+            **_described(bound, loaded), **inside,
+            "Environment": {"parameters": _masked(bound, shown["parameters"]),
+                            "parameter_defaults": _masked(bound, shown["parameter_defaults"]),
+                            "resource_registry": registry, "event_sinks": shown["event_sinks"]},
+        }
+
+
+class _Inside:
+    """Looks at the stacks inside, as far as they can be told before anything exists."""
+
+    def __init__(self, types: Registry, files: Mapping[str, str], project: str, deepest: int) -> None:
+        self._types = types
+        self._files = files
+        self._project = project
+        self._deepest = deepest
+
+    def of(self, bound: model.Bound, surroundings: environment.Environment, depth: int = 0) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, definition in bound.definitions.items() if depth < self._deepest else ():
+            one = self._types.resolve(definition.type, surroundings, name, self._files)
+            if issubclass(one, nesting.StackResource):
+                told = self._one(bound, definition, one, surroundings, depth)
+                if told is not None:
+                    found[name] = told
+        return {"NestedParameters": found} if found else {}
+
+    def _one(
+        self, bound: model.Bound, definition: definitions.Definition, one: type[nesting.StackResource],
+        surroundings: environment.Environment, depth: int,
+    ) -> dict[str, Any] | None:
+        try:
+            resolved = definition.resolve(definitions.Unresolved(bound.values)).properties or {}
+            text = one.template_for(typed_properties(one, resolved))
+        except errors.UserError:
+            return None
+        if text is None:
+            return None
+        is_template = issubclass(one, nesting.TemplateResource)
+        given = {key: value for key, value in resolved.items() if value is not None} if is_template else {}
+        inherited = surroundings.child(definition.name, given)
+        inner = _bound(text, self._files, inherited, self._project)
+        return {"Type": definition.type, **_described(inner, inherited), **self.of(inner, inherited, depth + 1)}
+
+
+def _bound(
+    text: str, files: Mapping[str, str], surroundings: environment.Environment, project: str
+) -> model.Bound:
+    template = model.parse(document.load(text))
+    pseudo = parameters.Pseudo(stack_name=_NAME, project_id=project, dialect=template.dialect)
+    values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
+    return model.bind(template, values, files=files, facade=model.Facade())
+
+
+def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:
+    template = bound.template
+    told = {name: parameters.describe(schema, surroundings) for name, schema in template.parameters.items()}
+    groups = {"ParameterGroups": list(template.parameter_groups)} if template.parameter_groups else {}
+    return {"Description": template.description or "", "Parameters": told, **groups}
+
+
+def _masked(bound: model.Bound, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: MASK if name in bound.values.hidden else value for name, value in values.items()}
+
+
+def _templates(bound: model.Bound) -> dict[str, str]:
+    """The files that serve as types: each is registered under its own name."""
+    return {one.type: one.type for one in bound.definitions.values() if one.type.endswith(environment.TEMPLATE_SUFFIXES)}
