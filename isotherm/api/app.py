@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route as Place
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from isotherm.api import answers, faults, routes
+from isotherm.api import answers, faults, routes, stack_users
 from isotherm.api.auth.standalone import Authenticator
 from isotherm.api.call import Call
 from isotherm.api.policy import Policy
@@ -70,6 +70,7 @@ class _Endpoint:
         self._authenticator = authenticator
         self._policy = policy
         self._methods = methods
+        self._silent = any(route.path in routes.SILENT for route in methods.values())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -83,11 +84,14 @@ class _Endpoint:
         caller = await self._authenticator.authenticate(request)
         if request.path_params["project"] != caller.project and not caller.is_admin:
             raise faults.forbidden()
-        if request.method == "OPTIONS":
+        if request.method == "OPTIONS" and caller.stack_user is None:
             return Response(status_code=204, headers={"Allow": ",".join(self._methods)})
         route = self._methods.get(request.method)
+        if route is None and self._silent:
+            return answers.page(404)
         if route is None:
             raise faults.Fault(405, faults.MALFORMED, "HTTPMethodNotAllowed")
+        stack_users.check(route, caller, request.path_params)
         self._policy.check(route.rule, caller, {"project_id": request.path_params["project"]})
         return await route.handler(Call(request, caller, self._service, self._policy))
 

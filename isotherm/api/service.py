@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from isotherm.api.caller import Caller
 from isotherm.config import Settings
 from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.presence import Known
 from isotherm.resources.registry import Registry
 
 
@@ -19,6 +20,8 @@ class Service:
     orchestrators: Callable[[str, str], Orchestrator]
     types: Registry
     settings: Settings = Settings()  # noqa: RUF009 - frozen
+    # The workers of the engine, alive or just dead.
+    workers: Callable[[], list[Known]] = list
 
     def orchestrator(self, caller: Caller, project: str) -> Orchestrator:
         return self.orchestrators(project, caller.user_name)

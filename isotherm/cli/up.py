@@ -33,7 +33,7 @@ def up(host: str, port: int) -> None:
 async def _serve(engine: Embedded, host: str, port: int) -> None:
     policy = Enforcer.of(engine.settings)
     authenticator = choosing.authenticator(engine.settings, policy, engine.path)
-    service = Service(engine.orchestrator_for, engine.types, engine.settings)
+    service = Service(engine.orchestrator_for, engine.types, engine.settings, engine.workers)
     api = app.build(service, authenticator, policy)
     config = uvicorn.Config(api, host, port, log_config=None, access_log=False, lifespan="off", server_header=False)
     server = uvicorn.Server(config)

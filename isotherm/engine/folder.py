@@ -1,15 +1,18 @@
 """A folder in which stacks live, as somebody sees it who only looks.
 
-It holds the database, the journal of a reality for types that have no cloud, and the locks of the workers that are alive.
+It holds the database, the keys to what is sealed in it, the journal of a reality for types that have no cloud, and the
+locks of the workers that are alive.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
+from isotherm import config
 from isotherm.clock import SystemClock
-from isotherm.engine import presence
+from isotherm.engine import keyfile, presence
 from isotherm.engine.following import Following
 from isotherm.engine.reading import PROJECT, Reading
 from isotherm.store import live
@@ -24,7 +27,9 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.clock = SystemClock()
-        self.store = ThreadedStore.open(f"sqlite:///{path / DATABASE}")
+        self.settings = config.load(path / CONFIG)
+        ring = functools.partial(keyfile.ring, path, self.settings)
+        self.store = ThreadedStore.open(f"sqlite:///{path / DATABASE}", ring)
         self.reading = Reading(self.store)
 
     def close(self) -> None:
@@ -36,6 +41,10 @@ class Folder:
     async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
         """The names of stacks on which something is under way."""
         return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
+
+    def workers(self) -> list[presence.Known]:
+        """Who works in this folder, or did until it died."""
+        return presence.known(self.path / WORKERS)
 
     def is_driven(self) -> bool:
         """Whether some process works on what is under way in this folder."""

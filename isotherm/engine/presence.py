@@ -10,10 +10,12 @@ The kernel gives a lock up when the last thread of the process is gone, so no ca
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 _SUFFIX = ".lock"
@@ -52,6 +54,24 @@ class Presence:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}{_SUFFIX}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A worker that is present, or one that died and has not been buried yet."""
+
+    name: str
+    since: float
+    alive: bool
+
+
+def known(folder: Path) -> list[Known]:
+    """The workers of the folder, by their age."""
+    found = []
+    for file in folder.glob(f"*{_SUFFIX}"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(Known(file.stem, file.stat().st_mtime, _is_held(file)))
+    return sorted(found, key=lambda one: (one.since, one.name))
 
 
 def anybody(folder: Path) -> bool:
