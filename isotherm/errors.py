@@ -8,6 +8,7 @@
         Temporary         it may say yes later
         Permanent         it will not
       Superseded          a newer operation has taken over: stop quietly
+      Unreadable          what is stored was sealed with a key that we do not have, or is not authentic
       Bug                 this should be impossible
 
 `kind` is the name under which Heat's clients know a UserError; the API puts it into the `type` of an error body.
@@ -104,6 +105,10 @@ class Overtaken(Conflict, Superseded):
     """What was being looked at is gone, because something newer came: workers stop quietly, users are told."""
 
     default_kind = "ActionInProgress"
+
+
+class Unreadable(IsothermError):
+    """What is stored was sealed with a key that we do not have, or is not authentic."""
 
 
 class Bug(IsothermError):

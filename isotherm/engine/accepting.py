@@ -88,6 +88,7 @@ class Accepting(reading.Reading):
         return Acceptance(
             stack_id, generation, self._new_id(), action, input_, request.disable_rollback, request.timeout_s,
             documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
+            limit_s=self._settings.stack_action_timeout,
         )
 
     def _again(self, stack: reads.Row, action: Action) -> Acceptance:
@@ -95,6 +96,7 @@ class Accepting(reading.Reading):
         return Acceptance(
             stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
             stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started", input_of=stack["operation_id"],
+            limit_s=self._settings.stack_action_timeout,
         )
 
     async def _supersede(self, acceptance: Acceptance, write_plan: WritePlan) -> Accepted:
@@ -120,7 +122,7 @@ class Accepting(reading.Reading):
         if operation is None or not operation.input:
             raise errors.UserError(f"Stack {stack['name']} has no template: it was rolled back to nothing.",
                                    kind="NotSupported", hint="Update it with a template.")
-        return await self._store.read(lambda connection: planning.asked_for(connection, operation.input))
+        return await self._store.read(lambda connection: planning.asked_for(connection, stack["id"], operation.input))
 
     def _hidden(self, stack: reads.Row, asked: desired.Asked) -> dict[str, Any]:
         """The values of hidden parameters, by name."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action
 
 T = TypeVar("T")
@@ -81,9 +82,15 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode(text: str, kind: type[T]) -> T:
-    found: T = _decoder(kind).decode(text)  # type: ignore[arg-type]  # a type is hashable
+    """Raises Unreadable for what the store could not open."""
+    try:
+        found: T = _decoder(kind).decode(text)  # type: ignore[arg-type]  # a type is hashable
+    except msgspec.DecodeError:
+        if is_sealed(text):
+            raise unreadable(text) from None
+        raise
     return found
 
 
 def decode_any(text: str) -> Any:
-    return msgspec.json.decode(text)
+    return decode(text, Any)

@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from isotherm import config
 from isotherm.engine import planning, presence
 from isotherm.engine.convergence.worker import Worker
-from isotherm.engine.folder import CONFIG, JOURNAL, WORKERS, Folder
+from isotherm.engine.feed import Feed
+from isotherm.engine.folder import JOURNAL, WORKERS, Folder
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
@@ -33,7 +33,7 @@ class Embedded(Folder):
         self._worker: Worker | None = None
         self._seen: JournalReality | None = None
         self.types = known.registry()
-        self.settings = config.load(path / CONFIG)
+        self.feed = Feed(self.store)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
 
     def orchestrator_for(self, project: str, username: str) -> Orchestrator:

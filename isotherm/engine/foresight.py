@@ -8,8 +8,8 @@ is marked as uncertain. Items of a stack inside have the path to them as their n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm.engine import decide, desired, documents, preview
@@ -19,10 +19,37 @@ from isotherm.resources import contract, nested
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import MAX_DEPTH
 from isotherm.states import NodeKind
-from isotherm.store import reads
-from isotherm.template import environment
+from isotherm.store import plan, reads
+from isotherm.template import definitions, environment
 
 _AFRESH = (decide.Verdict.CREATE.value, decide.Verdict.REPLACE.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The stack that a resource is, or will be, in."""
+
+    stack_name: str
+    # None: it is yet to be.
+    stack_id: str | None
+    # The resource that the stack is, if it is inside of another.
+    resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What would happen to a resource, and inside it."""
+
+    seen: Seen
+    place: Place
+    below: Sequence[Sight] = ()
+    # Nothing is known of what would happen inside.
+    dim: bool = False
+    # As it would be then; None if it would not.
+    definition: definitions.Definition | None = None
+    # Who requires it: now, and then.
+    required_now: Sequence[str] = ()
+    required_then: Sequence[str] = ()
 
 
 class Foresight:
@@ -34,46 +61,55 @@ class Foresight:
         self._types = types
         self._deepest = deepest
 
-    async def items(
-        self, asked: desired.Asked, goal: desired.Desired, stack_id: str | None, depth: int = 0
-    ) -> list[Item]:
-        """What would happen to the stack (None: it is yet to be) and inside it, in the order of the template."""
-        found: list[Item] = []
-        for seen in preview.of(goal, await self._present(stack_id), self._types):
-            below = await self._below(asked, goal, seen, depth)
-            certain = seen.item.certain and below is not None
-            found.append(replace(seen.item, certain=certain))
-            found += [replace(one, name=f"{seen.item.name}.{one.name}") for one in below or ()]
+    async def items(self, asked: desired.Asked, goal: desired.Desired, place: Place) -> list[Item]:
+        """What would happen to the stack and inside it, in the order of the template."""
+        return list(_flat(await self.tree(asked, goal, place)))
+
+    async def tree(
+        self, asked: desired.Asked, goal: desired.Desired, place: Place, depth: int = 0
+    ) -> list[Sight]:
+        """The same with all that is known of it, each stack inside where it belongs."""
+        found: list[Sight] = []
+        present = await self._present(place.stack_id)
+        now, then = _required_now(present), _required_then(goal)
+        for seen in preview.of(goal, present, self._types):
+            below = await self._below(asked, goal, seen, place, depth)
+            name = seen.item.name
+            found.append(Sight(seen, place, below or (), below is None, goal.bound.definitions.get(name),
+                               now.get(name, ()), then.get(name, ())))
         return found
 
-    async def _below(self, asked: desired.Asked, goal: desired.Desired, seen: Seen, depth: int) -> list[Item] | None:
+    async def _below(
+        self, asked: desired.Asked, goal: desired.Desired, seen: Seen, place: Place, depth: int
+    ) -> list[Sight] | None:
         """What would happen inside a resource; None if that cannot be told."""
         there = await self._stack_of(seen.row)
         if seen.item.action in (preview.NOTHING, preview.DELETE, preview.RETAIN):
             return await self._all(there, seen.item.action)
-        if seen.implementation is None or not issubclass(seen.implementation, nested.StackResource):
+        if not seen.is_stack:
             return await self._all(there, preview.DELETE) if seen.item.action == decide.Verdict.REPLACE.value else []
-        afresh = seen.item.action in _AFRESH
+        afresh = seen.item.action in _AFRESH or there is None
+        name = seen.item.name
+        inner = Place(f"{place.stack_name}-{name}", None, name) if afresh or there is None else there
         try:
-            child = await self._resource(seen, None if afresh else there).foreseen(seen.item.changes)
-            items = await self._inner(asked, seen, child, None if afresh else there, depth)
+            child = await self._resource(seen, inner.stack_id).foreseen(seen.item.changes)
+            sights = await self._inner(asked, seen, child, inner, depth)
         except Exception:  # noqa: BLE001 - stand-ins do not fit everywhere: then nothing can be told before it is applied
             return None
         gone = await self._all(there, preview.DELETE) if afresh else []
         secrets = [goal.values[name] for name in seen.secrets]
-        return [*(_masked(item, secrets) for item in items), *gone]
+        return [*(_masked(one, secrets) for one in sights), *gone]
 
     async def _inner(
-        self, asked: desired.Asked, seen: Seen, child: contract.Child, stack_id: str | None, depth: int
-    ) -> list[Item]:
+        self, asked: desired.Asked, seen: Seen, child: contract.Child, place: Place, depth: int
+    ) -> list[Sight]:
         if depth >= self._deepest:
             return []
-        name = seen.item.name
-        inherited = environment.load(asked.environment).child(name, child.parameters)
+        inherited = environment.load(asked.environment).child(seen.item.name, child.parameters)
         inner = desired.Asked(child.template, asked.files, inherited.as_dict(), {"metadata": seen.metadata}, child.exports)
-        identity = desired.Identity(name, stack_id or "None", self._access.project)
+        identity = desired.Identity(place.stack_name, place.stack_id or "None", self._access.project)
         goal = desired.desire(inner, identity, self._types, validate=False)
-        return await self.items(inner, goal, stack_id, depth + 1)
+        return await self.tree(inner, goal, place, depth + 1)
 
     def _resource(self, seen: Seen, stack_id: str | None) -> nested.StackResource:
         row = (seen.row or {}) if stack_id is not None else {}
@@ -88,15 +124,18 @@ class Foresight:
         assert isinstance(made, nested.StackResource)
         return made
 
-    async def _all(self, stack_id: str | None, action: str) -> list[Item]:
+    async def _all(self, place: Place | None, action: str) -> list[Sight]:
         """The same happens to everything inside: nothing, or its end."""
-        found: list[Item] = []
-        for row in await self._present(stack_id):
+        found: list[Sight] = []
+        present = await self._present(place.stack_id) if place else []
+        now = _required_now(present)
+        for row in present:
             if row["superseded"] or row["kind"] is NodeKind.BARRIER:
                 continue
             item = preview.deletion(row, "") if action == preview.DELETE else Item(row["name"], row["type"] or "", action)
+            assert place is not None
             below = await self._all(await self._stack_of(row), item.action)
-            found += [item, *(replace(one, name=f"{item.name}.{one.name}") for one in below)]
+            found.append(Sight(Seen(item, row), place, below, required_now=now.get(item.name, ())))
         return found
 
     async def _present(self, stack_id: str | None) -> Sequence[Mapping[str, Any]]:
@@ -104,13 +143,13 @@ class Foresight:
             return []
         return await self._access.store.read(lambda connection: reads.resources(connection, stack_id))
 
-    async def _stack_of(self, row: Mapping[str, Any] | None) -> str | None:
+    async def _stack_of(self, row: Mapping[str, Any] | None) -> Place | None:
         """The stack that a resource is, if it is one and has been made."""
         if row is None or row["physical_id"] is None or not self._is_stack(row["implementation"] or ""):
             return None
         id_, project = row["physical_id"], self._access.project
         found = await self._access.store.read(lambda connection: reads.stack(connection, project, id_))
-        return None if found is None or found["tomb"] else str(found["id"])
+        return None if found is None or found["tomb"] else Place(found["name"], found["id"], row["name"])
 
     def _is_stack(self, implementation: str) -> bool:
         if implementation.startswith(nested.IMPLEMENTATION):
@@ -119,15 +158,44 @@ class Foresight:
         return type_ is not None and issubclass(type_, nested.StackResource)
 
 
-def _masked(item: Item, secrets: Iterable[object]) -> Item:
+def _flat(sights: Iterable[Sight], around: str = "") -> Iterator[Item]:
+    for one in sights:
+        name = around + one.seen.item.name
+        yield replace(one.seen.item, name=name, certain=one.seen.item.certain and not one.dim)
+        yield from _flat(one.below, name + ".")
+
+
+def _required_then(goal: desired.Desired) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, definition in goal.bound.definitions.items():
+        for need in definition.requires:
+            found.setdefault(need, []).append(name)
+    return found
+
+
+def _required_now(present: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    names = {row["id"]: row["name"] for row in present}
+    found: dict[str, list[str]] = {}
+    for row in present:
+        for need in documents.decode(row["requires"] or "[]", list[int]):
+            if need in names:
+                found.setdefault(names[need], []).append(row["name"])
+    return found
+
+
+def _masked(sight: Sight, secrets: Sequence[object]) -> Sight:
     """What was hidden outside is not told inside."""
     words = [json.dumps(one)[1:-1] if isinstance(one, str) else json.dumps(one) for one in secrets]
-    if not words or not item.changes:
-        return item
+    if not words:
+        return sight
 
-    def shown(change: Change) -> Change:
-        # What it was before may have been hidden just as well.
-        text = json.dumps([change.before, change.after])
-        return Change(MASK, MASK) if any(word in text for word in words) else change
+    def telling(*values: object) -> bool:
+        text = json.dumps(values)
+        return any(word in text for word in words)
 
-    return replace(item, changes={key: shown(one) for key, one in item.changes.items()})
+    # What it was before may have been hidden just as well.
+    changes = {key: Change(MASK, MASK) if telling(one.before, one.after) else one
+               for key, one in sight.seen.item.changes.items()}
+    hidden = {key for key, value in sight.seen.after.items() if telling(value)}
+    seen = replace(sight.seen, item=replace(sight.seen.item, changes=changes), hidden=sight.seen.hidden | hidden)
+    return replace(sight, seen=seen, below=[_masked(one, secrets) for one in sight.below])

@@ -64,7 +64,7 @@ class Inside:
             operation = rows.operation(connection, stack["operation_id"])
             if operation is None or not operation.input:
                 return []
-            template = document.load(asked_for(connection, operation.input).template).data
+            template = document.load(asked_for(connection, stack_id, operation.input).template).data
             states = {name: (failed, made_at) for name, failed, made_at in reads.conditions(connection, stack_id)}
             return [contract.Member(name, one, *states.get(name, ())) for name, one in template["resources"].items()]
 

@@ -139,8 +139,8 @@ class _Inside(inside.Inside):
 
     async def _asked(self, child: contract.Child) -> desired.Asked:
         """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
-        hash_ = self._around.operation.input
-        around = await self._nesting.store.read(lambda connection: asked_for(connection, hash_))
+        outer = self._around.operation
+        around = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
         inherited = environment.load(around.environment).child(self._around.name, child.parameters)
         return desired.Asked(child.template, around.files, inherited.as_dict(), self._facade, child.exports)
 

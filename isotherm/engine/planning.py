@@ -38,14 +38,18 @@ class Planning:
 
     async def desired(self, operation: Operation) -> desired.Desired:
         """What the operation wants. Its input was valid when it was accepted, and is not judged again."""
-        asked = await self._store.read(lambda connection: asked_for(connection, operation.input))
+        asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
         return desired.desire(asked, identity, self._types, validate=False)
 
     async def learn(self, implementation: str) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""
         hash_ = implementation.removeprefix(IMPLEMENTATION)
-        found = await self._store.read(lambda connection: reads.blobs(connection, [hash_]))
+        try:
+            found = await self._store.read(lambda connection: reads.blobs(connection, [hash_]))
+        except errors.Unreadable:
+            # Its stack can still be deleted, which needs no template.
+            found = {}
         self._types.learn(implementation, found.get(hash_))
 
     async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
@@ -58,9 +62,9 @@ class Planning:
         return self._secrets[operation.id]
 
 
-def asked_for(connection: Connection, hash_: str) -> desired.Asked:
-    """The whole input of an operation."""
-    text = reads.blobs(connection, [hash_]).get(hash_)
+def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Asked:
+    """The whole input of an operation on this stack."""
+    text = reads.blobs(connection, [input_], stack_id).get(input_)
     if text is None:
         # Inputs live as long as their operations, and those only until newer ones have ended.
         raise errors.Overtaken("Another operation on this stack came in between.", hint="Look at the stack, and ask again.")

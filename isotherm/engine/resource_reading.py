@@ -97,7 +97,8 @@ class ResourceReading(Accepting):
 
     async def _piece(self, nodes: Sequence[int], filters: Filters, *, detail: bool) -> _Piece:
         return await self._store.read(
-            lambda connection: _piece(connection, listing.page(connection, nodes, filters), detail=detail))
+            lambda connection: _piece(
+                connection, listing.page(connection, nodes, filters, definitions=detail), detail=detail))
 
     async def _inner(self, level: Sequence[_Around]) -> list[_Around]:
         found = await self._store.read(lambda connection: listing.inner(connection, [one.id for one in level]))

@@ -116,7 +116,7 @@ class Scaling(Accepting):
         operation = await self._store.read(lambda connection: rows.operation(connection, nested["operation_id"]))
         if operation is None or not operation.input:
             raise errors.Bug(f"stack {nested['id']} has no input")
-        before = await self._store.read(lambda connection: asked_for(connection, operation.input))
+        before = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         asked = replace(before, template=child.template, exports=child.exports)
         identity = desired.Identity(nested["name"], nested["id"], self._project)
         goal = desired.desire(asked, identity, self._types, bounds=allowance.bounds(self._settings))

@@ -78,7 +78,7 @@ class Snapshotting(Accepting):
 
     async def _contents(self, row: reads.Row) -> tuple[desired.Asked, list[Part]]:
         def unit(connection: Connection) -> tuple[desired.Asked, list[Part]]:
-            return planning.asked_for(connection, row["input"]), snapshots.parts(connection, row["id"])
+            return planning.asked_for(connection, row["stack_id"], row["input"]), snapshots.parts(connection, row["id"])
 
         return await self._store.read(unit)
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store import adopt, listing, nodes, rows, snapshots
+from isotherm.store import adopt, listing, nodes, rows, sealing, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
@@ -94,26 +94,40 @@ def halt_nodes(connection: sa.Connection, stack_id: str) -> None:
 
 
 def _open(connection: sa.Connection, request: Acceptance, generation: int, now: float) -> None:
-    if request.blobs:
-        have = connection.execute(sa.select(t.blobs.c.hash).where(rows.among(t.blobs.c.hash)), rows.ids(request.blobs))
-        known = {row[0] for row in have}
-        new = [{"hash": key, "content": content} for key, content in request.blobs.items() if key not in known]
-        if new:
-            connection.execute(sa.insert(t.blobs), new)
-        used = [{"operation_id": request.operation_id, "hash": key} for key in request.blobs]
-        connection.execute(sa.insert(t.uses), used)
-    input_ = _take_over(connection, request) if request.input_of else request.input
+    input_ = _take_over(connection, request) if request.input_of else _keep(connection, request)
+    limit_s = request.limit_s if request.timeout_s is None else request.timeout_s
     connection.execute(
         sa.insert(t.operations).values(
             id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
             state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback,
-            timeout_s=request.timeout_s, tags=request.tags, remaining=0, created_at=now, due=now, fence=0,
-            deadline=None if request.timeout_s is None else now + request.timeout_s,
+            timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now, fence=0,
+            deadline=None if limit_s is None else now + limit_s,
         )
     )
     started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
                     Status.IN_PROGRESS, request.reason)
     rows.insert_events(connection, [started], now)
+
+
+def _keep(connection: sa.Connection, request: Acceptance) -> str:
+    """Store the texts that are new; answers the address of the input.
+
+    Templates and files are shared by all that have the same. The input is the stack's own: it names the others, and no
+    other stack can be made to take it for its own.
+    """
+    box = sealing.of(connection)
+    owners = {key: request.stack_id if key == request.input else "" for key in request.blobs}
+    addresses = {box.address(key, owner): key for key, owner in owners.items()}
+    if addresses:
+        have = connection.execute(sa.select(t.blobs.c.hash).where(rows.among(t.blobs.c.hash)), rows.ids(addresses))
+        known = {row[0] for row in have}
+        new = [{"hash": address, "content": box.seal(request.blobs[key], "content", address, owners[key])}
+               for address, key in addresses.items() if address not in known]
+        if new:
+            connection.execute(sa.insert(t.blobs), new)
+        used = [{"operation_id": request.operation_id, "hash": address} for address in addresses]
+        connection.execute(sa.insert(t.uses), used)
+    return box.address(request.input, request.stack_id)
 
 
 def _take_over(connection: sa.Connection, request: Acceptance) -> str:
@@ -132,11 +146,14 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
     """
     stack = connection.execute(
         sa.select(t.stacks.c.generation, t.stacks.c.complete_operation_id, t.stacks.c.disable_rollback,
-                  t.stacks.c.timeout_s, t.stacks.c.action).where(t.stacks.c.id == stack_id)
+                  t.stacks.c.timeout_s, t.stacks.c.action, t.stacks.c.operation_id).where(t.stacks.c.id == stack_id)
     ).one()
     if stack.action == Action.ADOPT:
         # What was there before stays there.
         adopt.let_go(connection, stack_id)
+    limit_s = connection.execute(
+        sa.select(t.operations.c.timeout_s).where(t.operations.c.id == stack.operation_id)
+    ).scalar_one_or_none()
     target = rows.operation(connection, stack.complete_operation_id) if stack.complete_operation_id else None
     supersede(
         connection,
@@ -144,6 +161,7 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
             stack_id, stack.generation, operation_id, Action.ROLLBACK, "",
             disable_rollback=stack.disable_rollback, timeout_s=stack.timeout_s,
             tags=target.tags if target else "[]", reason=reason, input_of=target.id if target else "",
+            limit_s=limit_s,
         ),
         now,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from isotherm.states import NodeKind, NodeState
-from isotherm.store import hooks, rows, settle
+from isotherm.store import hooks, rows, sealing, settle
 from isotherm.store import tables as t
 from isotherm.store.accept import UNFINISHED
 from isotherm.store.bulk import Bulk
@@ -62,8 +62,10 @@ def _load(connection: sa.Connection, node_ids: Collection[int], until: float) ->
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
     operations = rows.current_operations(connection, {row[1] for row in found})
     cleared = hooks.cleared(connection, node_ids)
+    opened = sealing.of(connection).open
     return [
-        Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until, definition, digest,
+        Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until,
+              opened(definition, "definition", id_, stack_id), digest,
               versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id],
               cleared.get((id_, operations[stack_id].id), {}))
         for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
@@ -71,7 +73,7 @@ def _load(connection: sa.Connection, node_ids: Collection[int], until: float) ->
 
 
 _INPUTS = (
-    sa.select(t.edges.c.dst, _NODE.name, t.resources.c.id, t.resources.c.published)
+    sa.select(t.edges.c.dst, _NODE.name, t.resources.c.id, t.resources.c.published, t.resources.c.stack_id)
     .join(t.nodes, _NODE.id == t.edges.c.src)
     .outerjoin(t.resources, t.resources.c.id == _NODE.resource_id)
     .where(rows.among(t.edges.c.dst), t.edges.c.kind == 1)
@@ -80,8 +82,10 @@ _INPUTS = (
 
 def _inputs(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, list[Input]]:
     found: dict[int, list[Input]] = {}
+    opened = sealing.of(connection).open
     if node_ids:
-        for dst, name, resource_id, published in connection.execute(_INPUTS, rows.ids(node_ids)):
+        for dst, name, resource_id, published, stack_id in connection.execute(_INPUTS, rows.ids(node_ids)):
+            published = opened(published, "published", resource_id, stack_id)
             found.setdefault(dst, []).append(Input(name, resource_id, published))
     return found
 

@@ -14,12 +14,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.store import schema
+from isotherm.store import schema, sealing
+
+if TYPE_CHECKING:
+    from isotherm.secrets.ring import KeyRing
 
 T = TypeVar("T")
 # What a unit of work gets; others name it from here, and know nothing else of the database's library.
@@ -39,9 +42,13 @@ class Store(Protocol):
     async def read(self, unit: Unit[T]) -> T: ...
 
 
-def connect(url: str) -> sa.Engine:
-    """An engine for the URL, with SQLite set up so that what is acknowledged survives a kill and a power loss."""
-    engine = sa.create_engine(url, pool_size=4, max_overflow=8, connect_args={"timeout": 60.0})
+def connect(url: str, ring: Callable[[], KeyRing] | None = None) -> sa.Engine:
+    """An engine for the URL, with SQLite set up so that what is acknowledged survives a kill and a power loss.
+
+    With a ring, what may carry secrets is sealed. Errors do not tell the values of their statements.
+    """
+    engine = sa.create_engine(url, pool_size=4, max_overflow=8, connect_args={"timeout": 60.0}, hide_parameters=True,
+                              execution_options=sealing.options(ring))
     sa.event.listen(engine, "connect", _set_up_sqlite)
     sa.event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -120,8 +127,9 @@ class ThreadedStore:
             thread.start()
 
     @classmethod
-    def open(cls, url: str) -> ThreadedStore:
-        engine = connect(url)
+    def open(cls, url: str, ring: Callable[[], KeyRing] | None = None) -> ThreadedStore:
+        """`ring` is asked for when something is first sealed or opened; without one, nothing is."""
+        engine = connect(url, ring)
         schema.migrate(engine)
         return cls(engine)
 

@@ -7,15 +7,16 @@ deleted are left out; a resource that the template does not have any more is sho
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import Action, EdgeKind, NodeKind, Status
-from isotherm.store import rows
+from isotherm.store import rows, sealing
 from isotherm.store import tables as t
 
-Row = sa.RowMapping
+Row = dict[str, Any]
 _NODE, _VERSION, _EDGE = t.nodes.c, t.resources.c, t.edges.c
 # A number that fits into a column, however it was typed.
 _DIGITS = 18
@@ -70,10 +71,19 @@ _ROWS = (
 )
 
 
-def page(connection: sa.Connection, nodes: Sequence[int], filters: Filters = Filters()) -> list[Row]:  # noqa: B008 - frozen
-    """What there is to show of these nodes, in their order. Of what has no version yet, the type is not looked at."""
-    found = connection.execute(_ROWS.where(*_chosen(filters)), rows.ids(nodes)).mappings()
-    place = {id_: number for number, id_ in enumerate(nodes)}
+def page(
+    connection: sa.Connection, nodes: Sequence[int], filters: Filters = Filters(), *,  # noqa: B008 - frozen
+    definitions: bool = True,
+) -> list[Row]:
+    """What there is to show of these nodes, in their order. Of what has no version yet, the type is not looked at.
+
+    Without `definitions`, only what has not been made has one.
+    """
+    place, opened = {id_: number for number, id_ in enumerate(nodes)}, sealing.of(connection).open
+    found = [dict(row) for row in connection.execute(_ROWS.where(*_chosen(filters)), rows.ids(nodes)).mappings()]
+    for row in found:
+        wanted = definitions or row["type"] is None
+        row["definition"] = opened(row["definition"], "definition", row["node_id"], row["stack_id"]) if wanted else None
     return sorted(found, key=lambda row: place[row["node_id"]])
 
 

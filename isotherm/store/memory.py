@@ -7,20 +7,25 @@ simulator's witness whole tables as they are committed, without going through an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
+from isotherm.store import sealing
 from isotherm.store import tables as t
 from isotherm.store.database import Unit, run_group
+
+if TYPE_CHECKING:
+    from isotherm.secrets.ring import KeyRing
 
 
 class MemoryDatabase:
     """All tables, empty at first."""
 
-    def __init__(self) -> None:
-        self.engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    def __init__(self, ring: Callable[[], KeyRing] | None = None) -> None:
+        self.engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False},
+                                       execution_options=sealing.options(ring))
         sa.event.listen(self.engine, "connect", _let_us_begin)
         sa.event.listen(self.engine, "begin", _begin)
         t.metadata.create_all(self.engine)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import sqlalchemy as sa
 
 from isotherm.states import EdgeKind, NodeKind, NodeState
-from isotherm.store import bulk, rows
+from isotherm.store import bulk, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite, Operation
 
@@ -18,10 +18,12 @@ _INSERT = bulk.insert(
 
 
 def insert(connection: sa.Connection, new: Iterable[NodeWrite], operation: Operation, now: float) -> None:
+    seal = sealing.of(connection).seal
     _INSERT(
         connection,
         ((w.id, operation.stack_id, w.name, int(w.kind), int(w.state), operation.generation, w.pending, w.dirty,
-          w.definition, w.digest, w.resource_id, 0, now if w.state is NodeState.SCHEDULED else None)
+          seal(w.definition, "definition", w.id, operation.stack_id), w.digest, w.resource_id, 0,
+          now if w.state is NodeState.SCHEDULED else None)
          for w in new),
     )
 
@@ -54,9 +56,10 @@ _DEFINE = bulk.Bulk(
 )
 
 
-def define(connection: sa.Connection, writes: Iterable[NodeWrite]) -> None:
+def define(connection: sa.Connection, writes: Iterable[NodeWrite], stack_id: str) -> None:
     """Give nodes that exist a new definition to reach."""
-    _DEFINE(connection, ((w.definition, w.digest, w.id) for w in writes))
+    seal = sealing.of(connection).seal
+    _DEFINE(connection, ((seal(w.definition, "definition", w.id, stack_id), w.digest, w.id) for w in writes))
 
 
 def forget_edges(connection: sa.Connection, node_ids: Collection[int], *, keep: EdgeKind | None = None) -> None:

@@ -17,7 +17,7 @@ from isotherm import errors
 from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
-from isotherm.store import finish, nodes, rows
+from isotherm.store import finish, nodes, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
 
@@ -59,6 +59,7 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     nodes.clear_order(connection, operation.stack_id)
     slots = slots_of(connection, operation.stack_id)
     spares = _spares(connection, operation.stack_id)
+    wanted = sealing.with_digests(connection, wanted, _digests(slots, spares))
     taken = _take_up(connection, slots, spares, wanted)
     changed = [
         w for w in wanted
@@ -93,6 +94,19 @@ def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
                node.kind != NodeKind.BARRIER)
     )
     return {row[1]: Slot._make(row) for row in found}
+
+
+def _digests(slots: Mapping[str, Slot], spares: Mapping[str, list[Spare]]) -> dict[str, set[str | None]]:
+    """By name: the digests of all its versions."""
+    found = {name: {slot.digest} for name, slot in slots.items()}
+    for name, versions in spares.items():
+        found.setdefault(name, set()).update(spare.digest for spare in versions)
+    return found
+
+
+def recognised(connection: sa.Connection, stack_id: str, wanted: Sequence[Wanted]) -> list[Wanted]:
+    """What is wanted, with digests that can be compared with those of the rows."""
+    return list(sealing.with_digests(connection, wanted, _digests(slots_of(connection, stack_id), {})))
 
 
 def _spares(connection: sa.Connection, stack_id: str) -> dict[str, list[Spare]]:
@@ -191,7 +205,7 @@ class _Writer:
 
     def _rewrite(self, writes: Sequence[NodeWrite]) -> None:
         nodes.rewrite(self._connection, writes, self._operation.generation, self._now)
-        nodes.define(self._connection, writes)
+        nodes.define(self._connection, writes, self._operation.stack_id)
 
     def _rewire(self, changed: Sequence[Wanted], ids: Mapping[str, int]) -> None:
         """The edges of a resource belong to it: those of changed ones are written anew."""

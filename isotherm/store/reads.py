@@ -7,17 +7,24 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store import rows
+from isotherm.store import rows, sealing
 from isotherm.store import tables as t
 
 Row = sa.RowMapping
 
 
-def blobs(connection: sa.Connection, hashes: Collection[str]) -> dict[str, str]:
-    blob = t.blobs.c
-    found = connection.execute(sa.select(blob.hash, blob.content).where(rows.among(blob.hash)), rows.ids(hashes))
-    return {row[0]: row[1] for row in found}
+def blobs(connection: sa.Connection, hashes: Collection[str], owner: str = "") -> dict[str, str]:
+    """Texts by their hash, or by their address; `owner` is the stack whose own they are. Raises Unreadable."""
+    blob, box = t.blobs.c, sealing.of(connection)
+    wanted = {address: hash_ for hash_ in hashes for address in box.addresses(hash_, owner)}
+    rows_ = connection.execute(sa.select(blob.hash, blob.content).where(rows.among(blob.hash)), rows.ids(wanted))
+    found = {wanted[address]: box.open(content, "content", address, owner) for address, content in rows_}
+    for text in found.values():
+        if is_sealed(text):
+            raise unreadable(text, "What was asked for")
+    return found
 
 
 def stack(connection: sa.Connection, project: str, name_or_id: str) -> Row | None:
@@ -42,8 +49,12 @@ def operation(connection: sa.Connection, operation_id: str) -> Row | None:
     return connection.execute(query).mappings().one_or_none()
 
 
-def resources(connection: sa.Connection, stack_id: str) -> list[dict[str, Any]]:
-    """Every node of the stack with its version, if it has one, in the order in which the names first appeared."""
+def resources(connection: sa.Connection, stack_id: str, *, documents: bool = True) -> list[dict[str, Any]]:
+    """Every node of the stack with its version, if it has one, in the order in which the names first appeared.
+
+    Without `documents`, what is sealed of them stays so, but for the definitions of those that have not been made.
+    """
+    opened = sealing.of(connection).open
     n, r = t.nodes.c, t.resources.c
     query = (
         sa.select(n.id.label("node_id"), n.name, n.kind, n.state, n.reason.label("waits_for"), n.due, n.definition,
@@ -59,6 +70,10 @@ def resources(connection: sa.Connection, stack_id: str) -> list[dict[str, Any]]:
         row["action"] = Action(row["action"]) if row["action"] is not None else Action.INIT
         row["status"] = Status(row["status"]) if row["status"] is not None else Status.COMPLETE
         row["state"], row["kind"] = NodeState(row["state"]), NodeKind(row["kind"])
+        if documents or row["type"] is None:
+            row["definition"] = opened(row["definition"], "definition", row["node_id"], stack_id)
+        for column in rows.SEALED if documents else ():
+            row[column] = opened(row[column], column, row["id"], stack_id)
     return found
 
 
@@ -101,7 +116,8 @@ def published(
         found = connection.execute(query.where(n.kind != NodeKind.CLEANUP).order_by(n.id))
     else:
         found = connection.execute(query.where(rows.among(n.name)), rows.ids(names))
-    return [(row[0], row[1], row[2]) for row in found]
+    opened = sealing.of(connection).open
+    return [(name, id_, opened(text, "published", id_, stack_id)) for name, id_, text in found]
 
 
 def conditions(connection: sa.Connection, stack_id: str) -> list[tuple[str, bool, float]]:

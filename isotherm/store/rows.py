@@ -9,6 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, Status
+from isotherm.store import sealing
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk, insert
 from isotherm.store.records import Edge, Event, Operation, Version
@@ -36,8 +37,18 @@ _VERSION_COLUMNS = [
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 
 
-def version_of(row: Any) -> Version:
+#: Columns of a version that may carry secrets.
+SEALED = ("properties", "metadata", "data", "published", "intent")
+
+
+def version_of(row: Any, box: sealing.Clear) -> Version:
     version = Version(*row)
+    id_, stack_id = version.id, version.stack_id
+    version.properties = box.open(version.properties, "properties", id_, stack_id)
+    version.metadata = box.open(version.metadata, "metadata", id_, stack_id)
+    version.data = box.open(version.data, "data", id_, stack_id)
+    version.published = box.open(version.published, "published", id_, stack_id)
+    version.intent = box.open(version.intent, "intent", id_, stack_id)
     version.action, version.status = _ACTIONS[version.action], _STATUSES[version.status]
     version.deletion_policy = _POLICIES[version.deletion_policy]
     return version
@@ -52,7 +63,8 @@ _POLICIES = {int(member): member for member in DeletionPolicy}
 def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Version]:
     if not wanted:
         return {}
-    return {row[0]: version_of(row) for row in connection.execute(_SELECT_VERSIONS, ids(wanted))}
+    box = sealing.of(connection)
+    return {row[0]: version_of(row, box) for row in connection.execute(_SELECT_VERSIONS, ids(wanted))}
 
 
 _UPDATE_VERSIONS = Bulk(
@@ -76,11 +88,13 @@ def update_versions(connection: sa.Connection, changed: Iterable[Version], now: 
 
     The deletion policy is not among it: it belongs to the newest plan, which may be newer than the step.
     """
+    seal = sealing.of(connection).seal
     _UPDATE_VERSIONS(
         connection,
         ((v.implementation, v.physical_id, int(v.action), int(v.status), v.reason,
-          v.properties, v.digest, v.metadata, v.data,
-          v.published, v.requires, v.operation_id, v.intent, v.suspended, now, v.id)
+          seal(v.properties, "properties", v.id, v.stack_id), v.digest, seal(v.metadata, "metadata", v.id, v.stack_id),
+          seal(v.data, "data", v.id, v.stack_id), seal(v.published, "published", v.id, v.stack_id), v.requires,
+          v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now, v.id)
          for v in changed),
     )
 
@@ -93,11 +107,14 @@ _INSERT_VERSIONS = insert(
 
 
 def insert_versions(connection: sa.Connection, new: Iterable[Version], now: float) -> None:
+    seal = sealing.of(connection).seal
     _INSERT_VERSIONS(
         connection,
         ((v.id, v.stack_id, v.name, v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status),
-          v.reason, v.properties, v.digest, v.metadata, v.data, v.published, v.requires, v.replaces, v.superseded,
-          int(v.deletion_policy), v.external, v.operation_id, v.intent, v.suspended, now)
+          v.reason, seal(v.properties, "properties", v.id, v.stack_id), v.digest,
+          seal(v.metadata, "metadata", v.id, v.stack_id), seal(v.data, "data", v.id, v.stack_id),
+          seal(v.published, "published", v.id, v.stack_id), v.requires, v.replaces, v.superseded,
+          int(v.deletion_policy), v.external, v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now)
          for v in new),
     )
 

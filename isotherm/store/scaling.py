@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import NodeKind, NodeState, Status
-from isotherm.store import rows
+from isotherm.store import rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Version
 
@@ -34,7 +34,8 @@ def find(connection: sa.Connection, stack_id: str, physical_id: str) -> Group | 
     ).first()
     if found is None:
         return None
-    return Group(rows.versions(connection, [found[0]])[found[0]], found[1], found[2], found[3])
+    definition = sealing.of(connection).open(found[3], "definition", found[1], stack_id)
+    return Group(rows.versions(connection, [found[0]])[found[0]], found[1], found[2], definition)
 
 
 def adjust(connection: sa.Connection, group: Group, data: str, digest: str) -> None:
@@ -46,11 +47,14 @@ def adjust(connection: sa.Connection, group: Group, data: str, digest: str) -> N
                _NODE.worker.is_(None))
         .values(state=NodeState.DONE)
     )
+    version = group.version
+    # Read after that write, so that it cannot change any more; sealed, it could not be compared by the database.
+    present = rows.versions(connection, [version.id]).get(version.id)
     unchanged = connection.execute(
         sa.update(t.resources)
-        .where(_VERSION.id == group.version.id, _VERSION.status == Status.COMPLETE, _VERSION.intent.is_(None),
-               _VERSION.data == group.version.data, _VERSION.digest == group.version.digest)
-        .values(data=data, digest=digest)
+        .where(_VERSION.id == version.id, _VERSION.status == Status.COMPLETE, _VERSION.intent.is_(None),
+               _VERSION.digest == version.digest)
+        .values(data=sealing.of(connection).seal(data, "data", version.id, version.stack_id), digest=digest)
     )
-    if not at_rest.rowcount or not unchanged.rowcount:
+    if not at_rest.rowcount or not unchanged.rowcount or present is None or present.data != version.data:
         raise errors.Conflict("The group is being changed.", kind="ActionInProgress")

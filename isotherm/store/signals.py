@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store import finish, rows, sealing
+from isotherm.store import finish, missing, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Event
 
@@ -70,8 +70,7 @@ def addressee(connection: sa.Connection, stack_id: str, name: str, *, lock: bool
     """The resource of that name; raises NotFound as Heat does. Whoever is about to `take` a signal locks it."""
     row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
     if row is None:
-        raise errors.NotFound(f"The Resource ({name}) could not be found in this stack.",
-                              hint="`isotherm resources STACK` shows what there is.")
+        raise missing.resource(connection, stack_id, name)
     if row[0] is None:
         raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",
                               hint="Nothing has been made of it yet.")
@@ -124,7 +123,7 @@ def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_
     if replaced is not None:
         connection.execute(_DROP, same)
     kept = {"resource_id": to.id, "number": to.taken + 1, "id": signal.id, "key": signal.key,
-            "details": sealing.of(connection).seal(signal.details, "details", to.id, to.taken + 1), "size": size,
+            "details": sealing.of(connection).seal(signal.details, "details", to.id, str(to.taken + 1)), "size": size,
             "created_at": now}
     connection.execute(_KEEP, kept)
     told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
@@ -203,7 +202,7 @@ def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collec
     kept = connection.execute(_KEPT, {"resource_id": id_})
     opened = sealing.of(connection).open
     return Kept(str(id_), implementation, seen,
-                [(number, key, opened(details, "details", id_, number)) for number, key, details in kept])
+                [(number, key, opened(details, "details", id_, str(number))) for number, key, details in kept])
 
 
 def clear(connection: sa.Connection, topic: str, seen: int) -> None:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, Status
-from isotherm.store import rows
+from isotherm.store import rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Operation, Part, Report
 
@@ -52,7 +52,11 @@ def keep(connection: sa.Connection, reports: Sequence[Report], now: float) -> No
             id=id_, stack_id=owners[id_], action=Action.DELETE, status=Status.IN_PROGRESS, reason="", input="", tags="[]",
             created_at=now, due=now, fence=0,
         ))
-    connection.execute(sa.insert(t.snapshot_parts), [msgspec.structs.asdict(part) for part, _ in found])
+    seal = sealing.of(connection).seal
+    connection.execute(sa.insert(t.snapshot_parts), [
+        {**msgspec.structs.asdict(part), "document": seal(part.document, "part", part.snapshot_id, part.name)}
+        for part, _ in found
+    ])
 
 
 def end(connection: sa.Connection, operation: Operation) -> None:
@@ -82,7 +86,9 @@ def of_stack(connection: sa.Connection, stack_id: str) -> Sequence[sa.RowMapping
 def parts(connection: sa.Connection, snapshot_id: str) -> list[Part]:
     columns = (_PART.snapshot_id, _PART.name, _PART.implementation, _PART.document)
     query = sa.select(*columns).where(_PART.snapshot_id == snapshot_id).order_by(_PART.name)
-    return [Part(*row) for row in connection.execute(query)]
+    opened = sealing.of(connection).open
+    return [Part(id_, name, implementation, opened(document, "part", id_, name))
+            for id_, name, implementation, document in connection.execute(query)]
 
 
 # Deleting.

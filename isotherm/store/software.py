@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
-from isotherm.store import limits, signals
+from isotherm.store import limits, sealing, signals
 from isotherm.store import tables as t
 
 _CONFIG, _DEPLOYMENT = t.software_configs.c, t.software_deployments.c
+# What may carry secrets: inputs above all, and what a server has to say of them.
+_SEALED = ("document", "input_values", "output_values", "status_reason")
+
+Row = Mapping[str, Any]
+
+
+def _sealed(connection: sa.Connection, project: str, row: Row) -> dict[str, Any]:
+    seal = sealing.of(connection).seal
+    return {key: seal(value, key, row["id"], project) if key in _SEALED else value for key, value in row.items()}
+
+
+def _opened(connection: sa.Connection, row: Mapping[Any, Any]) -> dict[str, Any]:
+    opened = sealing.of(connection).open
+    return {key: opened(value, key, row["id"], row["project"]) if key in _SEALED else value for key, value in row.items()}
 
 
 def project_of(connection: sa.Connection, stack_id: str) -> str:
@@ -21,12 +36,14 @@ def create_config(connection: sa.Connection, project: str, config: dict[str, Any
     known = connection.execute(sa.select(_CONFIG.id).where(_CONFIG.id == config["id"])).first()
     if known is None:
         limits.software_configs(connection, project, most)
-        connection.execute(sa.insert(t.software_configs).values(project=project, created_at=now, **config))
+        row = _sealed(connection, project, config)
+        connection.execute(sa.insert(t.software_configs).values(project=project, created_at=now, **row))
 
 
-def config(connection: sa.Connection, project: str, id_: str) -> sa.RowMapping | None:
+def config(connection: sa.Connection, project: str, id_: str) -> Row | None:
     query = sa.select(t.software_configs).where(_CONFIG.id == id_, _CONFIG.project == project)
-    return connection.execute(query).mappings().one_or_none()
+    found = connection.execute(query).mappings().one_or_none()
+    return None if found is None else _opened(connection, found)
 
 
 def configs(connection: sa.Connection, project: str | None, limit: int | None, marker: str | None) -> list[sa.RowMapping]:
@@ -52,30 +69,33 @@ def delete_config(connection: sa.Connection, project: str, id_: str) -> None:
 
 
 def put_deployment(connection: sa.Connection, project: str, deployment: dict[str, Any], now: float, most: int = -1) -> None:
+    row = _sealed(connection, project, deployment)
     changed = connection.execute(
         sa.update(t.software_deployments)
         .where(_DEPLOYMENT.id == deployment["id"], _DEPLOYMENT.project == project)
-        .values(updated_at=now, **deployment)
+        .values(updated_at=now, **row)
     ).rowcount
     if not changed:
         limits.software_deployments(connection, project, most)
-        connection.execute(sa.insert(t.software_deployments).values(project=project, created_at=now, **deployment))
+        connection.execute(sa.insert(t.software_deployments).values(project=project, created_at=now, **row))
 
 
-def deployment(connection: sa.Connection, project: str, id_: str) -> sa.RowMapping | None:
+def deployment(connection: sa.Connection, project: str, id_: str) -> Row | None:
     query = sa.select(t.software_deployments).where(_DEPLOYMENT.id == id_, _DEPLOYMENT.project == project)
-    return connection.execute(query).mappings().one_or_none()
+    found = connection.execute(query).mappings().one_or_none()
+    return None if found is None else _opened(connection, found)
 
 
-def deployments(connection: sa.Connection, project: str, server_id: str | None) -> list[sa.RowMapping]:
+def deployments(connection: sa.Connection, project: str, server_id: str | None) -> list[Row]:
     """The deployments of a project (to one server), oldest first."""
     query = sa.select(t.software_deployments).where(_DEPLOYMENT.project == project)
     if server_id:
         query = query.where(_DEPLOYMENT.server_id == server_id)
-    return list(connection.execute(query.order_by(_DEPLOYMENT.created_at, _DEPLOYMENT.id)).mappings())
+    found = connection.execute(query.order_by(_DEPLOYMENT.created_at, _DEPLOYMENT.id)).mappings()
+    return [_opened(connection, row) for row in found]
 
 
-def wake(connection: sa.Connection, row: sa.RowMapping, now: float) -> None:
+def wake(connection: sa.Connection, row: Row, now: float) -> None:
     """The resource that made the deployment looks at it again; also one that is just about to wait."""
     resource = t.resources.c
     of = sa.select(resource.id).where(resource.stack_id == row["stack_id"], resource.physical_id == row["id"])
@@ -87,7 +107,7 @@ def delete_deployment(connection: sa.Connection, project: str, id_: str) -> None
     connection.execute(sa.delete(t.software_deployments).where(_DEPLOYMENT.id == id_, _DEPLOYMENT.project == project))
 
 
-def deployed(connection: sa.Connection, project: str, server_id: str) -> list[sa.RowMapping]:
+def deployed(connection: sa.Connection, project: str, server_id: str) -> list[Row]:
     """The configs of the deployments to a server, by their names."""
     query = (
         sa.select(t.software_configs)
@@ -95,4 +115,4 @@ def deployed(connection: sa.Connection, project: str, server_id: str) -> list[sa
         .where(_DEPLOYMENT.server_id == server_id, _DEPLOYMENT.project == project, _CONFIG.project == project)
         .order_by(_CONFIG.name, _CONFIG.id)
     )
-    return list(connection.execute(query).mappings())
+    return [_opened(connection, row) for row in connection.execute(query).mappings()]
