@@ -22,6 +22,7 @@ from isotherm.api import (
     snapshots,
     software,
     stacks,
+    stream,
     templates,
     types,
 )
@@ -65,6 +66,7 @@ _INSIDE_STACKS = [
     Route("GET", RESOURCE + "/metadata", resources.metadata, "resource:metadata"),
     Route("POST", RESOURCE + "/signal", resources.signal, "resource:signal"),
     Route("GET", STACK + "/events", events.index, "events:index"),
+    Route("GET", STACK + "/events/stream", stream.of_stack, "events:index"),
     Route("GET", RESOURCE + "/events", events.of_resource, "events:index"),
     Route("GET", RESOURCE + "/events/{event_id}", events.show, "events:show"),
 ]
@@ -109,6 +111,7 @@ TABLE: list[Route] = [
     Route("GET", STACK + "/export", moving.export, "stacks:export"),
     *_INSIDE_STACKS,
     *_SOFTWARE,
+    Route("GET", "/events/stream", stream.of_project, "events:index"),
     Route("GET", "/build_info", services.build_info, "build_info:build_info"),
     Route("GET", "/services", services.index, "service:index"),
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from isotherm.api.caller import Caller
 from isotherm.config import Settings
+from isotherm.engine.feed import Feed
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.presence import Known
 from isotherm.resources.registry import Registry
@@ -22,6 +23,8 @@ class Service:
     settings: Settings = Settings()  # noqa: RUF009 - frozen
     # The workers of the engine, alive or just dead.
     workers: Callable[[], list[Known]] = list
+    # What happens, as it happens.
+    feed: Feed | None = None
 
     def orchestrator(self, caller: Caller, project: str) -> Orchestrator:
         return self.orchestrators(project, caller.user_name)

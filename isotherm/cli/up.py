@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
 from isotherm.cli import home
 from isotherm.engine.embedded import Embedded
+from isotherm.engine.feed import Feed
 
 EXAMPLE = """\b
 Example:
@@ -33,10 +35,10 @@ def up(host: str, port: int) -> None:
 async def _serve(engine: Embedded, host: str, port: int) -> None:
     policy = Enforcer.of(engine.settings)
     authenticator = choosing.authenticator(engine.settings, policy, engine.path)
-    service = Service(engine.orchestrator_for, engine.types, engine.settings, engine.workers)
+    service = Service(engine.orchestrator_for, engine.types, engine.settings, engine.workers, engine.feed)
     api = app.build(service, authenticator, policy)
     config = uvicorn.Config(api, host, port, log_config=None, access_log=False, lifespan="off", server_header=False)
-    server = uvicorn.Server(config)
+    server = _Server(config, engine.feed)
     bound = config.bind_socket()
     host, port = bound.getsockname()[:2]
     click.echo(f"Isotherm listens on http://{host}:{port}. Stacks live in {engine.path}.")
@@ -44,6 +46,18 @@ async def _serve(engine: Embedded, host: str, port: int) -> None:
         _tell_how(engine.path, f"http://{host}:{port}")
     async with engine.driving():
         await server.serve(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams of events before it waits for requests to end: they would go on for ever."""
+
+    def __init__(self, config: uvicorn.Config, feed: Feed) -> None:
+        super().__init__(config)
+        self._feed = feed
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._feed.close()
+        await super().shutdown(sockets)
 
 
 def _tell_how(folder: Path, url: str) -> None:

@@ -78,7 +78,7 @@ class Api:
         self.project = PROJECT
         self.token: str | None = TOKEN
         self._loop = loop
-        service = Service(engine.orchestrator_for, engine.types, settings, engine.workers)
+        service = Service(engine.orchestrator_for, engine.types, settings, engine.workers, engine.feed)
         self._client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app.build(service, self.doorkeeper, self.rules)))
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:

@@ -1,0 +1,228 @@
+"""Events as they happen, for any number of readers: one look at the database for all of them, a few times a second.
+
+The newest events are kept in memory, a bounded number of them. A reader is a place in that row, and nothing more: it takes
+what is behind its place when it is ready to. So nobody waits for a slow one; when what it has not taken yet falls off the
+other end it is told to come again, with the number of the last event that it got. Whoever comes with a number that is
+older than the memory is served from the database, in bounded pieces, until it has caught up.
+
+Numbers are given out in the order of commits (see `store.feed`): after a number, nothing below it can appear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from isotherm import errors
+from isotherm.engine import views
+from isotherm.store import feed, reads
+from isotherm.store.database import Connection, Store
+
+TICK_S = 0.2
+# So many events are kept for readers that are a little late.
+KEPT = 5000
+# So many are read in one go.
+PIECE = 1000
+# So many stacks are remembered with what they are inside of.
+_PLACES = 50_000
+READERS = 1000
+
+
+class Place(NamedTuple):
+    """Where a stack stands: it and all around it, from the inside out."""
+
+    name: str
+    project: str
+    around: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """One event, and where it happened."""
+
+    id: int
+    event: dict[str, Any]
+    place: Place
+
+
+class Interest(NamedTuple):
+    """What a reader wants to know of: a project, or one stack of it with all that is inside."""
+
+    project: str
+    stack_id: str = ""
+
+    def covers(self, place: Place) -> bool:
+        return place.project == self.project and (not self.stack_id or self.stack_id in place.around)
+
+
+class Lost(Exception):
+    """The reader was too slow: what comes next for it is not kept any more. It has to come again."""
+
+
+class Closing(Exception):
+    """The service stops."""
+
+
+class Feed:
+    """The events of a store, from the moment on when somebody first wants to know."""
+
+    def __init__(self, store: Store, *, tick_s: float = TICK_S, kept: int = KEPT) -> None:
+        self._store = store
+        self._tick_s = tick_s
+        self._most = kept
+        self._kept: list[Told] = []
+        # All events up to `_last` have been seen; all after `_from` are kept.
+        self._from = self._last = 0
+        self._places: OrderedDict[str, Place] = OrderedDict()
+        self._readers = 0
+        self._news: asyncio.Future[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._started: asyncio.Future[None] | None = None
+        self._closing = False
+
+    async def read(self, interest: Interest, after: int | None = None) -> AsyncGenerator[list[Told], None]:
+        """What happens, from now on or from after a number on; an empty list now and then, when nothing does.
+
+        The first answer is always at once. Raises Lost and Closing; and Unavailable if there are too many readers.
+        """
+        if self._readers >= READERS:
+            raise errors.Unavailable("There are too many readers of events.")
+        self._readers += 1
+        try:
+            await self._watch()
+            place = self._last if after is None or after > self._last else after
+            yield []
+            while place < self._from and not self._closing:
+                place, missed = await self._missed(interest, place)
+                yield missed
+            async for found in self._live(interest, place):
+                yield found
+        finally:
+            self._leave()
+
+    @property
+    def last(self) -> int:
+        """The number up to which all has been seen."""
+        return self._last
+
+    def close(self) -> None:
+        """No reader gets anything more."""
+        self._closing = True
+        self._tell()
+
+    async def _missed(self, interest: Interest, place: int) -> tuple[int, list[Told]]:
+        """The next piece of what is older than what is kept, from the database; and where it ends."""
+        upto = min(place + PIECE, self._from)
+        rows = await self._store.read(lambda connection: feed.window(connection, place, upto, PIECE))
+        return upto, await self._placed(rows, interest)
+
+    async def _live(self, interest: Interest, place: int) -> AsyncIterator[list[Told]]:
+        while True:
+            if self._closing:
+                raise Closing
+            if place < self._from:
+                raise Lost
+            begin = bisect.bisect_right(self._kept, place, key=lambda one: one.id)
+            found = [one for one in self._kept[begin:begin + PIECE] if interest.covers(one.place)]
+            done = begin + PIECE >= len(self._kept)
+            place = self._last if done else self._kept[begin + PIECE - 1].id
+            if found:
+                yield found
+            elif done:
+                await self._wait()
+                yield []
+
+    async def _wait(self) -> None:
+        if self._news is None:
+            self._news = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._news)
+
+    def _tell(self) -> None:
+        news, self._news = self._news, None
+        if news is not None and not news.done():
+            news.set_result(None)
+
+    # Watching: one task for all readers, for as long as there are any.
+
+    async def _watch(self) -> None:
+        if self._started is None:
+            self._started = asyncio.get_running_loop().create_future()
+            self._watching = asyncio.create_task(self._look_again_and_again(self._started))
+        await asyncio.shield(self._started)
+
+    def _leave(self) -> None:
+        self._readers -= 1
+        if self._readers == 0 and self._watching is not None:
+            self._watching.cancel()
+            self._watching = self._started = None
+            self._kept = []
+
+    async def _look_again_and_again(self, started: asyncio.Future[None]) -> None:
+        while True:
+            try:
+                if not started.done():
+                    self._from = self._last = await self._store.read(feed.last)
+                    started.set_result(None)
+                await self._look()
+            except errors.Unavailable:
+                pass  # the database does not answer: the next look may
+            await asyncio.sleep(self._tick_s)
+
+    async def _look(self) -> None:
+        while rows := await self._store.read(lambda c: feed.window(c, self._last, 2**62, PIECE)):
+            placed = await self._placed(rows)
+            self._kept += placed
+            self._last = rows[-1]["id"]
+            too_many = len(self._kept) - self._most
+            if too_many > 0:
+                self._from = self._kept[too_many - 1].id
+                del self._kept[:too_many]
+            self._tell()
+            await asyncio.sleep(0)
+
+    async def _placed(self, rows: Sequence[reads.Row], interest: Interest | None = None) -> list[Told]:
+        """Events with their places; only those of interest, if one is given."""
+        await self._learn({row["stack_id"] for row in rows})
+        placed = [(row, self._places[row["stack_id"]]) for row in rows if row["stack_id"] in self._places]
+        return [Told(row["id"], _view(row, place), place) for row, place in placed
+                if interest is None or interest.covers(place)]
+
+    async def _learn(self, stack_ids: Iterable[str]) -> None:
+        """Where these stacks stand. They stay there for good, so it is asked once."""
+        unknown = [id_ for id_ in stack_ids if id_ not in self._places]
+        if unknown:
+            self._places.update(await self._store.read(lambda connection: _places(connection, unknown)))
+            while len(self._places) > _PLACES:
+                self._places.popitem(last=False)
+
+
+def _places(connection: Connection, stack_ids: Sequence[str]) -> dict[str, Place]:
+    known: dict[str, tuple[str, str, str | None]] = {}
+    asked: set[str] = set(stack_ids)
+    tried: set[str] = set()
+    while asked:
+        tried |= asked
+        known.update({id_: (name, project, owner) for id_, name, project, owner in feed.owners(connection, asked)})
+        asked = {owner for *_, owner in known.values() if owner is not None} - tried
+    return {id_: Place(known[id_][0], known[id_][1], tuple(_around(id_, known))) for id_ in stack_ids if id_ in known}
+
+
+def _around(stack_id: str, known: dict[str, tuple[str, str, str | None]]) -> Iterable[str]:
+    at: str | None = stack_id
+    while at is not None:
+        yield at
+        at = known[at][2] if at in known else None
+
+
+def _view(row: reads.Row, place: Place) -> dict[str, Any]:
+    """An event as the stream tells it: that of a stack itself bears the stack's name."""
+    told = views.event(row)
+    name = row["name"] or place.name
+    return {
+        "id": row["id"], "event_time": told["event_time"], "stack_id": row["stack_id"], "stack_name": place.name,
+        "root_stack_id": place.around[-1], "resource_name": name, "logical_resource_id": name,
+        "resource_type": row["type"], "physical_resource_id": row["physical_id"],
+        "resource_status": told["resource_status"], "resource_status_reason": row["reason"],
+    }
