@@ -33,6 +33,11 @@ What the return of a `check_*` means
   stored. False is Wait with the engine's own interval.
 - Raising errors.Temporary: like Wait. Raising anything else: the operation on this resource failed, with that text.
 
+What `handle_get_reality` means
+- It looks at the object, and changes nothing. Seen(properties): it is there, with these live values. Gone: the service
+  says that there is no such object. Unseen(reason), or raising anything: it is not known, and nothing follows from it.
+- It runs outside the lease, perhaps while another worker changes the object.
+
 A method may be `async` (it runs on the loop and must not block) or plain (it runs on a thread).
 """
 
@@ -46,12 +51,16 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from isotherm import errors
-from isotherm.resources import signals
+from isotherm.resources import reach, sight, signals
 from isotherm.resources.doors import Doors
 from isotherm.resources.schema import AttributeSchema, Schema, Support
+from isotherm.resources.sight import Gone, Seen, Sight, Unseen
 from isotherm.resources.software import Software
 from isotherm.resources.translation import Rule
 from isotherm.states import Action
+
+__all__ = ["Child", "Clock", "Ending", "Gone", "Member", "Reality", "Resource", "Seen", "Self", "Sight", "Stacks",
+           "Unseen", "Wait", "World", "wait_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +191,9 @@ class World:
     signals: signals.Signals | None = None
     doors: Doors = field(default_factory=Doors)
     software: Software | None = None
+    # A folder of this machine, and calls by HTTP: None where the operator does not allow them.
+    local: reach.Local | None = None
+    http: reach.Http | None = None
 
 
 @dataclass(slots=True)
@@ -312,6 +324,26 @@ class Resource:
     async def find_by_token(self) -> str | None:
         """The physical id of the object that carries `self.token`, or None if there is none."""
         return None
+
+    # Reality.
+
+    async def get_reality(self) -> Sight:
+        """What can be seen of the object now. Never raises, except to be cancelled or superseded."""
+        return await sight.attempt(self.handle_get_reality, self.physical_id)
+
+    async def handle_get_reality(self) -> Sight:
+        """Look at the object `self.physical_id`. A type whose objects can be looked at overrides this."""
+        return Unseen(f"{self.TYPE or 'a resource of this type'} cannot be observed")
+
+    @classmethod
+    def is_observable(cls) -> bool:
+        """Whether it is worth while to look at all."""
+        return cls.handle_get_reality is not Resource.handle_get_reality
+
+    @classmethod
+    async def observe_many(cls, world: World, many: Sequence[Self]) -> Sequence[Sight]:
+        """The same for many objects, in their order. Types whose cloud lists cheaply ask once for all of them."""
+        return [await cls(one, world).get_reality() for one in many]
 
     # Signals.
 

@@ -276,6 +276,11 @@ def _located(known: Properties, data: Mapping[str, Any], path: str, rules: Rules
         raise UserError(problems=(problem,)) from exc
 
 
+def scalar(schema: Schema, value: Any) -> Any:
+    """The value as the schema's type, whatever lies below it; None stays None. Raises Invalid if it cannot be."""
+    return None if value is None else _converter(schema)(value)
+
+
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
     """The names whose typed values differ."""
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}

@@ -7,17 +7,17 @@ the resource: it says how long to wait, and whoever drives it comes back then, p
 
 from __future__ import annotations
 
-import asyncio
-import functools
-import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.calls import call
 from isotherm.states import Action
+
+__all__ = ["DONE", "Done", "Failed", "NestedFailure", "Outcome", "Task", "TaskRunner", "Waiting", "call", "describe"]
 
 # A reason is shown to people and stored in a row; what a cloud says may be of any size.
 REASON_LIMIT = 1000
@@ -67,8 +67,8 @@ class NestedFailure(errors.Permanent):
 
     def seen_from(self, name: str) -> str:
         """`Resource CREATE failed: ValueError: resources.a: no` becomes `ValueError: resources.NAME.resources.a: no`."""
-        cause = re.fullmatch(r"Resource [A-Z]+ failed: (.*?): resources\.(.*)", str(self), re.DOTALL)
-        return f"{cause[1]}: resources.{name}.resources.{cause[2]}" if cause else f"StackFailed: resources.{name}: {self}"
+        cause = re.fullmatch(r"Resource [A-Z]+ failed: (.*?): (resources[.\[].*)", str(self), re.DOTALL)
+        return f"{cause[1]}: {step(name)}.{cause[2]}" if cause else f"StackFailed: {step(name)}: {self}"
 
 
 _HANDLERS = {action: f"handle_{action.name.lower()}" for action in Action}
@@ -124,23 +124,16 @@ class TaskRunner:
         return Waiting(answer.seconds, _bounded(answer.reason), answer.awaits, answer.seen)
 
 
-@functools.cache
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function)
-
-
-async def call(method: Callable[..., Any], *arguments: object) -> Any:
-    """Call a method of a type, which may be async or plain."""
-    if _is_async(getattr(method, "__func__", method)):
-        return await method(*arguments)
-    return await asyncio.to_thread(method, *arguments)
-
-
 def describe(name: str, error: BaseException) -> str:
     """What failed, in the form that Heat's users know: `ValueError: resources.web: no such image`."""
     if isinstance(error, NestedFailure):
         return _bounded(error.seen_from(name))
-    return _bounded(f"{type(error).__name__}: resources.{name}: {error}")
+    return _bounded(f"{type(error).__name__}: {step(name)}: {error}")
+
+
+def step(name: str) -> str:
+    """A resource in a path; as in Heat, a name that is a number reads like one."""
+    return f"resources[{name}]" if name.isdigit() else f"resources.{name}"
 
 
 def _bounded(text: str) -> str:

@@ -6,7 +6,7 @@ it once per type into something fast; the registry shows it to users.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,11 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One property. `schema` is a map of names for a MAP, one Schema for the items of a LIST (or values of a MAP)."""
+    """One property. `schema` is a map of names for a MAP, one Schema for the items of a LIST (or values of a MAP).
+
+    The last fields say what a live value means. Every property counts as observable unless the type says otherwise: what
+    its `handle_get_reality` leaves out of an answer has not been looked at, and is never drift.
+    """
 
     type: Kind
     description: str = ""
@@ -51,6 +55,14 @@ class Schema:
     support: Support = field(default_factory=Support)
     # Lists that also take "a,b" and maps that also take JSON text: parameters of a template used as a resource type.
     allow_conversion: bool = False
+    # Whether the object shows it: not so for what only steers how an operation is done.
+    observable: bool = True
+    # Whether the service may change it by itself, by right: then a change is no drift.
+    managed: bool = False
+    # Whether it can be set and never read back, such as a password. It is not shown either.
+    write_only: bool = False
+    # Brings two ways to write one thing into the same form (order, case, short forms) before they are compared.
+    normalise: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

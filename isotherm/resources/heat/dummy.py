@@ -37,10 +37,10 @@ class Dummy(waiting.Pretender):
             update_allowed=True),
         FAIL: Schema(
             STRING, 'With "yes" the create or update fails. A change of it alone replaces the resource.',
-            update_allowed=True),
+            update_allowed=True, observable=False),
         MAX_WAIT: Schema(
             NUMBER, "The longest time, in seconds, that an operation takes. The shortest is one second, or this if it "
-            "is less.", default=5, constraints=(constraints.Range(minimum=0),), update_allowed=True),
+            "is less.", default=5, constraints=(constraints.Range(minimum=0),), update_allowed=True, observable=False),
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
         "name": AttributeSchema("The random string, which is also the physical id.", STRING),

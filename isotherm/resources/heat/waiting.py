@@ -6,11 +6,11 @@ it up, and however often.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.resources import contract
+from isotherm.resources import contract, sight
 
 # A wait without end is looked at now and then: cancelling and timing out are the engine's business.
 _FOREVER_S = 3600.0
@@ -46,3 +46,16 @@ class Pretender(contract.Resource):
         if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
             raise errors.Permanent(f"{self.physical_id} does not exist")
         return None
+
+    async def handle_get_reality(self) -> contract.Sight:
+        return await _seen(self.world, self.physical_id)
+
+    @classmethod
+    async def observe_many(cls, world: contract.World, many: Sequence[contract.Self]) -> Sequence[contract.Sight]:
+        # The journal is at hand: nothing is gained by making an object of each.
+        return [await sight.attempt(_seen, one.physical_id, world, one.physical_id) for one in many]
+
+
+async def _seen(world: contract.World, physical_id: str | None) -> contract.Sight:
+    found = None if physical_id is None else await world.reality.get(physical_id)
+    return contract.Gone() if found is None else contract.Seen(found)

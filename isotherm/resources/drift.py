@@ -1,0 +1,102 @@
+"""Three-way comparison of what was last applied, what is live, and what is wanted. Pure.
+
+Drift is a live value that is not what was applied: somebody else changed it. It does not count where the type says that
+the object cannot show the property (`observable`, `write_only`), that the service may change it by itself (`managed`), or
+that two values mean the same (`normalise`, and the aliases of a Seen); nor where the template never said what it should
+be, nor where nobody looked. A wanted value that was not applied yet is a change to come, and no drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm.resources import contract, properties
+from isotherm.resources.schema import Schema
+from isotherm.resources.sight import Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A property that was changed behind our back. `is_wanted`: to what the newest template wants, as it happens."""
+
+    property: str
+    applied: Any
+    live: Any
+    wanted: Any
+    is_wanted: bool = False
+
+
+def compare(
+    type_: type[contract.Resource], applied: Mapping[str, Any], seen: Seen, wanted: Mapping[str, Any] | None = None
+) -> list[Drift]:
+    """What has drifted, in the order of the schema. All values are typed; without `wanted`, the applied is wanted."""
+    wanted = applied if wanted is None else wanted
+    found = []
+    for name, schema in _looked_at(type_, applied, seen):
+        if applied.get(name) is not None and not _means(schema, applied[name], name, seen):
+            want = wanted.get(name)
+            settled = want is not None and _means(schema, want, name, seen)
+            found.append(Drift(name, applied[name], seen.properties[name], want, settled))
+    return found
+
+
+def to_change(
+    type_: type[contract.Resource], applied: Mapping[str, Any], seen: Seen, wanted: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What an update has to change so that reality is what is wanted: the new values, by name.
+
+    Where reality cannot be asked, what was applied stands for it.
+    """
+    live = {name: schema for name, schema in _looked_at(type_, wanted, seen) if wanted.get(name) is not None}
+    found = {name for name in properties.diff(applied, wanted) if name not in live}
+    found |= {name for name, schema in live.items() if not _means(schema, wanted[name], name, seen)}
+    return {name: wanted.get(name) for name in sorted(found)}
+
+
+def _looked_at(type_: type[contract.Resource], given: Mapping[str, Any], seen: Seen) -> list[tuple[str, Schema]]:
+    known = type_.schema_for(given)
+    return [(name, schema) for name, schema in known.items() if name in seen.properties and _counts(schema)]
+
+
+def _counts(schema: Schema) -> bool:
+    return schema.observable and not schema.managed and not schema.write_only
+
+
+def _means(schema: Schema, value: Any, name: str, seen: Seen) -> bool:
+    live = [seen.properties[name], *seen.aliases.get(name, ())]
+    return any(same(schema, value, one) for one in live)
+
+
+def same(schema: Schema, value: Any, live: Any) -> bool:
+    """Whether a live value is what was asked for. In maps, what the template did not say may be anything."""
+    value, live = _normal(schema, value), _normal(schema, live)
+    if isinstance(value, Mapping) and isinstance(live, Mapping) and schema.schema is not None:
+        return _same_map(schema.schema, value, live)
+    if _is_list(value) and _is_list(live) and isinstance(schema.schema, Schema):
+        item = schema.schema
+        return len(value) == len(live) and all(same(item, one, other) for one, other in zip(value, live, strict=True))
+    return bool(value == live)
+
+
+def _same_map(schema: Mapping[str, Schema] | Schema, value: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
+    if isinstance(schema, Schema):
+        return value.keys() == live.keys() and all(same(schema, one, live[key]) for key, one in value.items())
+    return all(
+        same(schema[name], one, live[name]) for name, one in value.items()
+        if one is not None and name in live and name in schema and _counts(schema[name])
+    )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _normal(schema: Schema, value: Any) -> Any:
+    """The value in its one form: of the schema's type where it can be brought to it, then as the type normalises it."""
+    try:
+        typed = properties.scalar(schema, value)
+        return typed if schema.normalise is None or typed is None else schema.normalise(typed)
+    except (properties.Invalid, TypeError, ValueError):
+        return value  # it does not fit, and so differs from what does
