@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isotherm.engine import decide, desired, documents, preview
+from isotherm.engine import concealing, decide, desired, documents, preview
 from isotherm.engine.inside import Access, Inside
 from isotherm.engine.preview import MASK, Change, Item, Seen
 from isotherm.resources import contract, nested
@@ -20,7 +20,7 @@ from isotherm.resources.registry import Registry
 from isotherm.resources.validation import MAX_DEPTH
 from isotherm.states import NodeKind
 from isotherm.store import plan, reads
-from isotherm.template import definitions, environment
+from isotherm.template import definitions
 
 _AFRESH = (decide.Verdict.CREATE.value, decide.Verdict.REPLACE.value)
 
@@ -70,7 +70,9 @@ class Foresight:
     ) -> list[Sight]:
         """The same with all that is known of it, each stack inside where it belongs."""
         found: list[Sight] = []
+        goal = await self._recognised(goal, place.stack_id)
         present = await self._present(place.stack_id)
+        goal = await self._recognised(goal, place.stack_id)
         now, then = _required_now(present), _required_then(goal)
         for seen in preview.of(goal, present, self._types):
             below = await self._below(asked, goal, seen, place, depth)
@@ -78,6 +80,20 @@ class Foresight:
             found.append(Sight(seen, place, below or (), below is None, goal.bound.definitions.get(name),
                                now.get(name, ()), then.get(name, ())))
         return found
+
+    async def _recognised(self, goal: desired.Desired, stack_id: str | None) -> desired.Desired:
+        """What is wanted, as far as it can be compared with what is there."""
+        if stack_id is None:
+            return goal
+        read = self._access.store.read
+        return replace(goal, wanted=await read(lambda connection: plan.recognised(connection, stack_id, goal.wanted)))
+
+    async def _recognised(self, goal: desired.Desired, stack_id: str | None) -> desired.Desired:
+        """With digests that can be compared with those of the rows."""
+        if stack_id is None:
+            return goal
+        known = await self._access.store.read(lambda connection: plan.recognised(connection, stack_id, goal.wanted))
+        return replace(goal, wanted=known)
 
     async def _below(
         self, asked: desired.Asked, goal: desired.Desired, seen: Seen, place: Place, depth: int
@@ -105,8 +121,8 @@ class Foresight:
     ) -> list[Sight]:
         if depth >= self._deepest:
             return []
-        inherited = environment.load(asked.environment).child(seen.item.name, child.parameters)
-        inner = desired.Asked(child.template, asked.files, inherited.as_dict(), {"metadata": seen.metadata}, child.exports)
+        secrets = concealing.redactor(asked)
+        inner = concealing.inner(asked, seen.item.name, child, {"metadata": seen.metadata}, secrets)
         identity = desired.Identity(place.stack_name, place.stack_id or "None", self._access.project)
         goal = desired.desire(inner, identity, self._types, validate=False)
         return await self.tree(inner, goal, place, depth + 1)

@@ -14,7 +14,8 @@ from isotherm.engine.accepting import Accepted, Request, refuse_deleted, refuse_
 from isotherm.engine.deploying import Deploying
 from isotherm.engine.describing import Describing
 from isotherm.engine.event_reading import EventReading
-from isotherm.engine.foresight import Foresight
+from isotherm.engine.foreseeing import Foreseeing
+from isotherm.engine.foresight import Place
 from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.output_reading import OutputReading
 from isotherm.engine.patching import Patch
@@ -32,7 +33,8 @@ __all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
 
 class Orchestrator(
-    Signalling, Snapshotting, Moving, Describing, Deploying, ResourceReading, EventReading, OutputReading, Validating
+    Signalling, Snapshotting, Moving, Describing, Deploying, ResourceReading, EventReading, OutputReading, Validating,
+    Foreseeing,
 ):
     """Operations on the stacks of one project, and all that can be read of them."""
 
@@ -92,7 +94,7 @@ class Orchestrator(
                                    hint="Only an operation that is in progress can be cancelled.")
         if rollback:
             return await self.rollback(name_or_id)
-        reason = f"{Action(stack['action']).name} was cancelled"
+        reason = f"Stack {Action(stack['action']).name} cancelled"
 
         def unit(connection: Connection) -> str:
             _expect(connection, stack)
@@ -126,8 +128,16 @@ class Orchestrator(
         if isinstance(change, Patch):
             change = await self._patched(await self._find(name), change)
         goal = self._desire(change, name, living["id"] if living else "None")
-        foresight = Foresight(self._inside(), self._access(), self._types, self._settings.max_nested_stack_depth)
-        return preview.Preview(await foresight.items(change.asked, goal, living["id"] if living else None))
+        place = Place(name, living["id"] if living else None)
+        return preview.Preview(await self._foresight().items(change.asked, goal, place))
+
+    async def preview_update(self, name_or_id: str, change: Patch, *, nested: bool = False) -> dict[str, Any]:
+        """What an update would do, by kind, in Heat's words; `nested`: inside stacks as well."""
+        stack = await self._find(name_or_id)
+        request = await self._patched(stack, change)
+        found = await self._changes(stack, request, nested=nested)
+        await self._refuse_immutable(stack, self._desire(request, stack["name"], stack["id"]))
+        return found
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id)

@@ -16,7 +16,7 @@ from isotherm import errors
 from isotherm.engine import decide, desired, documents
 from isotherm.engine.references import PublishedReferences
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import contract, registry
+from isotherm.resources import contract, nested, registry
 from isotherm.resources.registry import Registry
 from isotherm.states import DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Input, Wanted
@@ -102,6 +102,12 @@ class Seen:
     after: Mapping[str, Any] = field(default_factory=dict)
     metadata: Any = None
     secrets: frozenset[str] = frozenset()
+    # The properties that are not for everybody's eyes.
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def is_stack(self) -> bool:
+        return self.implementation is not None and issubclass(self.implementation, nested.StackResource)
 
 
 def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry) -> list[Seen]:
@@ -165,7 +171,8 @@ class _Looking:
         item = Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
         if item.action == NOTHING and implementation.preemptible and row is not None and row["digest"] != want.digest:
             item = replace(item, action=decide.Verdict.UPDATE.value, cause="what is inside may change")
-        return Seen(item, row, implementation, target.exports, after, definition.metadata, definition.secrets)
+        return Seen(item, row, implementation, target.exports, after, definition.metadata, definition.secrets,
+                    frozenset(secret))
 
     def _resolve(
         self, definition: Any, implementation: type[contract.Resource], restored: Any, upstream: Mapping[str, str],

@@ -1,0 +1,42 @@
+"""Previews as Heat's API gives them: of a stack that is yet to be, and of an update to one that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired, names, sights
+from isotherm.engine.accepting import Accepting, Request, refuse_suspended
+from isotherm.engine.foresight import Foresight, Place
+from isotherm.store import reads
+
+_NOBODY = "None"
+
+
+class Foreseeing(Accepting):
+    """The part of the Orchestrator that looks ahead. Nothing is changed."""
+
+    async def preview_create(self, name: str, request: Request) -> dict[str, Any]:
+        """What a create would make: parameters, and resources with those of stacks inside."""
+        names.check_stack_name(name)
+        found = await self._store.read(lambda connection: reads.stack(connection, self._project, name))
+        if found is not None and not found["tomb"]:
+            raise errors.Conflict(f"The Stack ({name}) already exists.", kind="StackExists",
+                                  hint="Preview an update of it, or choose another name.")
+        goal = self._desire(request, name, _NOBODY)
+        seen = await self._foresight().tree(request.asked, goal, Place(name, None))
+        values = desired.values_of(request.asked, desired.Identity(name, _NOBODY, self._project))
+        return {"description": goal.description, "parameters": {one: values.text(one) for one in values},
+                "resources": sights.Teller(self._types, self._project).made(seen),
+                "outputs": [{"output_key": one.name, "description": one.description, "output_value": None}
+                            for one in goal.bound.outputs.values()]}
+
+    async def _changes(self, stack: reads.Row, request: Request, *, nested: bool) -> dict[str, Any]:
+        """What an update of the stack would do to its resources, by kind."""
+        refuse_suspended(stack)
+        goal = self._desire(request, stack["name"], stack["id"])
+        seen = await self._foresight().tree(request.asked, goal, Place(stack["name"], stack["id"]))
+        return sights.Teller(self._types, self._project).changed(seen, nested=nested)
+
+    def _foresight(self) -> Foresight:
+        return Foresight(self._inside(), self._access(), self._types, self._settings.max_nested_stack_depth)
