@@ -214,6 +214,8 @@ class Self:
     # The number of its row, and those of the rows that it requires, as JSON.
     id: int = 0
     requires: str = "[]"
+    # Whether the template names somebody else's object by its `external_id`.
+    external: bool = False
 
 
 class Resource:
@@ -264,6 +266,7 @@ class Resource:
         self.exports = self_.exports
         self._row = self_.id
         self._requires = self_.requires
+        self.external = self_.external
         self.world = world
 
     @property

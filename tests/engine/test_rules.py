@@ -61,7 +61,7 @@ def test_an_external_resource_is_never_made_changed_or_deleted(lab):
 
 def test_an_external_resource_that_is_not_there_fails(lab):
     async def story(it: Lab) -> None:
-        stack = await it.create({"a": {"type": "OS::Heat::TestResource", "external_id": "nowhere"}})
+        stack = await it.create({"a": {"type": "OS::Heat::Dummy", "external_id": "nowhere"}})
         assert stack["stack_status"] == "CREATE_FAILED"
         assert "nowhere does not exist" in stack["stack_status_reason"]
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
