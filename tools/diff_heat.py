@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from compat import compare, corpus, heat_side, isotherm_side  # noqa: E402 - the path above is what makes it importable
+# The paths above are what makes these importable.
+from compat import compare, corpus, heat_side, isotherm_side  # noqa: E402
+
+from tools import side_environment  # noqa: E402
 
 REQUIREMENTS = ROOT / "tools" / "heat_peer" / "requirements.txt"
 
@@ -27,14 +28,7 @@ def heat_python() -> Path:
     """The interpreter of an environment that holds Heat."""
     if given := os.environ.get("HEAT_VENV"):
         return Path(given) / "bin" / "python"
-    folder = ROOT / ".venv-heat"
-    python, ready = folder / "bin" / "python", folder / ".ready"
-    if not ready.exists() or ready.read_text() != REQUIREMENTS.read_text():
-        print(f"diff-heat: making {folder.name} (once; Heat has many dependencies)", flush=True)
-        venv.create(folder, clear=True, with_pip=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)], check=True)
-        ready.write_text(REQUIREMENTS.read_text())
-    return python
+    return side_environment.python_of("heat", REQUIREMENTS)
 
 
 def heat_answers(python: Path, family: str) -> dict[str, dict[str, corpus.Answer]]:
