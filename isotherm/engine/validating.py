@@ -32,7 +32,7 @@ class Validating(Accepting):
         loaded = environment.load(surroundings)
         bound = _bound(template, files, loaded, self._project)
         bounds = allowance.bounds(self._settings)
-        validation.validate(bound, loaded, self._types, strict=False, bounds=bounds)
+        validation.validate(bound, loaded, self._types, strict=False, inside=False, bounds=bounds)
         shown = loaded.as_dict()
         registry = {**_templates(bound), **shown["resource_registry"]}
         inside = _Inside(self._types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}

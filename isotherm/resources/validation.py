@@ -51,14 +51,19 @@ class Bounds:
 BOUNDS = Bounds()
 
 
-def validate(bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True,
-             custom: CustomConstraints = custom_constraints.LOCAL, bounds: Bounds = BOUNDS) -> None:
-    """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged."""
+def validate(  # noqa: PLR0913 - what is judged, and how, by name
+    bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True, inside: bool = True,
+    custom: CustomConstraints = custom_constraints.LOCAL, bounds: Bounds = BOUNDS,
+) -> None:
+    """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged.
+
+    Not `inside`: stacks inside are left alone, as Heat's validate does.
+    """
     problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
                                       custom=custom))
     # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
     if not problems:
-        run = _Validation(bound, environment, registry, strict=strict, custom=custom, bounds=bounds)
+        run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
         problems = tuple(run.problems())
         if not problems and run.total > bounds.total:
             hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
@@ -83,13 +88,14 @@ class _Validation:
     """One run. Also what functions ask about other resources (`definitions.Known`)."""
 
     def __init__(  # noqa: PLR0913 - what one run knows
-        self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool,
+        self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool, inside: bool = True,
         custom: CustomConstraints | None, around: _Validation | None = None, bounds: Bounds = BOUNDS,
     ) -> None:
         self._bound = bound
         self._environment = environment
         self._registry = registry
         self._strict = strict
+        self._inside = inside
         self._rules = properties.Rules(custom=custom)
         self._types: dict[str, Type] = {}
         self._bounds = bounds
@@ -178,7 +184,8 @@ class _Validation:
             if issubclass(one, nested.TemplateResource) and definition.type in self._registry.types:
                 around = self._registry.types[definition.type]
                 yield from (Problem(text) for text in facades.problems(around, one))
-            yield from self._child(definition, one)
+            if self._inside:
+                yield from self._child(definition, one)
 
     def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
         """The stack inside, judged as far as it is known: its values are judged when it is made."""
