@@ -20,6 +20,7 @@ from isotherm.store import reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Input, Version
 from isotherm.template import document
+from isotherm.template.definitions import Output
 
 Said = list[tuple[str, int | None, str | None]]
 
@@ -55,7 +56,26 @@ class Inside:
         shown = [output for output in goal.bound.outputs.values() if only in (None, output.name)]
         wanted = sorted({name for output in shown for name in output.requires})
         found = await read(lambda connection: reads.published(connection, stack["id"], wanted))
-        return outputs.of(goal, shown, [await self._refreshed(goal, one) for one in found])
+        views = outputs.of(goal, shown, [await self._refreshed(goal, one) for one in found])
+        for output, view in zip(shown, views, strict=True):
+            if view["output_value"] is None and "output_error" not in view and (why := await self._why_not(output, found)):
+                view["output_error"] = why
+        return views
+
+    async def _why_not(self, output: Output, found: Said) -> str | None:
+        """A value that is not known may be an output of a stack inside, which knows why."""
+        ids = {name: id_ for name, id_, _ in found if id_ is not None}
+        versions = await self._access.store.read(lambda connection: rows.versions(connection, list(ids.values())))
+        for name, (attribute, *_) in ((name, path) for name, path in output.needs if path and name in ids):
+            version = versions[ids[name]]
+            try:
+                within = await self.stack(version.physical_id or "")
+            except errors.Permanent:
+                continue
+            for view in await self.output_views(within, str(attribute)):
+                if "output_error" in view:
+                    return f"Error in {name} output {attribute}: {view['output_error']}"
+        return None
 
     async def members(self, stack_id: str) -> Sequence[contract.Member]:
         stack = await self.stack(stack_id)
