@@ -1,9 +1,9 @@
 """Events as they happen, for any number of readers: one look at the database for all of them, a few times a second.
 
 The newest events are kept in memory, a bounded number of them. A reader is a place in that row, and nothing more: it takes
-what is behind its place when it is ready to. So nobody waits for a slow one; when what it has not taken yet falls off the
-other end it is told to come again, with the number of the last event that it got. Whoever comes with a number that is
-older than the memory is served from the database, in bounded pieces, until it has caught up.
+what is behind its place when it is ready to. So nobody waits for a slow one; when it falls far behind it is told to come
+again, with the number of the last event that it got. Whoever comes with a number that is older than the memory is served
+from the database, in bounded pieces, until it has caught up.
 
 Numbers are given out in the order of commits (see `store.feed`): after a number, nothing below it can appear.
 """
@@ -24,6 +24,8 @@ from isotherm.store.database import Connection, Store
 TICK_S = 0.2
 # So many events are kept for readers that are a little late.
 KEPT = 5000
+# Whoever is so many times as far behind is too slow.
+SLOW = 4
 # So many are read in one go.
 PIECE = 1000
 # So many stacks are remembered with what they are inside of.
@@ -83,9 +85,9 @@ class Feed:
         self._closing = False
 
     async def read(self, interest: Interest, after: int | None = None) -> AsyncGenerator[list[Told], None]:
-        """What happens, from now on or from after a number on; an empty list now and then, when nothing does.
+        """What happens, from now on or from after a number on.
 
-        The first answer is always at once. Raises Lost and Closing; and Unavailable if there are too many readers.
+        The first answer is an empty list, at once. Raises Lost and Closing; and Unavailable if there are too many readers.
         """
         if self._readers >= READERS:
             raise errors.Unavailable("There are too many readers of events.")
@@ -94,13 +96,27 @@ class Feed:
             await self._watch()
             place = self._last if after is None or after > self._last else after
             yield []
-            while place < self._from and not self._closing:
-                place, missed = await self._missed(interest, place)
-                yield missed
-            async for found in self._live(interest, place):
+            async for found in self._from_place(interest, place):
                 yield found
         finally:
             self._leave()
+
+    async def _from_place(self, interest: Interest, place: int) -> AsyncIterator[list[Told]]:
+        """From the database until it has caught up; then from memory, and again from the database after a great rush."""
+        had_caught_up = False
+        while not self._closing:
+            if place < self._from:
+                if had_caught_up and self._last - place > SLOW * self._most:
+                    raise Lost
+                place, found = await self._missed(interest, place)
+            else:
+                had_caught_up = True
+                place, found = self._next(interest, place)
+                if not found and place == self._last:
+                    await self._wait()
+            if found:
+                yield found
+        raise Closing
 
     @property
     def last(self) -> int:
@@ -118,21 +134,12 @@ class Feed:
         rows = await self._store.read(lambda connection: feed.window(connection, place, upto, PIECE))
         return upto, await self._placed(rows, interest)
 
-    async def _live(self, interest: Interest, place: int) -> AsyncIterator[list[Told]]:
-        while True:
-            if self._closing:
-                raise Closing
-            if place < self._from:
-                raise Lost
-            begin = bisect.bisect_right(self._kept, place, key=lambda one: one.id)
-            found = [one for one in self._kept[begin:begin + PIECE] if interest.covers(one.place)]
-            done = begin + PIECE >= len(self._kept)
-            place = self._last if done else self._kept[begin + PIECE - 1].id
-            if found:
-                yield found
-            elif done:
-                await self._wait()
-                yield []
+    def _next(self, interest: Interest, place: int) -> tuple[int, list[Told]]:
+        """The next piece of what is kept; and where it ends."""
+        begin = bisect.bisect_right(self._kept, place, key=lambda one: one.id)
+        piece = self._kept[begin:begin + PIECE]
+        end = piece[-1].id if begin + PIECE < len(self._kept) else self._last
+        return end, [one for one in piece if interest.covers(one.place)]
 
     async def _wait(self) -> None:
         if self._news is None:

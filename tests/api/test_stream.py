@@ -1,0 +1,254 @@
+"""The stream of events, over a real server: what arrives, from where on, and who waits for whom."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+
+from isotherm.api import app, stream
+from isotherm.api.service import Service
+from isotherm.engine.feed import Feed
+from isotherm.states import Action, Status
+from isotherm.store import rows
+from isotherm.store.records import Event
+from tests.api.conftest import PATIENCE_S, TOKEN, Api, fault, resource, template
+
+PROJECT = "/v1/default/events/stream"
+
+
+class Reader:
+    """One that reads a stream, message by message."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self.response = response
+        self._lines = response.iter_lines()
+
+    def message(self) -> dict[str, Any]:
+        """The next message; a comment is one without fields."""
+        fields: dict[str, Any] = {}
+        for line in self._lines:
+            if not line:
+                break
+            name, _, value = line.partition(": ")
+            fields[name] = json.loads(value) if name == "data" else value
+        else:
+            raise EOFError
+        return fields
+
+    def events(self, count: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        while len(found) < count:
+            if (one := self.message()).get("event") == "event":
+                assert int(one["id"]) == one["data"]["id"]
+                found.append(one["data"])
+        return found
+
+    def until(self, name: str, status: str) -> list[dict[str, Any]]:
+        """The events up to that one."""
+        found: list[dict[str, Any]] = []
+        while not found or (found[-1]["resource_name"], found[-1]["resource_status"]) != (name, status):
+            found += self.events(1)
+        return found
+
+
+class Server:
+    """The API of a test on a port of its own."""
+
+    def __init__(self, api: Api, feed: Feed) -> None:
+        self.api, self.feed = api, feed
+        service = Service(api.engine.orchestrator_for, api.engine.types, api.engine.settings, feed=feed)
+        made = app.build(service, api.doorkeeper, api.rules)
+        config = uvicorn.Config(made, "127.0.0.1", 0, log_config=None, lifespan="off", ws="none")
+        self.server = uvicorn.Server(config)
+        self.socket = config.bind_socket()
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.server.serve(sockets=[self.socket])))
+        self.thread.start()
+        until = time.monotonic() + PATIENCE_S
+        while not self.server.started:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+        self.socket.close()
+
+    @contextlib.contextmanager
+    def reader(self, path: str = PROJECT, **headers: str) -> Iterator[Reader]:
+        url = f"http://127.0.0.1:{self.port}{path}"
+        sent = {"X-Auth-Token": TOKEN, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        with httpx2.stream("GET", url, headers=sent, timeout=PATIENCE_S) as response:
+            assert response.status_code == 200
+            assert response.headers["content-type"].startswith("text/event-stream")
+            it = Reader(response)
+            assert it.message()["event"] == "ready"
+            yield it
+
+
+@pytest.fixture
+def serve(api: Api) -> Iterator[Any]:
+    running: list[Server] = []
+
+    def start(**options: Any) -> Server:
+        running.append(Server(api, Feed(api.engine.store, tick_s=0.02, **options)))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.close()
+
+
+def write(api: Api, stack_id: str, count: int, reason: str = "") -> None:
+    """Events, made by hand."""
+    told = [Event(stack_id, "op", f"r{number}", "T", None, Action.CREATE, Status.COMPLETE, reason)
+            for number in range(count)]
+    api.run(api.engine.store.write(lambda connection: rows.insert_events(connection, told, 0.0)))
+
+
+def test_each_transition_as_it_happens(api, serve):
+    server = serve()
+    with server.reader() as it:
+        path = api.create("s", {"a": resource()})
+        found = it.until("s", "CREATE_COMPLETE")
+        assert [(one["resource_name"], one["resource_status"]) for one in found] == [
+            ("s", "CREATE_IN_PROGRESS"), ("a", "CREATE_IN_PROGRESS"), ("a", "CREATE_COMPLETE"), ("s", "CREATE_COMPLETE")]
+        assert found[0]["stack_id"] == found[0]["root_stack_id"] == path.rsplit("/", 1)[1]
+        assert [one["id"] for one in found] == sorted(one["id"] for one in found)
+        # Numbers are those of the API's own lists.
+        assert {str(one["id"]) for one in found} == {one["id"] for one in api.get(path + "/events").json()["events"]}
+
+
+def test_a_stream_of_a_stack_tells_of_all_inside_it_and_of_nothing_else(api, serve):
+    inside = json.dumps(template({"leaf": resource()}))
+    path = api.create("tree", {"child": {"type": "inside.yaml"}}, files={"inside.yaml": inside})
+    api.create("another", {"b": resource()})
+    server = serve()
+    with server.reader(f"/v1/default{path}/events/stream", Last_Event_ID="0") as it:
+        found = it.until("tree", "CREATE_COMPLETE")
+        assert "leaf" in {one["resource_name"] for one in found}
+        assert {one["root_stack_id"] for one in found} == {path.rsplit("/", 1)[1]}
+        api.create("third", {"b": resource()})
+        api.delete(path)
+        more = it.until("tree", "DELETE_COMPLETE")
+        assert {one["resource_name"] for one in more} >= {"tree", "child", "leaf"}
+        assert not {"another", "third", "b"} & {one["resource_name"] for one in found + more}
+    child = next(one["stack_name"] for one in found if one["resource_name"] == "leaf")
+    ids = {one["stack_name"]: one["stack_id"] for one in found}
+    with server.reader(f"/v1/default/stacks/{child}/{ids[child]}/events/stream?after=0") as it:
+        assert {one["stack_name"] for one in it.until(child, "DELETE_COMPLETE")} == {child}
+
+
+def test_coming_again_misses_nothing_and_repeats_nothing(api, serve):
+    """Wherever the last one stood: in the memory of the process, or only in the database."""
+    path = api.create("s", {"a": resource()})
+    id_ = path.rsplit("/", 1)[1]
+    server = serve(kept=600)
+    with server.reader() as keeps_it_going, server.reader(Last_Event_ID="0") as first:
+        whole = first.until("s", "CREATE_COMPLETE")
+        write(api, id_, 1700)
+        whole += first.events(1700)
+        keeps_it_going.events(1)
+        for place in (0, 2, len(whole) - 1500, len(whole) - 20):
+            last = whole[place - 1]["id"] if place else 0
+            with server.reader(Last_Event_ID=str(last)) as again:
+                assert again.events(len(whole) - place) == whole[place:]
+    with server.reader(Last_Event_ID="999999999") as ahead:  # of another database: from now on
+        write(api, id_, 1)
+        assert ahead.events(1)[0]["id"] == whole[-1]["id"] + 1
+
+
+def test_projects_hear_only_of_their_own(api, serve):
+    server = serve()
+    with api.somebody("other") as caller, server.reader() as mine:
+        api.create("theirs", {"secret": resource()})
+        assert caller.project == "other"
+        with server.reader("/v1/other/events/stream", X_Auth_Token=api.token, Last_Event_ID="0") as theirs:
+            assert theirs.until("theirs", "CREATE_COMPLETE")
+        api.token, api.project = TOKEN, "default"
+        api.create("s")
+        assert {one["stack_name"] for one in mine.until("s", "CREATE_COMPLETE")} == {"s"}
+
+
+def test_a_slow_reader_is_cut_with_a_note_and_nobody_waits_for_it(api, serve):
+    id_ = api.create("s").rsplit("/", 1)[1]
+    server = serve(kept=500)
+    slow = socket.create_connection(("127.0.0.1", server.port))
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    slow.sendall(f"GET {PROJECT} HTTP/1.1\r\nHost: x\r\nX-Auth-Token: {TOKEN}\r\nConnection: close\r\n\r\n".encode())
+    assert slow.recv(20).startswith(b"HTTP/1.1 200")
+    with server.reader() as quick:
+        total = 0
+        for _ in range(16):
+            write(api, id_, 1000, "x" * 900)
+            total += len(quick.events(1000))
+        assert total == 16_000
+    slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    slow.settimeout(PATIENCE_S)
+    text = bytearray()
+    while chunk := slow.recv(1 << 20):
+        text += chunk
+    slow.close()
+    told = text.rpartition(b"event: cut\n")
+    assert b"Come again with the number of the last event" in told[2]
+    assert 0 < text.count(b"\nevent: event\n") < 16_000
+    last = int(told[0].rpartition(b"\nid: ")[2].partition(b"\n")[0])
+    with server.reader(Last_Event_ID=str(last)) as again:
+        assert again.events(1)[0]["id"] == last + 1
+
+
+def test_nothing_happens_and_the_line_is_alive(api, serve, monkeypatch):
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
+    with serve().reader() as it:
+        assert it.message() == it.message() == {"": "still here"}
+
+
+def test_a_service_that_stops_says_so(serve):
+    server = serve()
+    with server.reader() as it:
+        server.feed.close()
+        server.server.should_exit = True
+        while (one := it.message()).get("event") != "cut":
+            pass
+        assert "The service stops" in one["data"]["reason"]
+        with pytest.raises(EOFError):
+            it.message()
+
+
+def test_one_look_serves_all_and_none_is_made_for_nobody(api, serve):
+    server = serve()
+    assert server.feed._watching is None
+    with contextlib.ExitStack() as many:
+        readers = [many.enter_context(server.reader()) for _ in range(5)]
+        looking = server.feed._watching
+        assert looking is not None and server.feed._readers == 5
+        api.create("s")
+        for one in readers:
+            one.until("s", "CREATE_COMPLETE")
+        assert server.feed._watching is looking
+    until = time.monotonic() + PATIENCE_S
+    while server.feed._watching is not None:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert server.feed._readers == 0
+
+
+def test_what_is_refused(api):
+    path = api.create("s")
+    assert fault(api.ask("GET", "/events/stream", headers={"Last-Event-ID": "x"}))[:2] == (400, "ValueError")
+    assert api.get("/stacks/s/none/events/stream").status_code == 404
+    api.rules.forbidden.add("events:index")
+    for place in ("/events/stream", path + "/events/stream"):
+        assert fault(api.get(place))[:2] == (403, "Forbidden")
+    api.token = "wrong"
+    assert api.get("/events/stream").status_code == 401
