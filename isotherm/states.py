@@ -32,6 +32,10 @@ VISITING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSH
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
 
 
+# What is said, after a check, of a resource whose type cannot be looked at.
+UNCHECKED = "CHECK not supported for"
+
+
 class Status(IntEnum):
     """How far it has come."""
 

@@ -19,7 +19,7 @@ async def create(call: Call) -> Response:
     if name is not None and (not isinstance(name, str) or len(name) > _NAME_LENGTH):
         raise faults.bad(f"The name of a snapshot is a text of at most {_NAME_LENGTH} characters.")
     stack = await call.stack()
-    taken = await call.orchestrator.snapshot(stack["id"], name)
+    taken = await call.orchestrator.snapshot(stack["id"], name, limited=not call.caller.is_admin)
     return answers.json(await _one(call, stack["id"], taken.operation_id))
 
 

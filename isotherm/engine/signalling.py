@@ -42,11 +42,11 @@ class Signalling(Scaling):
         await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
         self._wake()
 
-    async def clear_hook(self, name_or_id: str, resource: str, hook: str) -> None:
+    async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:
         """Let a resource go on that has paused at a hook."""
         stack = await self._find(name_or_id)
         if hook not in HOOKS:
-            shown = f'"{resource}" Stack "{stack["name"]}" [{stack["id"]}]'
+            shown = await self._store.read(lambda connection: hooks.named(connection, stack["id"], resource))
             raise errors.UserError(f'Invalid hook type "{hook}" for {shown}', kind="InvalidBreakPointHook",
                                    hint=f"one of {', '.join(HOOKS)}")
         await self._store.write(

@@ -12,7 +12,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
-from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.states import UNCHECKED, VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import accept, hooks, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
@@ -183,7 +183,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
         .values(state=OperationState.FAILED if failed else OperationState.COMPLETE, ended_at=now, deadline=None,
                 due=None)
     )
-    reason = operation.failure or f"Stack {operation.action.name} completed successfully"
+    reason = operation.failure or f"Stack {operation.action.name} completed successfully{_but(connection, operation)}"
     values: dict[str, object] = {"status": status, "reason": reason}
     if not failed and operation.action is Action.DELETE:
         values |= {"tomb": operation.stack_id, "deleted_at": now}
@@ -204,6 +204,16 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     nodes.wake_waiters(connection, operation.id, now)
     hooks.forget(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
+
+
+def _but(connection: sa.Connection, operation: Operation) -> str:
+    """What a check could not tell."""
+    resource = t.resources.c
+    unchecked = sa.select(resource.id).where(resource.stack_id == operation.stack_id, resource.action == int(Action.CHECK),
+                                             resource.reason.startswith(UNCHECKED))
+    if operation.action is not Action.CHECK or connection.execute(unchecked.limit(1)).first() is None:
+        return ""
+    return ". 'CHECK' not fully supported (see resources)"
 
 
 def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store import rows
+from isotherm.store import missing, rows
 from isotherm.store import tables as t
 from isotherm.store.reads import Row
 from isotherm.store.records import Event
@@ -67,6 +67,5 @@ def _find(connection: sa.Connection, stack: Row, resource: str) -> Any:
         raise errors.UserError(f"Multiple resources were found with the physical ID ({resource}).",
                                kind="PhysicalResourceIDAmbiguity", hint="Name the resource.")
     if not several:
-        raise errors.NotFound(f"The Resource ({resource}) could not be found in Stack {stack['name']}.",
-                              hint="`isotherm resources STACK` shows what there is.")
+        raise missing.resource(connection, stack["id"], resource)
     return several[0]

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store import rows
+from isotherm.store import missing, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Event, Operation, Report
 
@@ -99,7 +99,7 @@ def clear(connection: sa.Connection, stack_id: str, resource: str, hook: str, no
     """Let the resource go on. Raises UserError if it does not wait for this hook."""
     found = next((one for one in pending(connection, stack_id) if (one.resource, one.hook) == (resource, hook)), None)
     if found is None:
-        raise errors.UserError(f'The "{hook}" hook is not defined on {_named(connection, stack_id, resource)}',
+        raise errors.UserError(f'The "{hook}" hook is not defined on {named(connection, stack_id, resource)}',
                                kind="InvalidBreakPointHook", hint="`isotherm hook list STACK` shows what is waited for.")
     connection.execute(
         sa.update(t.hooks).where(_HOOK.node_id == found.node_id, _HOOK.hook == hook).values(cleared=True)
@@ -125,19 +125,18 @@ def _type(connection: sa.Connection, node_id: int) -> str:
     return connection.execute(query).scalar() or ""
 
 
-def _named(connection: sa.Connection, stack_id: str, resource: str) -> str:
+def named(connection: sa.Connection, stack_id: str, resource: str) -> str:
     """The resource as Heat's messages have it; raises NotFound if there is none of that name."""
     row: Any = connection.execute(
-        sa.select(_VERSION.type, _VERSION.physical_id, _STACK.name)
+        sa.select(_VERSION.type, _VERSION.physical_id, _STACK.name, _NODE.id)
         .select_from(t.nodes)
         .join(t.stacks, _STACK.id == _NODE.stack_id)
         .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
         .where(_NODE.stack_id == stack_id, _NODE.name == resource, _NODE.kind != NodeKind.BARRIER)
     ).first()
     if row is None:
-        raise errors.NotFound(f"The Resource ({resource}) could not be found in this stack.",
-                              hint="`isotherm resources STACK` shows what there is.")
-    kind = (row[0] or "Resource").rpartition("::")[2]
+        raise missing.resource(connection, stack_id, resource)
+    kind = (row[0] or _type(connection, row[3]) or "Resource").rpartition("::")[2]
     physical = f" [{row[1]}]" if row[1] else ""
     return f'{kind} "{resource}"{physical} Stack "{row[2]}" [{stack_id}]'
 

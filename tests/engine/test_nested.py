@@ -139,7 +139,7 @@ def test_cancel_goes_down(lab):
         await it.api.cancel("s", rollback=False)
         stack = await it.end(accepted)
         assert stack["stack_status"] == "CREATE_FAILED"
-        assert stack["stack_status_reason"] == "CREATE was cancelled"
+        assert stack["stack_status_reason"] == "Stack CREATE cancelled"
         assert it.values() == ["1"], "what was under way has ended, and nothing was begun after it"
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}

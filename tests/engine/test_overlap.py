@@ -174,7 +174,7 @@ def test_cancel_without_rollback_stays_where_it_is(lab):
         await it.api.create("s", it.request({"a": slow(seconds=0.5), "b": resource(needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
         stack = await it.end(await it.api.cancel("s", rollback=False))
-        assert (stack["stack_status"], stack["stack_status_reason"]) == ("CREATE_FAILED", "CREATE was cancelled")
+        assert (stack["stack_status"], stack["stack_status_reason"]) == ("CREATE_FAILED", "Stack CREATE cancelled")
         assert await it.status("a") == "CREATE_COMPLETE", "what was begun was finished"
         assert await it.history("b") == []
         with pytest.raises(errors.UserError):

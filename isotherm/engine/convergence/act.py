@@ -15,7 +15,7 @@ from isotherm.engine import documents
 from isotherm.engine.convergence import answers
 from isotherm.engine.nesting import Nesting
 from isotherm.resources import contract, runner
-from isotherm.states import VISITING, Action, NodeKind, NodeState, Status
+from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
 
 
@@ -90,7 +90,8 @@ class Acting:
         intent.handled, intent.progress = task.handled, task.progress
         if isinstance(outcome, runner.Done):
             try:
-                return _done(claim, version, intent, await _published(version, intent, target, resource))
+                published = await _published(version, intent, target, resource)
+                return _done(claim, version, intent, published, _said(version, intent, resource))
             except errors.Temporary as error:
                 # The object is there, but what others want to know of it cannot be read yet.
                 outcome = runner.Waiting(error.retry_after_s, str(error))
@@ -149,8 +150,14 @@ async def _published(
     return await _publish(resource, target)
 
 
-def _done(claim: Claim, version: Version, intent: documents.Intent, published: str | None) -> Report:
-    version.status, version.reason, version.intent = Status.COMPLETE, "", None
+def _said(version: Version, intent: documents.Intent, resource: contract.Resource) -> str:
+    """What there is to say of a success: that nothing was looked at, where a type cannot be."""
+    cannot = type(resource).handle_check is contract.Resource.handle_check
+    return f"{UNCHECKED} {version.type}" if intent.action is Action.CHECK and cannot else ""
+
+
+def _done(claim: Claim, version: Version, intent: documents.Intent, published: str | None, reason: str) -> Report:
+    version.status, version.reason, version.intent = Status.COMPLETE, reason, None
     if intent.action is Action.DELETE:
         return Report(claim, NodeState.DONE, version, removed=True, event=answers.event(claim, version))
     changed = published != version.published or intent.action is Action.CREATE

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from isotherm.engine import documents
 from isotherm.engine.convergence.answers import Answer, Begin, Continue, event, intent_of, part
+from isotherm.resources import runner
 from isotherm.states import VISITING, Action, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
 
@@ -77,7 +78,7 @@ def _not_now(claim: Claim, version: Version) -> Report:
     """The operation fails on it, in Heat's words; the resource stays as it is."""
     state = f"{version.action.name}_{version.status.name}"
     action = claim.operation.action
-    reason = f"Error: resources.{claim.name}: State {state} invalid for {action.name.lower()}"
+    reason = f"Error: {runner.step(claim.name)}: State {state} invalid for {action.name.lower()}"
     said = Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, action,
                  Status.FAILED, reason)
     return Report(claim, NodeState.FAILED, reason=reason, event=said)
