@@ -54,17 +54,19 @@ class Moving(Accepting):
         adoption.refuse_masked(asked.environment["parameters"])
         rolls_back = change.disable_rollback is False
         request = Request(asked.template, asked.files, asked.environment, not rolls_back,
-                          3600.0 if change.timeout_s is None else change.timeout_s, change.tags or ())
+                          change.timeout_s, change.tags or ())
         stack_id = self._new_id()
         goal = self._desire(request, name, stack_id)
         adoption.refuse_masked({name: goal.values[name] for name in goal.values.hidden})
         acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal.description)
         versions = adoption.versions(found, goal, stack_id, acceptance.operation_id, self._new_id)
 
+        new = NewStack(stack_id, self._project, name, True, username=self._username)
+
         def unit(connection: Connection) -> None:
             now = self._clock.now()
             limits.stacks(connection, self._project, self._settings.max_stacks_per_tenant)
-            accept.create(connection, NewStack(stack_id, self._project, name, True), acceptance, now)
+            accept.create(connection, new, acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
             adopt.take_over(connection, versions, {want.name: want.requires for want in goal.wanted}, now)
 

@@ -92,9 +92,18 @@ def _bound(
 
 def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:
     template = bound.template
-    told = {name: parameters.describe(schema, surroundings) for name, schema in template.parameters.items()}
+    told = {name: _parameter(schema, surroundings) for name, schema in template.parameters.items()}
     groups = {"ParameterGroups": list(template.parameter_groups)} if template.parameter_groups else {}
     return {"Description": template.description or "", "Parameters": told, **groups}
+
+
+def _parameter(schema: parameters.ParameterSchema, surroundings: environment.Environment) -> dict[str, Any]:
+    told = parameters.describe(schema, surroundings)
+    if not told.get("Value"):
+        told.pop("Value", None)
+    elif schema.hidden:
+        told["Value"] = MASK
+    return told
 
 
 def _masked(bound: model.Bound, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
                 status=Status.IN_PROGRESS,
                 reason=request.reason, description=request.description or "", tags=request.tags,
                 disable_rollback=request.disable_rollback, timeout_s=request.timeout_s, convergence=stack.convergence,
-                created_at=now,
+                created_at=now, updated_at=now if request.action is Action.ADOPT else None,
             )
         )
     except sa.exc.IntegrityError as error:

@@ -1,0 +1,73 @@
+"""Export, abandon, adopt through the API."""
+
+from __future__ import annotations
+
+import json
+
+from tests.api.conftest import fault, resource, template
+
+KEYS = {"name", "id", "action", "status", "template", "environment", "files", "resources", "project_id",
+        "stack_user_project_id", "tags"}
+HIDDEN = template({"a": resource({"get_param": "p"}), "word": {"type": "OS::Heat::RandomString"}},
+                  parameters={"p": {"type": "string", "hidden": True}, "q": {"type": "string", "default": "d"}},
+                  outputs={"word": {"value": {"get_attr": ["word", "value"]}}})
+
+
+def physical(api, path):
+    return {one["resource_name"]: one["physical_resource_id"] for one in api.get(f"{path}/resources").json()["resources"]}
+
+
+def test_there_and_back_again(api):
+    path = api.create("s", template=HIDDEN, parameters={"p": "a-marker"}, tags="t")
+    before, word = physical(api, path), api.get(path).json()["stack"]["outputs"]
+    papers = api.get(f"{path}/export").json()
+    assert set(papers) == KEYS
+    assert papers["environment"]["parameters"] == {"p": "a-marker"}
+    assert set(papers["resources"]["a"]) == {"name", "resource_id", "type", "action", "status", "metadata",
+                                             "resource_data"}
+    assert (papers["action"], papers["status"], papers["tags"]) == ("CREATE", "COMPLETE", ["t"])
+    answer = api.delete(f"{path}/abandon")
+    assert answer.status_code == 200
+    assert set(answer.json()) == KEYS
+    assert api.end(path)["stack_status"] == "DELETE_COMPLETE"
+    new = api.post("/stacks", {"stack_name": "s", "adopt_stack_data": json.dumps(answer.json()), "timeout": 3})
+    assert new.status_code == 201
+    path = f"/stacks/s/{new.json()['stack']['id']}"
+    stack = api.end(path)
+    assert stack["stack_status"] == "ADOPT_COMPLETE"
+    assert physical(api, path) == before
+    assert api.get(path).json()["stack"]["outputs"] == word
+    assert (stack["tags"], stack["timeout_mins"]) == ([], None)
+    assert stack["updated_time"]
+    assert stack["stack_owner"] == "isotherm"
+
+
+def test_parameters_of_the_request_win_over_those_of_the_papers(api):
+    path = api.create("s", template=HIDDEN, parameters={"p": "1", "q": "papers"})
+    papers = api.delete(f"{path}/abandon").text
+    api.end(path)
+    path = api.create("s", adopt_stack_data=papers, parameters={"q": "request"}, template=None)
+    assert api.get(path).json()["stack"]["parameters"]["q"] == "request"
+
+
+def test_what_adopt_refuses(api):
+    def refused(data, **body):
+        return fault(api.post("/stacks", {"stack_name": "s", "adopt_stack_data": data, **body}))
+
+    assert refused("{")[:2] == (400, "HTTPBadRequest")
+    assert refused("[]") == (400, "HTTPBadRequest", "Invalid adopt data: 'template'")
+    assert refused({"template": {}})[:2] == (400, "HTTPBadRequest")
+    papers = json.dumps({"template": template({"a": resource()}), "resources": {}})
+    assert refused(papers)[0] == 400
+    assert "Resource ID was not provided." in refused(papers)[2]
+    assert refused(json.dumps({"template": template({})}), parameters={"x": 1})[1] == "UnknownUserParameter"
+
+
+def test_neither_unless_it_is_enabled(with_options):
+    api = with_options(enable_stack_abandon=False, enable_stack_adopt=False)
+    path = api.create("s")
+    for answer in (api.get(f"{path}/export"), api.delete(f"{path}/abandon")):
+        assert fault(answer) == (400, "NotSupported", "Stack Abandon is not supported.")
+    data = json.dumps({"template": template({})})
+    assert fault(api.post("/stacks", {"stack_name": "n", "adopt_stack_data": data})) == (
+        400, "NotSupported", "Stack Adopt is not supported.")
