@@ -40,6 +40,8 @@ async def _serve(engine: Embedded, host: str, port: int) -> None:
     config = uvicorn.Config(api, host, port, log_config=None, access_log=False, lifespan="off", server_header=False)
     server = _Server(config, engine.feed)
     bound = config.bind_socket()
+    # From here on nobody is turned away: whoever comes before we are ready waits.
+    bound.listen(config.backlog)
     host, port = bound.getsockname()[:2]
     click.echo(f"Isotherm listens on http://{host}:{port}. Stacks live in {engine.path}.")
     if engine.settings.auth_strategy == "standalone":
