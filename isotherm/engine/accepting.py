@@ -12,9 +12,10 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import allowance, desired, documents, inside, planning, reading, requests
+from isotherm.engine import allowance, concealing, desired, documents, inside, papers, planning, reading, requests
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
+from isotherm.secrets import Redactor
 from isotherm.states import Action
 from isotherm.store import accept, reads, rows
 from isotherm.store.database import Connection, Store
@@ -36,10 +37,12 @@ class Request:
     tags: Sequence[str] = ()
     # By resource: what its type kept for the snapshot that the stack is brought back to.
     restored: Mapping[str, Any] = field(default_factory=dict)
+    # Of a stack inside: what the stack around it hides.
+    secrets: tuple[str, ...] = ()
 
     @property
     def asked(self) -> desired.Asked:
-        return desired.Asked(self.template, self.files, self.environment, restored=self.restored)
+        return desired.Asked(self.template, self.files, self.environment, restored=self.restored, secrets=self.secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +80,14 @@ class Accepting(reading.Reading):
         return inside.Access(self._store, self._planning, self._clock, self._project)
 
     def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
+        """Raises UserError for what is wrong with the request, without a word of what is secret in it."""
         allowance.check(request.asked, self._settings)
-        return desired.desire(request.asked, desired.Identity(name, stack_id, self._project), self._types,
-                              bounds=allowance.bounds(self._settings))
+        try:
+            return desired.desire(request.asked, desired.Identity(name, stack_id, self._project),
+                                  self._types, bounds=allowance.bounds(self._settings))
+        except errors.UserError as error:
+            secrets = concealing.redactor(request.asked) + concealing.written(request.template, self._types)
+            raise concealing.told(error, secrets) from None
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, request: Request, description: str
@@ -128,7 +136,13 @@ class Accepting(reading.Reading):
         """The values of hidden parameters, by name."""
         identity = desired.Identity(stack["name"], stack["id"], self._project)
         values = desired.values_of(asked, identity)
-        return {name: values[name] for name in values.hidden if name in values}
+        hidden = {name: values[name] for name in values.hidden if name in values}
+        return {**hidden, papers.AROUND: list(asked.secrets)} if asked.secrets else hidden
+
+    async def _secrets(self, stack: reads.Row | None, asked: desired.Asked | None = None) -> Redactor:
+        """Knows what must not be told of the stack as it is, and as it would be with what is asked for."""
+        of_stack = concealing.NOBODY if stack is None else await self._planning.all_secrets(stack["id"])
+        return of_stack if asked is None else concealing.union([of_stack, concealing.redactor(asked)])
 
 
 def refuse_deleted(stack: reads.Row) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import desired, documents, papers
+from isotherm.engine import desired, documents
+from isotherm.secrets import MASK
 from isotherm.states import Action, Status
 from isotherm.store.records import Version
 from isotherm.template import document
@@ -48,7 +49,7 @@ def read(data: str | bytes | Mapping[str, Any]) -> Papers:
 
 def refuse_masked(values: Mapping[str, Any]) -> None:
     """Parameters that were masked when the papers were made have to be given anew."""
-    masked = [name for name, value in values.items() if value == papers.MASK]
+    masked = [name for name, value in values.items() if value == MASK]
     if masked:
         raise errors.UserError(f"Invalid adopt data: the value of parameter {masked[0]} is masked.",
                                hint="Give it, or export once more with --show-hidden.")
@@ -88,7 +89,7 @@ def _problems(found: Papers, goal: desired.Desired) -> Iterator[str]:
             continue
         if entry.type and entry.type != definition.type:
             yield f"resources.{name}: the data are of {entry.type}, the template has {definition.type}."
-        if papers.MASK in (entry.resource_data or {}).values():
+        if MASK in (entry.resource_data or {}).values():
             yield f"resources.{name}: its own data are masked; export once more with --show-hidden."
         other = taken.setdefault((definition.type, entry.resource_id), name)
         if other != name:

@@ -30,6 +30,8 @@ class Asked:
     exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
     # By resource: what its type kept for the snapshot that the stack is brought back to.
     restored: Mapping[str, Any] = field(default_factory=dict)
+    # Of a stack inside: what the stack around it hides.
+    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

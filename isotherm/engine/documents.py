@@ -67,6 +67,8 @@ class Input(msgspec.Struct):
     exports: dict[str, list[list[Any]]] = {}
     # By resource: what its type kept for the snapshot that the stack was brought back to.
     restored: dict[str, Any] = {}
+    # Of a stack inside: what the stack around it hides.
+    secrets: tuple[str, ...] = ()
 
 
 _encoder = msgspec.json.Encoder()

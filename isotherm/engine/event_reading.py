@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import documents, papers, views
+from isotherm.engine import concealing, documents, views
 from isotherm.engine.accepting import Accepting
 from isotherm.store import listing_events as listing
 from isotherm.store import listing_resources, reads, rows
@@ -104,9 +104,9 @@ class EventReading(Accepting):
         versions = await self._store.read(unit)
         if not versions:
             return {}
-        asked = await self._asked(stack)
-        shown: dict[str, Any] = papers.hide(documents.decode(versions[0].properties, dict[str, Any]),
-                                            self._hidden(stack, asked))
+        found = concealing.without_write_only(self._types.types.get(versions[0].implementation),
+                                              documents.decode(versions[0].properties, dict[str, Any]))
+        shown: dict[str, Any] = (await self._secrets(stack)).value(found)
         return shown
 
 

@@ -26,8 +26,9 @@ class Foreseeing(Accepting):
         goal = self._desire(request, name, _NOBODY)
         seen = await self._foresight().tree(request.asked, goal, Place(name, None))
         values = desired.values_of(request.asked, desired.Identity(name, _NOBODY, self._project))
+        secrets = await self._secrets(None, request.asked)
         return {"description": goal.description, "parameters": {one: values.text(one) for one in values},
-                "resources": sights.Teller(self._types, self._project).made(seen),
+                "resources": secrets.value(sights.Teller(self._types, self._project).made(seen)),
                 "outputs": [{"output_key": one.name, "description": one.description, "output_value": None}
                             for one in goal.bound.outputs.values()]}
 
@@ -36,7 +37,9 @@ class Foreseeing(Accepting):
         refuse_suspended(stack)
         goal = self._desire(request, stack["name"], stack["id"])
         seen = await self._foresight().tree(request.asked, goal, Place(stack["name"], stack["id"]))
-        return sights.Teller(self._types, self._project).changed(seen, nested=nested)
+        secrets = await self._secrets(stack, request.asked)
+        shown: dict[str, Any] = secrets.value(sights.Teller(self._types, self._project).changed(seen, nested=nested))
+        return shown
 
     def _foresight(self) -> Foresight:
         return Foresight(self._inside(), self._access(), self._types, self._settings.max_nested_stack_depth)

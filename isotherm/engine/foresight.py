@@ -14,10 +14,11 @@ from typing import Any
 
 from isotherm.engine import concealing, decide, desired, documents, preview
 from isotherm.engine.inside import Access, Inside
-from isotherm.engine.preview import MASK, Change, Item, Seen
+from isotherm.engine.preview import Change, Item, Seen
 from isotherm.resources import contract, nested
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import MAX_DEPTH
+from isotherm.secrets import MASK
 from isotherm.states import NodeKind
 from isotherm.store import plan, reads
 from isotherm.template import definitions
@@ -72,7 +73,6 @@ class Foresight:
         found: list[Sight] = []
         goal = await self._recognised(goal, place.stack_id)
         present = await self._present(place.stack_id)
-        goal = await self._recognised(goal, place.stack_id)
         now, then = _required_now(present), _required_then(goal)
         for seen in preview.of(goal, present, self._types):
             below = await self._below(asked, goal, seen, place, depth)
@@ -87,13 +87,6 @@ class Foresight:
             return goal
         read = self._access.store.read
         return replace(goal, wanted=await read(lambda connection: plan.recognised(connection, stack_id, goal.wanted)))
-
-    async def _recognised(self, goal: desired.Desired, stack_id: str | None) -> desired.Desired:
-        """With digests that can be compared with those of the rows."""
-        if stack_id is None:
-            return goal
-        known = await self._access.store.read(lambda connection: plan.recognised(connection, stack_id, goal.wanted))
-        return replace(goal, wanted=known)
 
     async def _below(
         self, asked: desired.Asked, goal: desired.Desired, seen: Seen, place: Place, depth: int

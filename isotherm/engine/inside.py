@@ -16,6 +16,7 @@ from isotherm.engine.planning import Planning, asked_for
 from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract, grouping
 from isotherm.resources.heat.auto_scaling_group import AutoScalingGroup
+from isotherm.secrets import Redactor
 from isotherm.store import reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Input, Version
@@ -46,8 +47,10 @@ class Inside:
         found = await self.output_views(await self.stack(stack_id))
         return {one["output_key"]: one["output_value"] for one in found}
 
-    async def output_views(self, stack: reads.Row, only: str | None = None) -> list[dict[str, Any]]:
-        """The outputs with their values, or only the one of that name."""
+    async def output_views(
+        self, stack: reads.Row, only: str | None = None, *, secrets: Redactor | None = None
+    ) -> list[dict[str, Any]]:
+        """The outputs with their values, or only the one of that name; with `secrets`, for anybody's eyes."""
         read = self._access.store.read
         operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
         if operation is None or not operation.input:
@@ -60,7 +63,9 @@ class Inside:
         for output, view in zip(shown, views, strict=True):
             if view["output_value"] is None and "output_error" not in view and (why := await self._why_not(output, found)):
                 view["output_error"] = why
-        return views
+        if secrets is None:
+            return views
+        return [outputs.masked(output, view, secrets) for output, view in zip(shown, views, strict=True)]
 
     async def _why_not(self, output: Output, found: Said) -> str | None:
         """A value that is not known may be an output of a stack inside, which knows why."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import allowance, desired, inside, requests
+from isotherm.engine import allowance, concealing, desired, inside, requests
 from isotherm.engine.planning import Planning, asked_for
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
@@ -21,7 +21,6 @@ from isotherm.states import Action, OperationState
 from isotherm.store import accept, claim, limits, plan, reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Acceptance, Claim, NewStack
-from isotherm.template import environment
 
 
 class Nesting:
@@ -141,8 +140,8 @@ class _Inside(inside.Inside):
         """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
         outer = self._around.operation
         around = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
-        inherited = environment.load(around.environment).child(self._around.name, child.parameters)
-        return desired.Asked(child.template, around.files, inherited.as_dict(), self._facade, child.exports)
+        secrets = await self._nesting.planning.secrets(outer)
+        return concealing.inner(around, self._around.name, child, self._facade, secrets)
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, asked: desired.Asked, child: contract.Child

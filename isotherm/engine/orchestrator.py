@@ -129,7 +129,9 @@ class Orchestrator(
             change = await self._patched(await self._find(name), change)
         goal = self._desire(change, name, living["id"] if living else "None")
         place = Place(name, living["id"] if living else None)
-        return preview.Preview(await self._foresight().items(change.asked, goal, place))
+        items = await self._foresight().items(change.asked, goal, place)
+        secrets = await self._secrets(living, change.asked)
+        return preview.Preview([preview.without(secrets, item) for item in items])
 
     async def preview_update(self, name_or_id: str, change: Patch, *, nested: bool = False) -> dict[str, Any]:
         """What an update would do, by kind, in Heat's words; `nested`: inside stacks as well."""
@@ -141,7 +143,7 @@ class Orchestrator(
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:
         row = await self._find(name_or_id)
-        return await self._inside().output_views(row)
+        return await self._inside().output_views(row, secrets=await self._secrets(row))
 
     # Inside.
 
@@ -158,6 +160,7 @@ class Orchestrator(
             bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
             stack["timeout_s"] if patch.timeout_s is None else patch.timeout_s,
             documents.decode_any(stack["tags"]) if patch.tags is None else patch.tags, asked.restored,
+            asked.secrets,
         )
 
     async def _refuse_immutable(self, stack: reads.Row, goal: desired.Desired) -> None:

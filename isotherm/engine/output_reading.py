@@ -22,7 +22,8 @@ class OutputReading(Accepting):
     async def output(self, name_or_id: str, key: str) -> dict[str, Any]:
         """One output with its value; only what it needs is read."""
         stack = await self._find(name_or_id)
-        found = [one for one in await self._inside().output_views(stack, key) if one["output_key"] == key]
+        views = await self._inside().output_views(stack, key, secrets=await self._secrets(stack))
+        found = [one for one in views if one["output_key"] == key]
         if not found:
             raise errors.NotFound(f"Specified output key {key} not found.", kind="NotFound",
                                   hint="`isotherm outputs STACK` shows what there is.")

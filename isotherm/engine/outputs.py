@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from isotherm import errors
 from isotherm.engine import desired
 from isotherm.engine.references import PublishedReferences
+from isotherm.secrets import MASK, Redactor
 from isotherm.store.records import Input
 from isotherm.template.definitions import Output
 
@@ -26,3 +27,11 @@ def of(
             view["output_error"] = str(error)
         views.append(view)
     return views
+
+
+def masked(output: Output, view: Mapping[str, Any], secrets: Redactor) -> dict[str, Any]:
+    """An output for anybody's eyes: what is made of a hidden parameter is masked, also where it does not look like it."""
+    value = view["output_value"]
+    shown = MASK if output.secrets and value is not None else secrets.value(value)
+    error = {"output_error": secrets.text(view["output_error"])} if "output_error" in view else {}
+    return {**view, "output_value": shown, **error}

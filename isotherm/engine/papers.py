@@ -7,18 +7,18 @@ know (a password, for example).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from isotherm.engine import desired, documents
+from isotherm.secrets import MASK, Redactor
 from isotherm.states import Action, Status
 from isotherm.store.records import Version
 from isotherm.template import document
 
-MASK = "******"
 _SECTIONS: Mapping[str, Any] = {"parameters": {}, "parameter_defaults": {}, "resource_registry": {}, "event_sinks": []}
-# A value that is shorter is masked only where it stands alone: as a part of other words it says nothing.
-_TELLING = 4
+#: Among what is hidden, by name: what the stack around hides. No parameter is called this.
+AROUND = ""
 
 
 def entry(version: Version, own: object) -> str:
@@ -52,38 +52,19 @@ def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, 
 
 def hide(value: Any, hidden: Mapping[str, Any]) -> Any:
     """Any data, without the values of hidden parameters."""
-    return _mask(value, {text for one in hidden.values() for text in _texts(one)})
+    return Redactor(hidden.values()).value(value)
 
 
 def masked(papers: Mapping[str, Any], hidden: Mapping[str, Any]) -> dict[str, Any]:
     """The same document for anybody's eyes. `hidden` are the values of hidden parameters, by name."""
-    told = {text for value in hidden.values() for text in _texts(value)}
     surroundings = dict(papers["environment"])
     for section in ("parameters", "parameter_defaults"):
         surroundings[section] = {name: MASK if name in hidden else value for name, value in surroundings[section].items()}
     resources = {name: _without_secrets(one) for name, one in papers["resources"].items()}
-    safe: dict[str, Any] = _mask({**papers, "environment": surroundings, "resources": resources}, told)
+    safe: dict[str, Any] = hide({**papers, "environment": surroundings, "resources": resources}, hidden)
     return safe
 
 
 def _without_secrets(one: Mapping[str, Any]) -> dict[str, Any]:
     own = {"snapshot": MASK} if one.get("snapshot") is not None else {}
     return {**one, "resource_data": dict.fromkeys(one.get("resource_data") or {}, MASK), **own}
-
-
-def _texts(value: object) -> set[str]:
-    if isinstance(value, Mapping):
-        return {text for one in value.values() for text in _texts(one)}
-    if isinstance(value, list):
-        return {text for one in value for text in _texts(one)}
-    return {str(value)} if value not in (None, "", True, False) else set()
-
-
-def _mask(value: Any, told: Collection[str]) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _mask(one, told) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_mask(one, told) for one in value]
-    text = str(value)
-    telling = text in told or (isinstance(value, str) and any(t in text for t in told if len(t) >= _TELLING))
-    return MASK if telling else value

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from isotherm import errors
-from isotherm.engine import desired, documents
+from isotherm.engine import concealing, desired, documents
 from isotherm.resources import contract
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.resources.registry import Registry
+from isotherm.secrets import Redactor
 from isotherm.states import VISITING, Action
 from isotherm.store import plan, reads, visit
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Operation, Wanted
 
+T = TypeVar("T")
 # Inputs with hidden parameters that are kept in memory: those of operations under way.
 _KEPT = 64
 
@@ -25,7 +28,8 @@ class Planning:
         self._store = store
         self._types = types
         self._clock = clock
-        self._secrets: dict[str, Callable[[str], object]] = {}
+        self._parameters: dict[str, Callable[[str], object]] = {}
+        self._secrets: dict[str, Redactor] = {}
 
     async def plan(self, operation: Operation) -> None:
         if operation.action in VISITING:
@@ -54,12 +58,39 @@ class Planning:
 
     async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
         """A way to read the operation's hidden parameters; they are in no definition."""
-        if operation.id not in self._secrets:
+        if operation.id not in self._parameters:
             values = (await self.desired(operation)).values
-            while len(self._secrets) >= _KEPT:
-                self._secrets.pop(next(iter(self._secrets)))
-            self._secrets[operation.id] = values.__getitem__
-        return self._secrets[operation.id]
+            _keep(self._parameters, operation.id, values.__getitem__)
+        return self._parameters[operation.id]
+
+    async def secrets(self, operation: Operation) -> Redactor:
+        """Knows what must not be told of the operation."""
+        return await self.all_secrets(operation.stack_id, operation.input)
+
+    async def all_secrets(self, stack_id: str, *inputs: str) -> Redactor:
+        """Knows what must not be told of the stack, as it is and as it was before, or as it was with these inputs."""
+
+        def unit(connection: Connection) -> dict[str, Redactor | desired.Asked]:
+            # In one reading: what was there a moment ago may be forgotten by now.
+            wanted = [one for one in inputs or reads.inputs(connection, stack_id) if one]
+            return {one: self._secrets.get(one) or asked_for(connection, stack_id, one) for one in wanted}
+
+        found = await self._store.read(unit)
+        return concealing.union([self._redactor(input_, one) for input_, one in found.items()])
+
+    def _redactor(self, input_: str, found: Redactor | desired.Asked) -> Redactor:
+        if isinstance(found, Redactor):
+            return found
+        made = concealing.redactor(found)
+        if made:
+            _keep(self._secrets, input_, made)
+        return made
+
+
+def _keep(kept: dict[str, T], key: str, value: T) -> None:
+    while len(kept) >= _KEPT:
+        kept.pop(next(iter(kept)))
+    kept[key] = value
 
 
 def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Asked:
@@ -72,4 +103,4 @@ def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Ask
     contents = reads.blobs(connection, [found.template, *found.files.values()])
     files = {name: contents[key] for name, key in found.files.items()}
     return desired.Asked(contents[found.template], files, found.environment, found.facade, found.exports,
-                         found.restored)
+                         found.restored, found.secrets)

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import decide, desired, documents
+from isotherm.engine import concealing, decide, desired, documents
 from isotherm.engine.references import PublishedReferences
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.resources import contract, nested, registry
 from isotherm.resources.registry import Registry
+from isotherm.secrets import MASK, Redactor
 from isotherm.states import DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Input, Wanted
 from isotherm.template import definitions
 
-MASK = "******"
 NOTHING, DELETE, RETAIN = decide.Verdict.NOTHING.value, "delete", "retain"
 UNKNOWN = "(known only when applied)"
 
@@ -159,6 +159,7 @@ class _Looking:
         after = looked(UNKNOWN, known)
         unknown = _differing(after, looked("!", known)) if upstream else set()
         secret = _differing(after, looked(UNKNOWN, lambda name: "*")) if definition.secrets else set()
+        secret |= {key for key, one in implementation.properties_schema.items() if concealing.has_write_only(one)}
         row = self._slots.get(name)
         applied = self._applied(row, unknown)
         decision = decide.decide(implementation, definition.type, applied, after, definition.metadata, renew=True)
@@ -197,6 +198,14 @@ class _Looking:
             documents.decode(row["properties"], dict[str, Any]), documents.decode_any(row["metadata"]), unknown,
             row["physical_id"] is not None, row["digest"] is not None,
         )
+
+
+def without(secrets: Redactor, item: Item) -> Item:
+    """The same, for anybody's eyes: what was hidden before may stand openly in a newer template, and the other way."""
+    if not secrets:
+        return item
+    changes = {name: Change(secrets.value(one.before), secrets.value(one.after)) for name, one in item.changes.items()}
+    return replace(item, changes=changes, cause=secrets.text(item.cause))
 
 
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:

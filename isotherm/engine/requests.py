@@ -22,7 +22,7 @@ def stored(asked: Asked) -> tuple[str, dict[str, str]]:
     exports = {name: [list(path) for path in paths] for name, paths in asked.exports.items()}
     keys = {name: key for name, (key, _) in files.items()}
     whole = documents.encode(
-        documents.Input(template, keys, dict(asked.environment), facade, exports, dict(asked.restored))
+        documents.Input(template, keys, dict(asked.environment), facade, exports, dict(asked.restored), asked.secrets)
     )
     return _hash(whole), {template: asked.template, **dict(files.values()), _hash(whole): whole}
 

@@ -131,7 +131,8 @@ class ResourceReading(Accepting):
             view["description"] = "" if target is None else definitions.thaw(target.definition).description
             implementation = row["implementation"] or ("" if target is None else target.implementation)
             version = piece.versions.get(row["id"])
-            view["attributes"] = await self._live().of(implementation, version, around.name, attributes)
+            found = await self._live().of(implementation, version, around.name, attributes)
+            view["attributes"] = (await self._planning.all_secrets(around.id)).value(found)
         return view
 
     def _live(self) -> live_attributes.LiveAttributes:

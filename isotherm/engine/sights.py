@@ -7,9 +7,10 @@ from typing import Any
 
 from isotherm.engine import decide, documents, preview, views
 from isotherm.engine.foresight import Place, Sight
-from isotherm.engine.preview import MASK, UNKNOWN
+from isotherm.engine.preview import UNKNOWN
 from isotherm.resources import attributes, contract
 from isotherm.resources.registry import Registry
+from isotherm.secrets import MASK
 from isotherm.states import Action, Status
 
 KINDS = ("unchanged", "updated", "replaced", "added", "deleted")

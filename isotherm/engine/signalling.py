@@ -63,7 +63,7 @@ class Signalling(Scaling):
     async def mark_unhealthy(self, name_or_id: str, resource: str, unhealthy: bool = True, reason: str = "") -> None:
         """Say of a resource (by its name or physical id) that it does not work, or that it does after all."""
         stack = await self._find(name_or_id)
-        told = (reason or "state changed by resource_mark_unhealthy api")[:1000]
+        told = (await self._secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
         await self._store.write(
             lambda connection: health.mark(connection, stack, resource, health.Mark(unhealthy, told), self._clock.now())
         )

@@ -71,7 +71,7 @@ class Snapshotting(Accepting):
         request = Request(
             asked.template, asked.files, asked.environment, bool(stack["disable_rollback"]), stack["timeout_s"],
             documents.decode_any(row["tags"]),
-            {**asked.restored, **{name: data for name, data in kept.items() if data is not None}},
+            {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
         )
         goal = self._desire(request, stack["name"], stack["id"])
         acceptance = self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal.description)

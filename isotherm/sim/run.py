@@ -76,6 +76,7 @@ class _Complaints(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
+        error = getattr(error, "original", error)
         if not isinstance(error, DatabaseGone):
             where = "".join(traceback.format_exception(error)[-4:]) if error is not None else ""
             self._tell(f"{record.getMessage()}: {type(error).__name__}: {error}\n{where}")

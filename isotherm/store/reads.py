@@ -49,6 +49,12 @@ def operation(connection: sa.Connection, operation_id: str) -> Row | None:
     return connection.execute(query).mappings().one_or_none()
 
 
+def inputs(connection: sa.Connection, stack_id: str) -> list[str]:
+    """The inputs of the operations on a stack that are kept: the newest, the last that was completed, and few others."""
+    query = sa.select(t.operations.c.input).where(t.operations.c.stack_id == stack_id, t.operations.c.input != "")
+    return list(dict.fromkeys(connection.execute(query.order_by(t.operations.c.generation.desc())).scalars()))
+
+
 def resources(connection: sa.Connection, stack_id: str, *, documents: bool = True) -> list[dict[str, Any]]:
     """Every node of the stack with its version, if it has one, in the order in which the names first appeared.
 

@@ -28,6 +28,7 @@ class Doomed(msgspec.Struct, frozen=True):
     stack_name: str
     fence: int
     parts: tuple[Part, ...]
+    input: str = ""
 
 
 def open_(connection: sa.Connection, operation: Operation, name: str | None, now: float) -> None:
@@ -129,12 +130,12 @@ def due(connection: sa.Connection, until: float, now: float) -> list[Doomed]:
     )
     stack = t.stacks.c
     found = connection.execute(
-        sa.select(_SNAPSHOT.id, _SNAPSHOT.stack_id, stack.name, _SNAPSHOT.fence)
+        sa.select(_SNAPSHOT.id, _SNAPSHOT.stack_id, stack.name, _SNAPSHOT.fence, _SNAPSHOT.input)
         .join(t.stacks, stack.id == _SNAPSHOT.stack_id)
         .where(rows.among(_SNAPSHOT.id)),
         rows.ids(taken),
     )
-    return [Doomed(*row, tuple(parts(connection, row[0]))) for row in found.all()]
+    return [Doomed(*row[:4], tuple(parts(connection, row[0])), row[4]) for row in found.all()]
 
 
 def part_gone(connection: sa.Connection, doomed: Doomed, name: str, until: float) -> None:

@@ -8,7 +8,7 @@ a template with several mistakes names the same one first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm.errors import Problem, UserError
@@ -78,6 +78,7 @@ def bind(schemata: Mapping[str, ParameterSchema], environment: Environment, pseu
          require_all: bool = True, check_values: bool = True,
          custom: constraints.CustomConstraints = constraints.NO_CUSTOM) -> Values:
     """The values of all parameters. Without `require_all` a missing one fails only when it is asked for."""
+    schemata = _as_hidden(schemata, environment)
     if check_values:
         problems = tuple(check(schemata, environment, require_all=require_all, custom=custom))
         if problems:
@@ -102,6 +103,7 @@ def check(schemata: Mapping[str, ParameterSchema], environment: Environment, *, 
           check_values: bool = True,
           custom: constraints.CustomConstraints | None = constraints.NO_CUSTOM) -> Iterator[Problem]:
     """What is wrong: names that no parameter has, then each parameter's schema and value."""
+    schemata = _as_hidden(schemata, environment)
     for name in environment.parameters:
         if name not in schemata:
             known = ", ".join(schemata) or "none"
@@ -111,6 +113,14 @@ def check(schemata: Mapping[str, ParameterSchema], environment: Environment, *, 
         problem = _problem_of(schema, environment, require_all, custom if check_values else None, check_values)
         if problem is not None:
             yield problem
+
+
+def _as_hidden(schemata: Mapping[str, ParameterSchema], environment: Environment) -> Mapping[str, ParameterSchema]:
+    """What the environment says is secret is hidden, whatever the template says of it."""
+    names = environment.encrypted_param_names
+    if not names:
+        return schemata
+    return {name: replace(one, hidden=one.hidden or name in names) for name, one in schemata.items()}
 
 
 def refuse_immutable(schemata: Mapping[str, ParameterSchema], before: Values, after: Values) -> None:

@@ -15,6 +15,7 @@ from isotherm.engine import documents
 from isotherm.engine.convergence import answers
 from isotherm.engine.nesting import Nesting
 from isotherm.resources import contract, runner
+from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
 
@@ -70,7 +71,7 @@ class Acting:
         """The object that carries the version's token, if there is one."""
         if version.physical_id is not None:
             return version.physical_id
-        resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard)
+        resource = self._resource(claim, version, documents.decode(_readable(version.properties), dict[str, Any]), guard)
         return await resource.find_by_token()
 
     async def step(
@@ -79,7 +80,7 @@ class Acting:
     ) -> Report:
         """One step of what the intent says; the report tells how it ended."""
         deleting = intent.action is Action.DELETE
-        wanted = documents.decode(version.properties, dict[str, Any]) if deleting else intent.after
+        wanted = documents.decode(_readable(version.properties), dict[str, Any]) if deleting else intent.after
         resource = self._resource(claim, version, wanted, guard, intent, target)
         task = runner.Task(intent.action, intent.before, intent.changed, intent.handled, intent.progress)
         guard.check()
@@ -116,7 +117,7 @@ class Acting:
     ) -> contract.Resource:
         known = contract.Self(
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
-            documents.decode(version.data, dict[str, Any]), documents.decode_any(version.metadata),
+            documents.decode(_readable(version.data), dict[str, Any]), documents.decode_any(_readable(version.metadata)),
             None if intent is None else intent.update_policy, () if target is None else target.exports,
             id=version.id, requires=version.requires,
         )
@@ -133,10 +134,15 @@ class Acting:
         return type_(known, world)
 
 
+def _readable(text: str) -> str:
+    """Nothing, in place of what was sealed with a lost key: only a deletion gets as far as this, and needs no more."""
+    return "{}" if is_sealed(text) else text
+
+
 def _facade(version: Version, intent: documents.Intent | None) -> dict[str, Any]:
     """What a stack inside may read of the resource around it."""
     return {
-        "metadata": documents.decode_any(version.metadata) if intent is None else intent.metadata,
+        "metadata": documents.decode_any(_readable(version.metadata)) if intent is None else intent.metadata,
         "deletion_policy": version.deletion_policy.name.capitalize(),
         "update_policy": None if intent is None else intent.update_policy,
     }

@@ -27,6 +27,7 @@ from isotherm.engine.convergence.answers import (
 from isotherm.engine.references import PublishedReferences
 from isotherm.resources import custom_constraints, properties, registry, runner
 from isotherm.resources.nested import IMPLEMENTATION
+from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
 from isotherm.template import definitions
@@ -43,6 +44,8 @@ class Considering:
         self._new_token = new_token
 
     def __call__(self, claim: Claim, facts: Facts | None = None) -> Answer:
+        if claim.kind is not NodeKind.CLEANUP and (text := _sealed(claim)):
+            return _unreadable(claim, text)
         for name in _implementations(claim):
             try:
                 self._types(name)
@@ -184,7 +187,8 @@ class Considering:
             version = replace(version, physical_id=facts.physical_id)
         if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
             return _removed(claim, version, "retained", retained=True)
-        intent = intent_of(version)
+        # A deletion whose beginning cannot be read begins again.
+        intent = None if is_sealed(version.intent) else intent_of(version)
         if intent is not None and intent.action is Action.DELETE and intent.handled:
             return Continue(version, intent, None)
         wish = documents.Intent(Action.DELETE, claim.operation.id)
@@ -193,6 +197,20 @@ class Considering:
             intent=documents.encode(wish),
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
+
+
+def _sealed(claim: Claim) -> str:
+    """A text that the store could not open, if there is one: then nothing can be decided."""
+    version = claim.version
+    own = () if version is None else (version.properties, version.metadata, version.data, version.published, version.intent)
+    texts = (claim.definition, *own, *(one.published for one in claim.inputs))
+    return next((text for text in texts if text is not None and is_sealed(text)), "")
+
+
+def _unreadable(claim: Claim, text: str) -> Report:
+    """The resource stays as it is; the operation fails on it."""
+    type_ = claim.version.type if claim.version is not None else ""
+    return _refused(claim, type_, unreadable(text, "What is kept of it, or of what it needs,"))
 
 
 def _implementations(claim: Claim) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import documents
+from isotherm.engine import concealing, documents
 from isotherm.engine.convergence import answers
+from isotherm.engine.planning import Planning
 from isotherm.resources import contract, runner
 from isotherm.store import snapshots
 from isotherm.store.database import Store
@@ -16,8 +17,11 @@ from isotherm.store.records import Part
 class Forgetting:
     """Deletes what is due; `lease_s` is how long one part may take before somebody else tries."""
 
-    def __init__(self, store: Store, world: contract.World, types: answers.Types, lease_s: float) -> None:
+    def __init__(
+        self, store: Store, world: contract.World, types: answers.Types, planning: Planning, lease_s: float
+    ) -> None:
         self._store = store
+        self._planning = planning
         self._world = world
         self._types = types
         self._lease_s = lease_s
@@ -50,6 +54,10 @@ class Forgetting:
         await self._store.write(lambda connection: snapshots.part_gone(connection, doomed, name, until))
 
     async def _not_gone(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:
+        try:
+            reason = (await self._planning.all_secrets(doomed.stack_id, doomed.input)).text(reason)
+        except errors.IsothermError:
+            reason = concealing.WITHHELD
         try:
             await self._store.write(lambda connection: snapshots.not_gone(connection, doomed, reason, retry_at))
         except errors.Superseded:

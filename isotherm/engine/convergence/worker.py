@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import documents, ports
-from isotherm.engine.convergence import act, answers, consider, forgetting, hooks
+from isotherm.engine.convergence import act, answers, consider, forgetting, hooks, telling
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
@@ -79,10 +79,11 @@ class Worker:
             world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
         )
         self._act = act.Acting(types, own, nesting)
+        self._tell = telling.Telling(planning, types)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[answers.Begin] = []
-        self._forgetting = forgetting.Forgetting(store, world, types, tuning.lease_s)
+        self._forgetting = forgetting.Forgetting(store, world, types, planning, tuning.lease_s)
         # Plans of operations, and deletions of snapshots.
         self._chores: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
@@ -106,10 +107,10 @@ class Worker:
             self._wake.clear()
             try:
                 await self._turn()
-            except Exception:
+            except Exception as error:
                 # Whether the transaction took place is not known, so everything is forgotten, as if this worker had
                 # died: the leases run out, and what was begun is taken up by its intent.
-                log.exception("a turn failed; starting over", extra={"worker": self.name})
+                log.error("a turn failed; starting over", exc_info=telling.quiet(error), extra={"worker": self.name})
                 self._forget()
                 await asyncio.sleep(self._tuning.idle_s)
             # Steps that need not wait end within this one pass of the loop.
@@ -181,10 +182,14 @@ class Worker:
         try:
             answer = hooks.before(claim, self._consider(claim, facts))
         except Exception as error:
-            log.exception("considering a node failed", extra={"node": claim.node_id, "resource": claim.name})
+            log.error("considering a node failed", exc_info=telling.quiet(error),
+                      extra={"node": claim.node_id, "resource": claim.name})
             answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
         if isinstance(answer, Report):
-            self._report(answer)
+            if self._tell.knows(answer):
+                self._report(self._tell.masked(answer))
+            else:
+                self._spawn(claim, self._told(answer))
         elif isinstance(answer, answers.Begin):
             self._begins.append(answer)
             self._wake.set()
@@ -199,6 +204,9 @@ class Worker:
         self._reports.append(report)
         self._wake.set()
 
+    async def _told(self, report: Report) -> None:
+        self._report(await self._tell(report))
+
     def _spawn(self, claim: Claim, work: object) -> None:
         running = self._running[claim.key]
         running.task = asyncio.create_task(self._guarded(claim, work))
@@ -211,20 +219,21 @@ class Worker:
             self._running.pop(claim.key, None)
             self._wake.set()
         except errors.Temporary as error:
-            self._report(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
+            await self._told(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
         except asyncio.CancelledError:
             # Overtaken by a newer operation: give the lease back; the intent stays for whoever comes next.
             if claim.key in self._running:
                 self._report(Report(claim, NodeState.SCHEDULED))
         except Exception as error:
-            log.exception("a step failed in the engine", extra={"node": claim.node_id, "resource": claim.name})
-            self._report(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
+            log.error("a step failed in the engine", exc_info=telling.quiet(error),
+                      extra={"node": claim.node_id, "resource": claim.name})
+            await self._told(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
 
     async def _step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None
     ) -> None:
         report = await self._act.step(claim, version, intent, target, self._running[claim.key].guard)
-        self._report(hooks.after(claim, report))
+        self._report(hooks.after(claim, await self._tell(report, intent.after, intent.before)))
 
     async def _republish(self, claim: Claim, version: Version, target: documents.Target) -> None:
         self._report(await self._act.republish(claim, version, target, self._running[claim.key].guard))
@@ -244,8 +253,8 @@ class Worker:
             await self._planning.plan(operation)
         except errors.Superseded:
             pass
-        except Exception:  # the operation's lease runs out, and somebody tries again
-            log.exception("planning an operation failed", extra={"operation": operation.id})
+        except Exception as error:  # the operation's lease runs out, and somebody tries again
+            log.error("planning an operation failed", exc_info=telling.quiet(error), extra={"operation": operation.id})
         self.wake()
 
     async def _renew(self) -> None:
