@@ -6,7 +6,6 @@ The order is the same for every route, and no route can leave a step out: they a
 from __future__ import annotations
 
 import contextlib
-import uuid
 from collections.abc import Mapping
 
 from starlette.applications import Starlette
@@ -14,14 +13,16 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Place
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from isotherm import errors
-from isotherm.api import answers, faults, routes, stack_users
+from isotherm.api import answers, faults, health, routes, stack_users
 from isotherm.api.auth.standalone import Authenticator
 from isotherm.api.call import Call
+from isotherm.api.metrics import Metrics
 from isotherm.api.policy import Policy
 from isotherm.api.service import Service
+from isotherm.api.watching import Watching
 
 # How often a request that only looks is served anew when what it looks at has moved on.
 LOOKS = 5
@@ -49,9 +50,10 @@ def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASG
         Place(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
         for path, methods in _by_path().items()
     ]
-    inner = Starlette(routes=places, exception_handlers={404: _nowhere})
+    metrics = Metrics()
+    inner = Starlette(routes=[*health.places(service, metrics), *places], exception_handlers={404: _nowhere})
     inner.router.redirect_slashes = False
-    return Versions(inner)
+    return Watching(Versions(inner), metrics)
 
 
 def _by_path() -> dict[str, dict[str, routes.Route]]:
@@ -74,6 +76,7 @@ class _Endpoint:
         self._authenticator = authenticator
         self._policy = policy
         self._methods = methods
+        self._path = next(iter(methods.values())).path
         self._silent = any(route.path in routes.SILENT for route in methods.values())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,7 +88,9 @@ class _Endpoint:
         await response(scope, receive, send)
 
     async def _serve(self, request: Request) -> Response:
-        caller = await self._authenticator.authenticate(request)
+        state = request.scope["state"]
+        state["route"] = self._path
+        caller = state["caller"] = await self._authenticator.authenticate(request)
         if request.path_params["project"] != caller.project and not caller.is_admin:
             raise faults.forbidden()
         if request.method == "OPTIONS" and caller.stack_user is None:
@@ -95,6 +100,7 @@ class _Endpoint:
             return answers.page(404)
         if route is None:
             raise faults.Fault(405, faults.MALFORMED, "HTTPMethodNotAllowed")
+        state["rule"] = route.rule
         stack_users.check(route, caller, request.path_params)
         self._policy.check(route.rule, caller, {"project_id": request.path_params["project"]})
         return await _settled(route, Call(request, caller, self._service, self._policy))
@@ -109,7 +115,7 @@ async def _settled(route: routes.Route, call: Call) -> Response:
 
 
 class Versions:
-    """Version negotiation, and an id for each request."""
+    """Version negotiation."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -118,15 +124,7 @@ class Versions:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        id_ = f"req-{uuid.uuid4()}"
-        scope.setdefault("state", {})["request_id"] = id_
-
-        async def named(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"x-openstack-request-id", id_.encode())]
-            await send(message)
-
-        await self._dispatch(scope)(scope, receive, named)
+        await self._dispatch(scope)(scope, receive, send)
 
     def _dispatch(self, scope: Scope) -> ASGIApp:
         path = scope["path"]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from isotherm import errors
 from isotherm.api.caller import Caller
 from isotherm.config import Settings
 from isotherm.engine.feed import Feed
+from isotherm.engine.gauging import Gauges
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.presence import Known
 from isotherm.resources.registry import Registry
+
+
+async def _unknown() -> Gauges:
+    raise errors.Unavailable("nobody looks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +31,8 @@ class Service:
     workers: Callable[[], list[Known]] = list
     # What happens, as it happens.
     feed: Feed | None = None
+    # How much there is to do.
+    gauges: Callable[[], Awaitable[Gauges]] = _unknown
 
     def orchestrator(self, caller: Caller, project: str) -> Orchestrator:
         return self.orchestrators(project, caller.user_name)

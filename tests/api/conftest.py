@@ -23,6 +23,7 @@ from isotherm.api.auth import standalone
 from isotherm.api.caller import Caller
 from isotherm.api.service import Service
 from isotherm.config import Settings
+from isotherm.engine import gauging
 from isotherm.engine.embedded import Embedded
 from tools import keystone as identity
 
@@ -78,7 +79,8 @@ class Api:
         self.project = PROJECT
         self.token: str | None = TOKEN
         self._loop = loop
-        service = Service(engine.orchestrator_for, engine.types, settings, engine.workers, engine.feed)
+        service = Service(engine.orchestrator_for, engine.types, settings, engine.workers, engine.feed,
+                          gauges=lambda: gauging.gauge(engine))
         self._client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app.build(service, self.doorkeeper, self.rules)))
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:

@@ -1,0 +1,31 @@
+"""How much there is to do in a folder, and how many are at it: what somebody who watches a service wants to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isotherm.engine.folder import Folder
+from isotherm.states import Action, NodeState, Status
+from isotherm.store import gauges
+
+
+@dataclass(frozen=True, slots=True)
+class Gauges:
+    """A service at one moment."""
+
+    # Of nodes under way, by state.
+    nodes: dict[NodeState, int]
+    # What a worker could take now, and for how long the first of it has been lying there.
+    queue: int
+    oldest_s: float
+    stacks: dict[tuple[Action, Status], int]
+    # Those that are alive.
+    workers: int
+
+
+async def gauge(folder: Folder) -> Gauges:
+    """Raises Unavailable if the database does not answer."""
+    now = folder.clock.now()
+    found = await folder.store.read(lambda connection: gauges.read(connection, now))
+    alive = sum(worker.alive for worker in folder.workers())
+    return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, alive)

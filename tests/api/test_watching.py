@@ -1,0 +1,261 @@
+"""What can be known of the service from outside and afterwards: health, numbers, lines in the log, spans."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import logging
+import re
+
+import httpx2
+import pytest
+from opentelemetry import trace
+
+from isotherm import errors, logs
+from isotherm.api import health, routes, watching
+from isotherm.api.metrics import Metrics
+from isotherm.config import Settings
+from tests.api.conftest import ROOT, fault, resource
+
+ID = re.compile("req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@contextlib.contextmanager
+def listening(**options):
+    """The lines that are logged meanwhile."""
+    written = io.StringIO()
+    with logs.kept(Settings(**options)):
+        log = logging.getLogger("isotherm")
+        handler = logging.StreamHandler(written)
+        handler.setFormatter(log.handlers[0].formatter)
+        log.handlers[:] = [handler]
+        yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
+
+
+def lines(text, name):
+    return [line for line in text.splitlines() if line.startswith(name)]
+
+
+def value(text, sample):
+    found = lines(text, sample + " ")
+    assert len(found) == 1, text
+    return float(found[0].rpartition(" ")[2])
+
+
+def metrics(api):
+    answer = api.get(f"{ROOT}/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return answer.text
+
+
+# Health.
+
+
+def test_it_is_alive(api):
+    api.token = None
+    answer = api.get(f"{ROOT}/healthcheck")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/plain")
+
+
+def test_it_is_ready(api):
+    api.token = None
+    assert api.get(f"{ROOT}/health/ready").json() == {"ready": True, "database": "answers", "workers": 1}
+
+
+def test_it_is_not_ready_when_the_database_does_not_answer(api, monkeypatch):
+    async def gone(_unit):
+        raise errors.Unavailable("the database does not answer: MARKER")
+
+    monkeypatch.setattr(api.engine.store, "read", gone)
+    answer = api.get(f"{ROOT}/health/ready")
+    assert (answer.status_code, answer.json()["ready"]) == (503, False)
+    assert "MARKER" not in answer.text
+    assert api.get(f"{ROOT}/healthcheck").status_code == 200
+    assert "isotherm_requests_total" in metrics(api), "what the process itself knows is told"
+
+
+def test_it_is_not_ready_when_the_database_takes_for_ever(api, monkeypatch):
+    async def slow(_unit):
+        await asyncio.sleep(30)
+
+    monkeypatch.setattr(api.engine.store, "read", slow)
+    monkeypatch.setattr(health, "PATIENCE_S", 0.1)
+    assert api.get(f"{ROOT}/health/ready").status_code == 503
+
+
+# Numbers.
+
+
+def test_numbers_by_route_and_never_by_name(api):
+    path = api.create("MARKER-name", {"MARKER-resource": resource("MARKER-value")})
+    api.get(path, secret="MARKER-query")
+    api.get("/stacks/MARKER-name/none")
+    api.ask("BREW", "/stacks")
+    api.get(f"{ROOT}/nowhere/MARKER-path")
+    text = metrics(api)
+    shown = 'isotherm_requests_total{method="GET",route="/stacks/{stack_name}/{stack_id}",status="%s"}'
+    assert value(text, shown % 200) >= 1
+    assert value(text, shown % 404) == 1
+    assert value(text, 'isotherm_requests_total{method="other",route="/stacks",status="405"}') == 1
+    assert value(text, 'isotherm_request_seconds_count{method="POST",route="/stacks"}') == 1
+    assert value(text, 'isotherm_operations_total{rule="stacks:create"}') == 1
+    assert value(text, 'isotherm_stacks{action="CREATE",status="COMPLETE"}') == 1
+    assert value(text, "isotherm_workers") == 1
+    assert value(text, "isotherm_requests_in_progress") == 1, "this one"
+    assert "MARKER" not in text
+    assert api.project not in text
+
+
+def test_what_was_refused_is_no_operation(api):
+    assert api.post("/stacks", {"stack_name": "s", "template": {}}).status_code == 400
+    assert lines(metrics(api), "isotherm_operations_total{") == []
+
+
+def test_nodes_under_way(api):
+    wait = {"type": "OS::Heat::Delay", "properties": {"min_wait": 600}}
+    path = api.create("s", {"a": wait, "b": wait, "c": resource(), "d": {**resource(), "depends_on": "a"}}, wait=False)
+    api.run(asyncio.sleep(0.5))
+    text = metrics(api)
+    assert value(text, 'isotherm_nodes{state="WAITING"}') == 2
+    assert value(text, 'isotherm_nodes{state="SCHEDULED"}') == 0
+    assert value(text, "isotherm_queue_depth") == 0
+    assert value(text, 'isotherm_stacks{action="CREATE",status="IN_PROGRESS"}') == 1
+    api.delete(path)
+
+
+def test_numbers_can_be_switched_off(with_options):
+    api = with_options(metrics=False)
+    assert api.get(f"{ROOT}/metrics").status_code == 404
+
+
+def test_the_rules_of_operations_are_rules_of_routes():
+    assert {route.rule for route in routes.TABLE} >= watching.OPERATIONS
+
+
+# Lines.
+
+
+def test_each_answer_has_an_id_and_a_line_with_it(api):
+    with listening() as said:
+        answer = api.get("/stacks", marker="MARKER")
+        outer = "req-" + "a" * 8 + "-0000-4000-8000-" + "b" * 12
+        api.ask("GET", "/stacks/none", headers={"X-Openstack-Request-Id": outer})
+        one, two = said()
+    assert ID.fullmatch(answer.headers["x-openstack-request-id"])
+    assert one["request_id"] == answer.headers["x-openstack-request-id"] != two["request_id"]
+    assert {name: one[name] for name in ("level", "logger", "message", "method", "path", "status", "project", "user")} == {
+        "level": "INFO", "logger": "isotherm.api.watching", "message": "request", "method": "GET",
+        "path": "/v1/default/stacks", "status": 200, "project": "default", "user": "isotherm"}
+    assert one["seconds"] > 0
+    assert "global_request_id" not in one
+    assert two["global_request_id"] == outer
+    assert "MARKER" not in json.dumps(one), "a query may hold a signature"
+
+
+def test_a_defect_is_logged_with_the_id_that_the_user_was_told(api, monkeypatch):
+    async def broken(*_arguments, **_options):
+        raise RuntimeError("MARKER-defect")
+
+    monkeypatch.setattr(api.engine.store, "read", broken)
+    with listening() as said:
+        answer = api.get("/stacks")
+        told = said()
+    assert answer.status_code == 500
+    assert "MARKER" not in answer.text
+    defect = next(line for line in told if line["level"] == "ERROR")
+    assert defect["request_id"] == answer.headers["x-openstack-request-id"]
+    assert "MARKER-defect" in defect["exception"]
+
+
+def test_a_token_is_in_no_line(api):
+    api.token = "MARKER-token"
+    with listening(debug=True) as said:
+        assert api.get("/stacks").status_code == 401
+        told = said()
+    assert told[-1]["status"] == 401
+    assert "MARKER" not in json.dumps(told)
+
+
+def test_lines_for_people_are_single_lines():
+    said = {"name": "isotherm.x", "levelname": "INFO", "msg": "two\nlines \x1b[31m", "path": "a\nb"}
+    record = logging.makeLogRecord(said)
+    line = logs.Text().format(record)
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert "path='a\\nb'" in line
+
+
+def test_a_log_file(tmp_path):
+    file = tmp_path / "service.log"
+    with logs.kept(Settings(log_file=str(file))):
+        logging.getLogger("isotherm.x").info("said", extra={"stack": "ü"})
+        logging.getLogger("isotherm.x").debug("not said")
+    told = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(one["message"], one["stack"], one["level"]) for one in told] == [("said", "ü", "INFO")]
+    assert logging.getLogger("isotherm").handlers == []
+
+
+# Spans.
+
+
+class Span(trace.NonRecordingSpan):
+    def __init__(self, name, options):
+        super().__init__(trace.INVALID_SPAN_CONTEXT)
+        self.name, self.options, self.attributes, self.status = name, options, {}, None
+
+    def is_recording(self):
+        return True
+
+    def update_name(self, name):
+        self.name = name
+
+    def set_attributes(self, attributes):
+        self.attributes.update(attributes)
+
+    def set_status(self, status, description=None):
+        self.status = status
+
+
+class Tracer(trace.Tracer):
+    def __init__(self):
+        self.spans = []
+
+    def start_span(self, name, **options):
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def start_as_current_span(self, name, **options):
+        self.spans.append(Span(name, options))
+        yield self.spans[-1]
+
+
+@pytest.mark.parametrize(("status", "marked"), [(200, None), (404, None), (503, trace.StatusCode.ERROR)])
+def test_a_span_for_each_request(status, marked):
+    async def inner(scope, _receive, send):
+        scope["state"]["route"] = "/stacks"
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    tracer = Tracer()
+    parent = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
+
+    async def story():
+        transport = httpx2.ASGITransport(watching.Watching(inner, Metrics(), tracer))
+        async with httpx2.AsyncClient(transport=transport) as client:
+            return await client.get(f"{ROOT}/v1/p/stacks?signature=MARKER", headers={"traceparent": parent})
+
+    answer = asyncio.run(story())
+    (span,) = tracer.spans
+    assert span.name == "GET /stacks"
+    assert span.attributes == {"http.request.method": "GET", "http.route": "/stacks", "http.response.status_code": status}
+    assert span.options["attributes"] == {"isotherm.request_id": answer.headers["x-openstack-request-id"]}
+    assert format(trace.get_current_span(span.options["context"]).get_span_context().trace_id, "032x") == "1" * 32
+    assert span.status is marked
+
+
+def test_without_opentelemetry_set_up_nothing_is_different(api):
+    assert fault(api.get("/stacks/none"))[0] == 404
