@@ -51,7 +51,8 @@ def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASG
         for path, methods in _by_path().items()
     ]
     metrics = Metrics()
-    inner = Starlette(routes=[*health.places(service, metrics), *places], exception_handlers={404: _nowhere})
+    inner = Starlette(routes=[*health.places(service, metrics), *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
+                      exception_handlers={404: _nowhere})
     inner.router.redirect_slashes = False
     return Watching(Versions(inner), metrics)
 
@@ -61,6 +62,22 @@ def _by_path() -> dict[str, dict[str, routes.Route]]:
     for route in routes.TABLE:
         found.setdefault(route.path, {})[route.method] = route
     return found
+
+
+class _Nowhere:
+    """Where there is nothing; which is nobody's business who is not known."""
+
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            await self._authenticator.authenticate(request)
+            response = answers.page(404)
+        except Exception as error:  # noqa: BLE001 - as below
+            response = faults.answer(error)
+        await response(scope, receive, send)
 
 
 async def _nowhere(_request: Request, _error: Exception) -> Response:

@@ -70,7 +70,10 @@ class Call:
     async def stack(self, *, deleted: bool = False) -> dict[str, Any]:
         """The stack of the path. Its name and its id must both be right."""
         name, id_ = self.path["stack_name"], self.path["stack_id"]
-        found = await self.orchestrator.find(id_, deleted=deleted)
+        try:
+            found = await self.orchestrator.find(id_, deleted=deleted)
+        except errors.NotFound:
+            found = {"id": None}
         if found["id"] != id_ or found["stack_name"] != name:
-            raise errors.NotFound(f"The Stack ({name}/{id_}) could not be found.")
+            raise errors.NotFound(f"The Stack ({name}) could not be found.")
         return found

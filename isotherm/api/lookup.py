@@ -16,10 +16,10 @@ async def redirect(call: Call) -> Response:
     if "arn" in call.path:
         project, name, id_, rest = _parts(call.path["arn"])
         if project != call.project:
-            raise faults.Fault(403, f"Invalid tenant specified: {project}", "InvalidTenant")
+            raise faults.Fault(403, f"Searching Tenant {project} from Tenant {call.project} forbidden.", "InvalidTenant")
         found = await call.orchestrator.find(id_, deleted=True)
         if found["stack_name"] != name:
-            raise errors.NotFound(f"The Stack ({name}/{id_}) could not be found.")
+            raise errors.NotFound(f"The Stack ({name}) could not be found.")
     else:
         found = await call.orchestrator.find(call.path["stack_name"], deleted=True)
         rest = _after_stack(call)

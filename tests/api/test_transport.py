@@ -1,8 +1,24 @@
-"""What holds for every request: versions, methods, bodies, envelopes, who may ask."""
+"""What holds for every request: versions, methods, bodies, envelopes, addresses of stacks, who may ask."""
 
 from __future__ import annotations
 
-from tests.api.conftest import resource
+import re
+from urllib.parse import quote
+
+import pytest
+
+from isotherm.api import routes
+from tests.api.conftest import ROOT, fault, resource, template
+
+VERSIONS = {"versions": [{"id": "v1.0", "status": "CURRENT", "links": [{"rel": "self", "href": f"{ROOT}/v1/"}]}]}
+ACCEPT = "application/vnd.openstack.orchestration-v1"
+
+
+@pytest.fixture(scope="module")
+def stack(shared):
+    """The path of a stack, and its id."""
+    path = shared.create("s", {"a": resource()})
+    return path, path.rpartition("/")[2]
 
 
 def test_a_stack_from_its_creation_to_its_end(api):
@@ -10,3 +26,136 @@ def test_a_stack_from_its_creation_to_its_end(api):
     assert api.get(path).json()["stack"]["stack_status"] == "CREATE_COMPLETE"
     assert api.delete(path).status_code == 204
     assert api.end(path)["stack_status"] == "DELETE_COMPLETE"
+
+
+# Versions.
+
+
+@pytest.mark.parametrize("path", ["/", "/versions", "/v2", "/v2/default/stacks", "/v3.1/x"])
+def test_versions_for_everybody(shared, path):
+    answer = shared.ask("GET", ROOT + path, headers={"X-Auth-Token": "wrong"})
+    assert (answer.status_code, answer.json()) == (300, VERSIONS)
+
+
+def test_other_ways_to_say_v1(shared):
+    assert shared.ask("GET", f"{ROOT}/v1.0/default/stacks").status_code == 200
+    for accept in (ACCEPT, f"{ACCEPT}.0"):
+        assert shared.ask("GET", f"{ROOT}/default/stacks", headers={"Accept": accept}).status_code == 200
+    answer = shared.ask("GET", f"{ROOT}/default/stacks", headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (404, "text/html")
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/default", "/v1/default/nothing", "/v1/default/stacks/a/b/c/d/e"])
+def test_where_there_is_nothing(shared, path):
+    answer = shared.ask("GET", ROOT + path)
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (404, "text/html")
+    assert shared.ask("GET", ROOT + path, headers={"X-Auth-Token": "wrong"}).status_code == 401
+
+
+def test_health(shared):
+    answer = shared.ask("GET", f"{ROOT}/healthcheck", headers={"X-Auth-Token": "wrong"})
+    assert (answer.status_code, answer.text) == (200, "")
+    assert answer.headers["content-type"].startswith("text/plain")
+
+
+# Who asks, and what.
+
+
+def test_all_routes_of_the_api_are_there():
+    own = {"/events/stream", routes.STACK + "/events/stream"}
+    words = {r.path for r in routes.TABLE if re.fullmatch(r"/stacks/\{stack_name\}/[a-z]+", r.path)}
+    heat = [r for r in routes.TABLE if r.path not in own | words]
+    assert len({(r.method, r.path) for r in heat}) + 2 == 61  # GET and POST with a word after the name count once each
+    assert len(words) == 6
+    assert len({(r.method, r.path) for r in routes.TABLE}) == len(routes.TABLE)
+
+
+@pytest.mark.parametrize("route", routes.TABLE, ids=lambda route: f"{route.method} {route.path}")
+def test_nobody_gets_in_without_a_token(shared, route):
+    path = re.sub(r"\{arn:arn\}", "arn:openstack:heat::default:stacks/a/b", route.path)
+    answer = shared.ask(route.method, re.sub(r"\{[^}]*\}", "x", path), headers={"X-Auth-Token": "wrong"})
+    assert answer.status_code == 401
+    assert answer.json() == {"error": {"code": 401, "title": "Unauthorized",
+                                       "message": "The request you have made requires authentication."}}
+    assert answer.headers["WWW-Authenticate"].startswith("Keystone uri=")
+
+
+@pytest.mark.parametrize("route", routes.TABLE, ids=lambda route: f"{route.method} {route.path}")
+def test_no_route_lets_anybody_into_the_project_of_another(shared, route):
+    path = re.sub(r"\{[^}]*\}", "x", re.sub(r"\{arn:arn\}", "arn:openstack:heat::default:stacks/a/b", route.path))
+    with shared.somebody("elsewhere"):
+        answer = shared.ask(route.method, f"{ROOT}/v1/default{path}")
+    assert fault(answer) == (403, "HTTPForbidden", "Access was denied to this resource.")
+
+
+def test_a_rule_that_forbids(shared):
+    shared.rules.forbidden.add("stacks:index")
+    try:
+        assert fault(shared.get("/stacks")) == (403, "Forbidden", "You are not authorized to use stacks:index.")
+    finally:
+        shared.rules.forbidden.clear()
+
+
+def test_every_answer_has_an_id(shared):
+    for path in ("/stacks", "/stacks/none/none", "/nothing"):
+        assert re.fullmatch(r"req-[0-9a-f-]{36}", shared.get(path).headers["x-openstack-request-id"])
+
+
+def test_methods(shared, stack):
+    answer = shared.ask("OPTIONS", stack[0])
+    assert (answer.status_code, answer.headers["Allow"]) == (204, "GET,PUT,PATCH,DELETE")
+    assert shared.ask("OPTIONS", "/stacks").headers["Allow"] == "GET,POST"
+    answer = shared.ask("DELETE", "/stacks")
+    assert fault(answer)[:2] == (405, "HTTPMethodNotAllowed")
+    assert "Allow" not in answer.headers
+    assert shared.ask("HEAD", stack[0]).status_code == 405
+
+
+def test_a_body_that_is_too_big(with_options):
+    api = with_options(max_json_body_size=1000)
+    assert fault(api.post("/stacks", {"stack_name": "x" * 1000}))[:2] == (400, "RequestLimitExceeded")
+
+
+def test_the_envelope(shared):
+    told = shared.get("/stacks/none/7").json()
+    assert told == {"code": 404, "title": "Not Found", "explanation": "The resource could not be found.",
+                    "error": {"type": "EntityNotFound", "traceback": None,
+                              "message": "The Stack (none) could not be found."}}
+    told = shared.post("/stacks", {"stack_name": "s", "template": template({})})
+    assert told.status_code in (201, 409)
+
+
+# Addresses of stacks.
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_by_name_by_id_and_by_arn(shared, stack, method):
+    path, id_ = stack
+    arn = f"arn:openstack:heat::default:stacks/s/{id_}"
+    for identity in ("s", id_, arn, quote(arn, safe="")):
+        answer = shared.ask(method, f"/stacks/{identity}?a=1&b=x%20y")
+        assert answer.status_code == 302, (identity, answer.text)
+        assert answer.headers["Location"] == f"{ROOT}/v1/default{path}?a=1&b=x%20y"
+
+
+@pytest.mark.parametrize(("method", "part"), [
+    *(("GET", part) for part in ("resources", "events", "template", "actions", "environment", "files")),
+    *(("POST", part) for part in ("resources", "events", "template", "actions"))])
+def test_what_comes_after_the_name_stays(shared, stack, method, part):
+    answer = shared.ask(method, f"/stacks/s/{part}?limit=1")
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{ROOT}/v1/default{stack[0]}/{part}?limit=1")
+
+
+def test_what_comes_after_an_arn_stays(shared, stack):
+    answer = shared.get(f"/stacks/arn:openstack:heat::default:stacks/s/{stack[1]}/resources/a")
+    assert answer.headers["Location"] == f"{ROOT}/v1/default{stack[0]}/resources/a"
+
+
+def test_addresses_that_lead_nowhere(shared, stack):
+    assert fault(shared.get("/stacks/none")) == (404, "EntityNotFound", "The Stack (none) could not be found.")
+    assert fault(shared.get(f"/stacks/arn:openstack:heat::default:stacks/other/{stack[1]}"))[0] == 404
+    assert fault(shared.get(f"/stacks/arn:openstack:heat::foreign:stacks/s/{stack[1]}")) == (
+        403, "InvalidTenant", "Searching Tenant foreign from Tenant default forbidden.")
+    assert fault(shared.get("/stacks/arn:openstack:heat::default:nonsense"))[0] == 400
+    for part in ("outputs", "snapshots", "export", "abandon"):
+        assert fault(shared.get(f"/stacks/s/{part}"))[0] == 404
