@@ -20,7 +20,7 @@ from isotherm.store.listing_events import Filters, Order
 __all__ = ["EventReading", "EventWish", "Filters", "Order"]
 
 # So many rows are read in one go.
-PIECE = 500
+PIECE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class EventReading(Accepting):
             return {}
 
         def unit(connection: Connection) -> Sequence[Any]:
-            nodes = listing_resources.nodes_named(connection, stack["id"], event["name"])
+            nodes = listing_resources.node_ids(connection, [stack["id"]], [event["name"]])
             found = [row for row in listing_resources.page(connection, nodes)
                      if row["id"] is not None and event["physical_id"] in (None, row["physical_id"])]
             return list(rows.versions(connection, [row["id"] for row in found]).values())

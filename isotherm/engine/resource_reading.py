@@ -1,4 +1,4 @@
-"""What can be read of resources: one of them, or all of a stack and of those inside it, a few hundred at a time.
+"""What can be read of resources: one of them, or all of a stack and of those inside it, a hundred at a time.
 
 A list of ten thousand is read in pieces, between which others have their turn.
 """
@@ -13,6 +13,7 @@ from isotherm import errors
 from isotherm.engine import documents, live_attributes, views
 from isotherm.engine.accepting import Accepting
 from isotherm.resources import contract
+from isotherm.resources.doors import Doors
 from isotherm.resources.reality import MemoryReality
 from isotherm.states import Action, NodeKind, Status
 from isotherm.store import listing_resources as listing
@@ -25,7 +26,7 @@ from isotherm.template import definitions
 __all__ = ["Filters", "ResourceReading"]
 
 # So many rows are read in one go.
-PIECE = 500
+PIECE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class ResourceReading(Accepting):
 
     # Where objects live that have no cloud behind them.
     reality: Callable[[], contract.Reality] = staticmethod(MemoryReality)
+    # How they are reached from outside.
+    doors: Callable[[], Doors] = staticmethod(Doors)
 
     async def resource_pages(
         self, name_or_id: str, filters: Filters = Filters(), *, depth: int = 0,  # noqa: B008 - frozen
@@ -73,7 +76,7 @@ class ResourceReading(Accepting):
         around = await self._around(stack)
 
         def unit(connection: Connection) -> _Piece:
-            nodes = listing.nodes_named(connection, stack["id"], name)
+            nodes = listing.node_ids(connection, [stack["id"]], [name])
             found = listing.page(connection, nodes)
             # Should an old one of that name be on its way out, the one that is to stay is meant.
             found.sort(key=lambda row: bool(row["kind"] == NodeKind.CLEANUP))
@@ -89,7 +92,7 @@ class ResourceReading(Accepting):
         self, level: Sequence[_Around], filters: Filters, *, detail: bool
     ) -> AsyncIterator[list[dict[str, Any]]]:
         stacks = {one.id: one for one in level}
-        nodes = await self._store.read(lambda connection: listing.node_ids(connection, list(stacks)))
+        nodes = await self._store.read(lambda connection: listing.node_ids(connection, list(stacks), filters.name))
         for start in range(0, len(nodes), PIECE):
             piece = await self._piece(nodes[start : start + PIECE], filters, detail=detail)
             shown = [await self._view(piece, row, stacks[row["stack_id"]], () if detail else None) for row in piece.found]
@@ -137,7 +140,7 @@ class ResourceReading(Accepting):
 
     def _live(self) -> live_attributes.LiveAttributes:
         return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._clock, self._inside,
-                                              self.reality)
+                                              self.reality, self.doors().of(self._project))
 
 
 def _piece(connection: Connection, found: Sequence[listing.Row], *, detail: bool) -> _Piece:

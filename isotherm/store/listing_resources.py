@@ -27,6 +27,7 @@ class Filters(msgspec.Struct, frozen=True):
 
     # A part of the type's name.
     type: str | None = None
+    # Names choose nodes, everything else rows.
     name: Sequence[str] | None = None
     action: Sequence[str] | None = None
     status: Sequence[str] | None = None
@@ -43,15 +44,13 @@ class Inner(msgspec.Struct, frozen=True):
     resource: str
 
 
-def node_ids(connection: sa.Connection, stack_ids: Sequence[str]) -> list[int]:
-    """The nodes of these stacks, stack by stack, each in the order in which its names first appeared."""
-    found = connection.execute(sa.select(_NODE.id, _NODE.stack_id).where(rows.among(_NODE.stack_id)), rows.ids(stack_ids))
+def node_ids(connection: sa.Connection, stack_ids: Sequence[str], names: Sequence[str] | None = None) -> list[int]:
+    """The nodes of these stacks (of these names), stack by stack, in the order in which names first appeared."""
+    query = sa.select(_NODE.id, _NODE.stack_id).where(rows.among(_NODE.stack_id))
+    query = query if names is None else query.where(_NODE.name.in_(names))
+    found = connection.execute(query, rows.ids(stack_ids))
     place = {id_: number for number, id_ in enumerate(stack_ids)}
     return [row[0] for row in sorted(found, key=lambda row: (place[row[1]], row[0]))]
-
-
-def nodes_named(connection: sa.Connection, stack_id: str, name: str) -> list[int]:
-    return list(connection.execute(sa.select(_NODE.id).where(_NODE.stack_id == stack_id, _NODE.name == name)).scalars())
 
 
 _CHILD = t.stacks.alias()
@@ -91,8 +90,6 @@ def _chosen(filters: Filters) -> list[sa.ColumnElement[bool]]:
     wanted: list[sa.ColumnElement[bool]] = []
     if filters.type is not None:
         wanted.append(sa.or_(_VERSION.type.is_(None), _VERSION.type.contains(filters.type, autoescape=True)))
-    if filters.name is not None:
-        wanted.append(_NODE.name.in_(filters.name))
     if filters.physical_id is not None:
         wanted.append(_VERSION.physical_id.in_(filters.physical_id))
     if filters.id is not None:
