@@ -15,8 +15,9 @@ from isotherm.engine import adoption, names, papers, patching
 from isotherm.engine.accepting import Accepted, Accepting, Request
 from isotherm.engine.patching import Patch
 from isotherm.states import Action, NodeKind
-from isotherm.store import accept, adopt, limits, plan, reads
+from isotherm.store import accept, adopt, limits, listing, plan, reads
 from isotherm.store.database import Connection
+from isotherm.store.listing import Filters, Wish
 from isotherm.store.records import NewStack
 
 
@@ -77,8 +78,16 @@ class Moving(Accepting):
     async def _papers(self, stack: reads.Row, *, hidden: bool) -> dict[str, Any]:
         asked = await self._asked(stack)
         found = await self._store.read(lambda connection: reads.resources(connection, stack["id"]))
-        resources = {row["name"]: papers.resource(row) for row in found
-                     if row["kind"] is not NodeKind.CLEANUP and not row["superseded"]}
+        within = Wish(Filters(owner_id=[stack["id"]]), nested=True)
+        children = await self._store.read(lambda connection: listing.page(connection, self._project, within))
+        inner = {child["id"]: child for child in children}
+        resources = {}
+        for row in found:
+            if row["kind"] is NodeKind.CLEANUP or row["superseded"]:
+                continue
+            child = inner.get(row["physical_id"])
+            told = papers.resource(row) if child is None else papers.inside(row, await self._papers(child, hidden=hidden))
+            resources[row["name"]] = told
         whole = papers.stack(stack, asked, resources)
         return whole if hidden else papers.masked(whole, self._hidden(stack, asked))
 

@@ -35,9 +35,15 @@ def resource(row: Mapping[str, Any]) -> dict[str, Any]:
     """A resource as it is."""
     return {
         "name": row["name"], "resource_id": row["physical_id"], "type": row["type"] or "", "action": row["action"].name,
-        "status": row["status"].name, "metadata": documents.decode_any(row["metadata"] or "{}"),
+        "status": row["status"].name, "metadata": documents.decode_any(row["metadata"] or "{}") or {},
         "resource_data": documents.decode_any(row["data"] or "{}"),
     }
+
+
+def inside(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
+    """A resource that is a stack: the papers of that stack, with what is known of it as a resource."""
+    known = resource(row)
+    return {**whole, **{key: known[key] for key in ("resource_id", "type", "metadata", "resource_data")}}
 
 
 def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,22 @@ def take_over(
         version.requires = msgspec.json.encode(used).decode()
     rows.insert_versions(connection, versions, now)
     _ATTACH(connection, ((v.id, v.stack_id, v.name) for v in versions))
+    _take_in(connection, versions)
+
+
+def _take_in(connection: sa.Connection, versions: Sequence[Version]) -> None:
+    """Stacks whose stack around them is gone are inside of this one from now on."""
+    stack, around = t.stacks.c, t.stacks.alias()
+    ids = [v.physical_id for v in versions if v.physical_id is not None]
+    found = connection.execute(
+        sa.select(stack.id).join(around, around.c.id == stack.owner_id)
+        .where(rows.among(stack.id), stack.tomb == "", around.c.tomb != "", around.c.project == stack.project),
+        rows.ids(ids),
+    )
+    orphans = list(found.scalars())
+    if orphans:
+        owner = sa.update(t.stacks).where(rows.among(stack.id)).values(owner_id=versions[0].stack_id)
+        connection.execute(owner, rows.ids(orphans))
 
 
 def _refuse_owned(connection: sa.Connection, versions: Sequence[Version]) -> None:

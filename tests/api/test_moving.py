@@ -50,6 +50,26 @@ def test_parameters_of_the_request_win_over_those_of_the_papers(api):
     assert api.get(path).json()["stack"]["parameters"]["q"] == "request"
 
 
+def test_stacks_inside_come_along(api):
+    inner = "heat_template_version: 2021-04-16\nresources: {r: {type: OS::Heat::TestResource}}\n"
+    files = {"inner.yaml": inner}
+    path = api.create("s", {"n": {"type": "inner.yaml"}}, files=files)
+    before = physical(api, path)
+    papers = api.delete(f"{path}/abandon").json()
+    entry = papers["resources"]["n"]
+    assert set(entry) == KEYS | {"resource_id", "type", "metadata", "resource_data"}
+    assert list(entry["template"]["resources"]) == list(entry["resources"]) == ["r"]
+    assert (entry["type"], entry["resource_id"], entry["id"]) == ("inner.yaml", before["n"], before["n"])
+    api.end(path)
+    path = api.create("s", adopt_stack_data=json.dumps(papers), files=files, template=None)
+    assert api.get(path).json()["stack"]["stack_status"] == "ADOPT_COMPLETE"
+    found = api.get(f"{path}/resources", nested_depth=1).json()["resources"]
+    assert sorted(one["resource_name"] for one in found) == ["n", "r"]
+    api.delete(path)
+    api.end(path)
+    assert api.get("/stacks", show_nested="true").json()["stacks"] == []
+
+
 def test_what_adopt_refuses(api):
     def refused(data, **body):
         return fault(api.post("/stacks", {"stack_name": "s", "adopt_stack_data": data, **body}))
