@@ -331,6 +331,24 @@ snapshot_parts = sa.Table(
     sa.Column("document", Json, nullable=False),
 )
 
+# What a user has lent the service, to act in his name on a stack after he has gone. The secret is sealed.
+credentials = sa.Table(
+    "credentials",
+    metadata,
+    sa.Column("id", Uuid, primary_key=True),
+    sa.Column("project", sa.String(64), nullable=False),
+    sa.Column("user_id", sa.String(64), nullable=False),
+    sa.Column("secret", sa.Text, nullable=False),
+    # None until the stack exists that it is for.
+    sa.Column("stack_id", Uuid),
+    # Another has taken its place.
+    sa.Column("replaced", sa.Boolean, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    # Giving it back failed: not before this moment again.
+    sa.Column("later", Time, nullable=False),
+    sa.Index("ix_credentials_stack_id", "stack_id"),
+)
+
 sequences = sa.Table(
     "sequences",
     metadata,

@@ -1,14 +1,19 @@
-"""Which way to find out who asks: the one that the options name."""
+"""Which way to find out who asks, and what callers can lend: as the options say."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from isotherm.api.auth import standalone
 from isotherm.api.auth.standalone import Authenticator
+from isotherm.api.lending import Lending, Nothing
 from isotherm.api.policy import Enforcer
 from isotherm.config import Settings
+from isotherm.engine.custody import Custody
 
 
 def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authenticator:
@@ -18,3 +23,21 @@ def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authent
         found: Authenticator = importlib.import_module("isotherm.api.auth.keystone").Keystone(conf, policy)
         return found
     return standalone.Standalone(standalone.token(folder / "token"))
+
+
+@asynccontextmanager
+async def lending(settings: Settings, custody: Custody) -> AsyncIterator[Lending]:
+    """Inside, callers can lend; what is of no use any more is given back in the background."""
+    if settings.auth_strategy != "keystone":
+        yield Nothing()
+        return
+    conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
+    trusts = importlib.import_module("isotherm.api.auth.trusts").Trusts(conf, settings, custody)
+    task = asyncio.create_task(trusts.run())
+    try:
+        yield trusts
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        trusts.close()

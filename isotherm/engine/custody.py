@@ -1,0 +1,53 @@
+"""What users have lent the service, so that work goes on when they have gone: kept, found again, given back.
+
+What it is (with Keystone: a trust) this module does not know; whoever does sits above, and asks now and then what is of
+no use any more. So nothing has to happen at the moment a stack ends, and a crash loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isotherm.resources import contract
+from isotherm.store import credentials
+from isotherm.store.credentials import Lent
+from isotherm.store.database import Store
+
+__all__ = ["Custody", "Lent"]
+
+# A request takes no longer than this from the moment it borrows until its stack exists.
+_UNBOUND_S = 600.0
+_AGAIN_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Custody:
+    """Keeps what is lent."""
+
+    store: Store
+    clock: contract.Clock
+    new_id: Callable[[], str]
+
+    async def keep(self, project: str, user_id: str, secret: str) -> Lent:
+        lent = Lent(self.new_id(), user_id, secret)
+        now = self.clock.now()
+        await self.store.write(lambda connection: credentials.keep(connection, project, lent, now))
+        return lent
+
+    async def bind(self, lent: Lent, stack_id: str) -> None:
+        await self.store.write(lambda connection: credentials.bind(connection, lent.id, stack_id))
+
+    async def of_stack(self, stack_id: str) -> Lent | None:
+        return await self.store.read(lambda connection: credentials.of_stack(connection, stack_id))
+
+    async def useless(self) -> list[Lent]:
+        now = self.clock.now()
+        return await self.store.read(lambda connection: credentials.useless(connection, now, now - _UNBOUND_S))
+
+    async def postpone(self, lent: Lent) -> None:
+        until = self.clock.now() + _AGAIN_S
+        await self.store.write(lambda connection: credentials.postpone(connection, lent.id, until))
+
+    async def forget(self, lent: Lent) -> None:
+        await self.store.write(lambda connection: credentials.forget(connection, lent.id))

@@ -1,0 +1,69 @@
+"""Units of work for what users have lent the service: kept sealed, bound to one stack, given back when it is of no use."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from isotherm.store import sealing
+from isotherm.store import tables as t
+
+_OF, _STACK = t.credentials.c, t.stacks.c
+
+
+class Lent(NamedTuple):
+    """One credential, opened."""
+
+    id: str
+    user_id: str
+    secret: str
+
+
+def keep(connection: sa.Connection, project: str, lent: Lent, now: float) -> None:
+    """Before there is a stack that it is for: should we die now, it will be found and given back."""
+    connection.execute(sa.insert(t.credentials).values(
+        id=lent.id, project=project, user_id=lent.user_id, created_at=now, later=0.0, replaced=False,
+        secret=sealing.of(connection).seal(lent.secret, "secret", lent.id, project)))
+
+
+def bind(connection: sa.Connection, id_: str, stack_id: str) -> None:
+    """It is for this stack from now on, and takes the place of any other."""
+    connection.execute(sa.update(t.credentials).where(_OF.stack_id == stack_id, _OF.id != id_).values(replaced=True))
+    connection.execute(sa.update(t.credentials).where(_OF.id == id_).values(stack_id=stack_id))
+
+
+def of_stack(connection: sa.Connection, stack_id: str) -> Lent | None:
+    """What serves this stack: its own, or that of the stack around it."""
+    while True:
+        query = sa.select(t.credentials).where(_OF.stack_id == stack_id, sa.not_(_OF.replaced))
+        found = connection.execute(query).first()
+        if found is not None:
+            return _opened(connection, found)
+        owner = connection.execute(sa.select(_STACK.owner_id).where(_STACK.id == stack_id)).scalar()
+        if not owner:
+            return None
+        stack_id = owner
+
+
+def useless(connection: sa.Connection, now: float, unbound_since: float, limit: int = 100) -> list[Lent]:
+    """What is to be given back: replaced, of a stack that is gone, or left over from a request that came to nothing."""
+    alive = sa.exists().where(_STACK.id == _OF.stack_id, _STACK.tomb == "")
+    over = sa.or_(_OF.replaced, sa.and_(_OF.stack_id.is_not(None), sa.not_(alive)),
+                  sa.and_(_OF.stack_id.is_(None), _OF.created_at < unbound_since))
+    query = sa.select(t.credentials).where(over, _OF.later <= now).order_by(_OF.created_at).limit(limit)
+    return [_opened(connection, one) for one in connection.execute(query)]
+
+
+def postpone(connection: sa.Connection, id_: str, until: float) -> None:
+    connection.execute(sa.update(t.credentials).where(_OF.id == id_).values(later=until))
+
+
+def forget(connection: sa.Connection, id_: str) -> None:
+    connection.execute(sa.delete(t.credentials).where(_OF.id == id_))
+
+
+def _opened(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> Lent:
+    found = row._mapping
+    return Lent(found["id"], found["user_id"],
+                sealing.of(connection).open(found["secret"], "secret", found["id"], found["project"]))
