@@ -89,6 +89,14 @@ class Settings:
     allowed_fetch_networks: tuple[str, ...] = option(
         (), "Networks (such as 10.1.0.0/16) that may be fetched from although they are private; no others are.")
 
+    # What resources may reach of this machine and its network.
+    enable_local_resources: str = option(
+        "standalone", "Whether templates may have resources of the types Isotherm::Local::* and Isotherm::Http::*, which "
+        "run commands and call services with the rights of the engine: where all callers are known by a token in the "
+        "folder (standalone), for all callers (always), or never.", choices=("standalone", "always", "never"))
+    local_base_folder: str = option(
+        "", "The folder that files and processes of such resources are confined to. Not set: `local` in the folder.")
+
     # Secrets.
     auth_encryption_key: str = option(
         "", "The key that secrets are encrypted with, 32 characters. Not set: one is made, and kept in the folder.",

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from isotherm.engine import planning, presence
+from isotherm.engine import lending, planning, presence
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, WORKERS, Folder
@@ -32,7 +32,7 @@ class Embedded(Folder):
         super().__init__(path)
         self._worker: Worker | None = None
         self._seen: JournalReality | None = None
-        self.types = known.registry()
+        self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
 
@@ -67,8 +67,9 @@ class Embedded(Folder):
             await self.store.write(lambda connection: release.workers(connection, dead, self.clock.now()))
             here.bury(dead)
         reality = JournalReality(self.path / JOURNAL)
-        world = contract.World(self.clock, reality, random.SystemRandom())
-        types = known.registry()
+        world = contract.World(self.clock, reality, random.SystemRandom(),
+                               local=lending.local(self.settings, self.path), http=lending.http(self.settings))
+        types = self.types
         plans = planning.Planning(self.store, types, self.clock)
         nesting = Nesting(self.store, types, plans, self.clock, new_id, self._wake, self.settings)
         self._worker = Worker(name, self.store, world, types.implementation, plans, new_id, nesting=nesting,

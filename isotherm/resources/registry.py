@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
-from isotherm.resources import contract, nested, properties, translation, type_documents
+from isotherm.resources import contract, nested, properties, reach, translation, type_documents
 from isotherm.resources.schema import HIDDEN
 from isotherm.template.environment import Environment, Target, TargetKind
 
@@ -26,10 +26,13 @@ class BadTemplate(UserError):
 
 
 class Registry:
-    """All resource types, by name."""
+    """All resource types, by name. No template may use those that are `retired`, but what was made of them still works."""
 
-    def __init__(self, types: Iterable[type[contract.Resource]] = ()) -> None:
+    def __init__(
+        self, types: Iterable[type[contract.Resource]] = (), retired: Iterable[type[contract.Resource]] = ()
+    ) -> None:
         self.types: dict[str, type[contract.Resource]] = {}
+        self._retired = {one.TYPE: one for one in retired}
         self._templates: dict[str, type[contract.Resource]] = {}
         for one in types:
             self.register(one)
@@ -43,7 +46,13 @@ class Registry:
         """What a type name stands for: a class here, or a template. Raises NotFound, in Heat's words."""
         if type_name in self.types and environment.registry.is_empty:
             return Target(TargetKind.CLASS, type_name)
-        return environment.registry.lookup(type_name, resource_name, known=self.types)
+        try:
+            return environment.registry.lookup(type_name, resource_name, known=self.types)
+        except NotFound:
+            if type_name not in self._retired:
+                raise
+            raise NotFound(f"The Resource Type ({type_name}) is not allowed here. {reach.HINT}",
+                           kind="EntityNotFound") from None
 
     def resolve(self, type_name: str, environment: Environment, resource_name: str | None = None,
                 files: Mapping[str, str] = MappingProxyType({})) -> type[contract.Resource]:
@@ -69,7 +78,9 @@ class Registry:
 
         A template that this process has not met yet (its blob can be read: `learn`) is a KeyError.
         """
-        return self._templates[name] if name.startswith(nested.IMPLEMENTATION) else self.get(name)
+        if name.startswith(nested.IMPLEMENTATION):
+            return self._templates[name]
+        return self._retired[name] if name in self._retired else self.get(name)
 
     def learn(self, name: str, text: str | None) -> None:
         """Remember the template behind an implementation. Without its text, only deleting is possible."""

@@ -383,8 +383,10 @@ def _path(definition: Definition, word: str) -> str:
 
 def _is_simple(one: Type) -> bool:
     """Nothing but a schema decides over the properties of this type."""
-    return (not one.translation_rules and "schema_for" not in one.__dict__
-            and "validate_properties" not in one.__dict__ and "validate_in_stack" not in one.__dict__)
+    root = contract.Resource
+    return (not one.translation_rules and one.schema_for.__func__ is root.schema_for.__func__  # type: ignore[attr-defined]
+            and one.validate_properties.__func__ is root.validate_properties.__func__  # type: ignore[attr-defined]
+            and one.validate_in_stack.__func__ is root.validate_in_stack.__func__)  # type: ignore[attr-defined]
 
 
 def _raised(step: Callable[[], object]) -> Iterator[Problem]:

@@ -130,6 +130,7 @@ class Acting:
             self._world, reality=reality, stacks=stacks,
             signals=self._world.signals and self._world.signals.guarded(guard.check),
             software=self._world.software and self._world.software.guarded(guard.check),
+            local=self._world.local and self._world.local.guarded(guard.check),
         )
         return type_(known, world)
 

@@ -1,0 +1,57 @@
+"""Connections to an address that was judged: the one that was checked is the one that is spoken to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import httpcore2
+import httpx2
+
+from isotherm.fetch.addresses import Refused
+
+PORTS = {"http": 80, "https": 443}
+_LONGEST_URL = 8192
+
+# It would write down where it is redirected to.
+logging.getLogger("httpcore2").setLevel(logging.WARNING)
+
+
+class Pinned(httpcore2.AsyncNetworkBackend):
+    """Connects to one address, whatever name it is asked for; the name still goes into TLS and into the Host header."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._network = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        return await self._network.connect_tcp(self._address, port, timeout, local_address, socket_options)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._network.sleep(seconds)
+
+
+def target(url: str) -> httpx2.URL:
+    """The URL, taken apart once: what is judged is what is used."""
+    if len(url) > _LONGEST_URL:
+        raise Refused
+    try:
+        found = httpx2.URL(url)
+        allowed = found.scheme in PORTS and found.host and not found.userinfo and 0 < (found.port or 80) < 65536
+    except (httpx2.InvalidURL, UnicodeError, ValueError):
+        raise Refused from None
+    if not allowed:
+        raise Refused
+    return found
+
+
+def port(found: httpx2.URL) -> int:
+    return PORTS[found.scheme] if found.port is None else found.port
+
+
+def raw(found: httpx2.URL) -> httpcore2.URL:
+    return httpcore2.URL(scheme=found.raw_scheme, host=found.raw_host, port=found.port, target=found.raw_path)

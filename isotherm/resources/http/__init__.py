@@ -1,0 +1,8 @@
+"""Types for services that speak HTTP, whatever they are."""
+
+from __future__ import annotations
+
+from isotherm.resources.contract import Resource
+from isotherm.resources.http.object import Object
+
+TYPES: tuple[type[Resource], ...] = (Object,)

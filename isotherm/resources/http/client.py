@@ -1,0 +1,69 @@
+"""Calls services on behalf of resources: http and https, to addresses that may be spoken to, within a time and a size.
+
+The rules are those by which templates are fetched. Redirects are answers like any other; nothing is kept between two
+calls, and no URL and no header is in a message or in a log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+import httpcore2
+
+from isotherm import errors
+from isotherm.config import Settings
+from isotherm.fetch import connecting
+from isotherm.fetch.addresses import Outside, Refused, Resolve, look_up
+from isotherm.resources import reach
+
+_AGAIN_S = 2.0
+
+
+class Client:
+    """A `reach.Http`, under these settings."""
+
+    def __init__(self, settings: Settings, resolve: Resolve = look_up, tls: ssl.SSLContext | None = None) -> None:
+        self._outside = Outside(settings.allowed_fetch_networks, resolve)
+        self._limit = settings.max_json_body_size
+        self._tls = tls
+
+    async def call(self, call: reach.Call) -> reach.Reply:
+        try:
+            async with asyncio.timeout(call.timeout_s):
+                return await self._send(call)
+        except Refused:
+            raise errors.Permanent("the service is at an address that may not be called from here. The operator allows "
+                                   "networks of his own with the option allowed_fetch_networks.") from None
+        except TimeoutError:
+            raise errors.Temporary(f"the service took longer than {call.timeout_s:g} seconds", _AGAIN_S) from None
+        except (httpcore2.TimeoutException, httpcore2.NetworkError):
+            raise errors.Temporary("the service does not answer", _AGAIN_S) from None
+        except httpcore2.RemoteProtocolError:
+            # As a rule: it went away in the middle of an answer.
+            raise errors.Temporary("the service does not speak HTTP as it should", _AGAIN_S) from None
+        except httpcore2.LocalProtocolError:
+            raise errors.Permanent("the request has headers that HTTP does not allow") from None
+
+    async def _send(self, call: reach.Call) -> reach.Reply:
+        target = connecting.target(call.url)
+        address = await self._outside.address(target.raw_host.decode("ascii"), connecting.port(target))
+        headers = [(b"Host", target.netloc), (b"User-Agent", b"isotherm"), (b"Accept-Encoding", b"identity"),
+                   (b"Connection", b"close"), (b"Content-Length", str(len(call.body)).encode())]
+        headers += [(name.encode("latin-1", "replace"), value.encode()) for name, value in call.headers.items()]
+        async with httpcore2.AsyncConnectionPool(
+            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connecting.Pinned(address)
+        ) as pool:
+            request = {"timeout": {"connect": 10.0, "read": None, "write": None, "pool": None}}
+            async with pool.stream(call.method, connecting.raw(target), headers=headers, content=call.body,
+                                   extensions=request) as response:
+                return await self._read(response)
+
+    async def _read(self, response: httpcore2.Response) -> reach.Reply:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        content = bytearray()
+        async for chunk in response.aiter_stream():
+            content += chunk
+            if len(content) > self._limit:
+                raise errors.Permanent(f"the service's answer has more than {self._limit} bytes")
+        return reach.Reply(response.status, headers, bytes(content))

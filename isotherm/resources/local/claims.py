@@ -1,0 +1,89 @@
+"""Who a path belongs to: one small file for each path that a resource has made, apart from what stands at the path.
+
+It is written before anything is made, with the resource's token: so what a killed engine left behind is found again, what
+somebody else made is never overwritten, and a version that was replaced does not delete what its successor uses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Collection
+
+import msgspec
+
+from isotherm import errors
+from isotherm.resources.local.confinement import OWN, Confined, Missing, Parts
+
+_FOLDER = "claims"
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One version of one resource says: this is mine."""
+
+    path: str
+    token: str
+    stack_id: str
+    resource: str
+
+    def is_of_same_resource(self, other: Claim) -> bool:
+        return (self.stack_id, self.resource) == (other.stack_id, other.resource)
+
+
+class Claims:
+    """All claims in a folder."""
+
+    def __init__(self, confined: Confined) -> None:
+        self._confined = confined
+
+    def of(self, parts: Parts) -> Claim | None:
+        try:
+            with self._confined.own(_FOLDER) as folder:
+                file = os.open(_name(parts), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        except (FileNotFoundError, Missing):
+            return None
+        with os.fdopen(file, "rb") as opened:
+            return msgspec.json.decode(opened.read(), type=Claim)
+
+    def take(self, parts: Parts, claim: Claim, tokens: Collection[str]) -> None:
+        """Make it ours. Whoever had one of our tokens, or was an older version of the same resource, gives way.
+
+        Anybody else's claim is a refusal.
+        """
+        known = self.of(parts)
+        if known == claim:
+            return
+        if known is not None and known.token not in tokens and not known.is_of_same_resource(claim):
+            raise errors.Permanent(
+                f"{claim.path} belongs to another resource (told by {OWN}/{_FOLDER}/{_name(parts)} in the base folder)")
+        with self._confined.own(_FOLDER, make=True) as folder:
+            if not _put(folder, _name(parts), msgspec.json.encode(claim), new=known is None):
+                self.take(parts, claim, tokens)  # somebody was faster: see who
+
+    def release(self, parts: Parts) -> None:
+        with contextlib.suppress(FileNotFoundError, Missing), self._confined.own(_FOLDER) as folder:
+            os.unlink(_name(parts), dir_fd=folder)
+
+
+def _name(parts: Parts) -> str:
+    return hashlib.sha256("/".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _put(folder: int, name: str, data: bytes, *, new: bool) -> bool:
+    """Write a whole file at once; False if it was to be new and is there."""
+    draft = f".{secrets.token_hex(8)}"
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    with os.fdopen(file, "wb") as opened:
+        opened.write(data)
+    if not new:
+        os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        return True
+    try:
+        os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        return True
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(draft, dir_fd=folder)

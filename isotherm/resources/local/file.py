@@ -1,0 +1,159 @@
+"""Isotherm::Local::File: a file on the machine that the engine runs on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from isotherm import errors
+from isotherm.resources import contract
+from isotherm.resources.local import confinement, ownership
+from isotherm.resources.local.claims import Claims
+from isotherm.resources.local.confinement import Missing, Parts
+from isotherm.resources.local.placed import MODE, OWNER, PATH, Placed, lent
+from isotherm.resources.schema import INTEGER, STRING, AttributeSchema, Schema
+
+CONTENT = "content"
+# Beyond this, files are compared and told by their hash.
+_SHOWN_BYTES = 64 * 1024
+# What is read or written at once without holding up anybody else.
+_QUICK_BYTES = 1024 * 1024
+_DRAFTS = "drafts"
+
+
+def _summary(text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return text if len(data) <= _SHOWN_BYTES else _hashed(hashlib.sha256(data).hexdigest(), len(data))
+
+
+def _hashed(digest: str, size: int) -> str:
+    return f"sha256:{digest} ({size} bytes)"
+
+
+class File(Placed):
+    """Written as a whole: a reader sees the old content or the new one."""
+
+    TYPE = "Isotherm::Local::File"
+    DESCRIPTION = "A file on the machine that the engine runs on, inside the base folder."
+    noun = "file"
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        PATH: Schema(
+            STRING, "Where the file is: relative to the base folder, or absolute and inside it. Its folder has to exist.",
+            required=True, observable=False),
+        CONTENT: Schema(STRING, "What is in it, as UTF-8.", default="", update_allowed=True, normalise=_summary),
+        MODE: ownership.mode("0644"),
+        OWNER: ownership.OWNER,
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        "path": AttributeSchema("The absolute path.", STRING),
+        "sha256": AttributeSchema("The SHA-256 hash of the content that is there now, in hexadecimal.", STRING),
+        "size": AttributeSchema("How many bytes it has now.", INTEGER),
+    }
+
+    async def handle_create(self) -> object:
+        parts = self.place()
+        with confinement.told("/".join(parts)):
+            await self._write(parts, new=self.claim_place(parts))
+        self.physical_id = "/".join(parts)
+        return None
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        parts = self.place()
+        with confinement.told("/".join(parts)):
+            await self._write(parts, new=self.claim_place(parts))
+        return None
+
+    async def handle_delete(self) -> object:
+        if self.physical_id is None:
+            return None
+        parts = self.place()
+        with confinement.told("/".join(parts)):
+            if self.is_ours(parts):
+                lent(self).check()
+                with contextlib.suppress(FileNotFoundError, Missing), self.confined.parent(parts) as folder:
+                    os.unlink(parts[-1], dir_fd=folder)
+                Claims(self.confined).release(parts)
+        return None
+
+    async def handle_get_reality(self) -> contract.Sight:
+        found = await self._looked()
+        if found is None:
+            return contract.Gone()
+        live, aliases = ownership.seen(found[0])
+        return contract.Seen({CONTENT: found[1], **live}, aliases)
+
+    async def attribute(self, name: str) -> object:
+        parts = self.place()
+        if name == "path":
+            return self.confined.absolute(parts)
+        found = await self._read(parts)
+        if found is None:
+            return None
+        return len(found[1]) if name == "size" else hashlib.sha256(found[1]).hexdigest()
+
+    def fits(self, found: os.stat_result | None) -> bool:
+        return confinement.is_file(found)
+
+    async def _looked(self) -> tuple[os.stat_result, str] | None:
+        found = await self._read(self.place())
+        if found is None:
+            return None
+        status, data = found
+        try:
+            return status, _summary(data.decode())
+        except UnicodeDecodeError:
+            return status, _hashed(hashlib.sha256(data).hexdigest(), len(data))
+
+    async def _read(self, parts: Parts) -> tuple[os.stat_result, bytes] | None:
+        with confinement.told("/".join(parts)):
+            size = getattr(self._status(parts), "st_size", 0)
+            return self._content(parts) if size <= _QUICK_BYTES else await asyncio.to_thread(self._content, parts)
+
+    def _content(self, parts: Parts) -> tuple[os.stat_result, bytes] | None:
+        """What is there, if it is a file; anything else that stands there is not what we made."""
+        if not self.fits(self._status(parts)):
+            return None
+        try:
+            with self.confined.parent(parts) as folder:
+                # Not to wait for a writer, should it have become a pipe since.
+                file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        except (FileNotFoundError, Missing):
+            return None
+        with os.fdopen(file, "rb") as opened:
+            status = os.fstat(file)
+            return (status, opened.read()) if self.fits(status) else None
+
+    async def _write(self, parts: Parts, *, new: bool) -> None:
+        try:
+            data = self.properties[CONTENT].encode()
+        except UnicodeEncodeError:
+            raise errors.Permanent("the content has characters that UTF-8 has not") from None
+        if len(data) <= _QUICK_BYTES:
+            self._put(parts, data, new)
+        else:
+            await asyncio.to_thread(self._put, parts, data, new)
+
+    def _put(self, parts: Parts, data: bytes, new: bool) -> None:
+        name = parts[-1]
+        with self.confined.own(_DRAFTS, make=True) as drafts, self.confined.parent(parts) as folder:
+            if confinement.is_folder(confinement.status(folder, name)):
+                raise errors.Permanent(f"{'/'.join(parts)} is a folder")
+            # A draft that a kill left behind may be the very file that is live: it is not to be written into.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.token, dir_fd=drafts)
+            draft = os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=drafts)
+            with os.fdopen(draft, "wb") as opened:
+                opened.write(data)
+                opened.flush()
+                ownership.apply(draft, self.properties[MODE], self.properties[OWNER])
+            lent(self).check()
+            if not new:
+                os.rename(self.token, name, src_dir_fd=drafts, dst_dir_fd=folder)
+                return
+            # Nothing was there a moment ago, and what came since is not ours to overwrite.
+            os.link(self.token, name, src_dir_fd=drafts, dst_dir_fd=folder, follow_symlinks=False)
+            os.unlink(self.token, dir_fd=drafts)

@@ -1,0 +1,166 @@
+"""Starts a command, stays with it, and starts it again if it was told to. A program of its own, without our packages.
+
+It is run detached from the engine, which may end and come back: whoever comes later reads in `<token>.json` what runs
+and how it ended. One lock per token, held as long as this lives, sees to it that there is never a second one. What is to
+be run comes by the standard input, and is not written down: the environment may hold secrets.
+
+Signals: TERM ends the command, and then this; a second TERM does not ask the command any more.
+"""
+
+# Few imports, and none that could be spared: one of these runs for each command.
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import sys
+import time
+
+_SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
+_CALM_S, _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 0.5, 30.0
+_NOT_STARTED = 127
+
+
+def main() -> None:
+    told = json.loads(sys.stdin.buffer.read())
+    for file in told["files"].values():
+        os.set_inheritable(file, False)
+    os.fchdir(told["files"]["here"])
+    lock = os.open(f"{told['token']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _answer({"held": True})
+        return
+    # Whoever started this waits for the first process, and only for it: the second belongs to nobody.
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    # Signals are waited for, and never break in.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(ignored, signal.SIG_IGN)
+    Keeper(told).run()
+
+
+class Keeper:
+    """Keeps one command running."""
+
+    def __init__(self, told: dict) -> None:  # type: ignore[type-arg]
+        self.told = told
+        self.child = 0
+        self.restarts = 0
+        self.stopping = False
+
+    def run(self) -> None:
+        pause = _FIRST_PAUSE_S
+        while True:
+            began = time.monotonic()
+            error = self._start()
+            if not self.restarts:
+                _answer({"error": error} if error else {"pid": self.child})
+                _let_go()
+            code = _NOT_STARTED if error else self._wait()
+            if self.stopping or not self._again(code) or (error and not self.restarts):
+                break
+            self._tell(code=code)
+            pause = _FIRST_PAUSE_S if time.monotonic() - began > _CALM_S else min(pause * 2, _LONGEST_PAUSE_S)
+            if signal.sigtimedwait((signal.SIGTERM,), pause) is not None:
+                break
+            self.restarts += 1
+        self._tell(code=code, ended=time.time())
+
+    def _start(self) -> str:
+        """Run the command in a session of its own. What went wrong, if anything did."""
+        reads, writes = os.pipe()  # a successful exec closes both
+        self.child = os.fork()
+        if not self.child:
+            _become(self.told, writes)
+        os.close(writes)
+        with os.fdopen(reads, "rb") as opened:
+            error = opened.read().decode("utf-8", "replace")
+        if error:
+            os.waitpid(self.child, 0)
+            self.child = 0
+        else:
+            self._tell()
+        return error
+
+    def _wait(self) -> int:
+        """Until the command has ended; how it did."""
+        # It is not fetched before its group was dealt with: until then its number is nobody else's.
+        while os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            if signal.sigwaitinfo(_SIGNALS).si_signo == signal.SIGTERM:
+                self._kill(signal.SIGKILL if self.stopping else signal.SIGTERM)
+                self.stopping = True
+        if self.stopping:
+            self._kill(signal.SIGKILL)  # whatever it has left behind
+        _, status = os.waitpid(self.child, 0)
+        self.child = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def _again(self, code: int) -> bool:
+        policy = self.told["restart_policy"]
+        return bool(policy == "always" or (policy == "on-failure" and code != 0))
+
+    def _kill(self, number: int) -> None:
+        try:  # noqa: SIM105 - see above
+            os.killpg(self.child, number)
+        except ProcessLookupError:
+            pass
+
+    def _tell(self, **more: object) -> None:
+        """Write down what is so now: whole, or not at all."""
+        told = self.told
+        state = {
+            "command": told["command"], "cwd": told["cwd"], "log": told["log"], "restart_policy": told["restart_policy"],
+            "restarts": self.restarts, "boot": told["boot"], "keeper": _identity(os.getpid()),
+            "child": _identity(self.child) if self.child else None, **more,
+        }
+        with open(f"{told['token']}.new", "w", encoding="utf-8", opener=_private) as file:
+            json.dump(state, file)
+        os.replace(f"{told['token']}.new", f"{told['token']}.json")  # noqa: PTH105 - see above
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _become(told: dict, writes: int) -> None:  # type: ignore[type-arg]
+    """The command, in the child. Never returns."""
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(told["files"]["log"], 1)
+        os.dup2(told["files"]["log"], 2)
+        os.fchdir(told["files"]["cwd"])
+        os.execvpe(told["command"][0], told["command"], told["environment"])
+    except BaseException as error:  # noqa: BLE001 - it is told, whatever it is
+        os.write(writes, str(error).encode("utf-8", "replace"))
+    os._exit(_NOT_STARTED)
+
+
+def _identity(pid: int) -> list:  # type: ignore[type-arg]
+    """The number of a process, and when it began; a process that has ended, and was not fetched, has both."""
+    with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - see above
+        return [pid, int(file.read().rpartition(b")")[2].split()[19])]
+
+
+def _answer(data: dict) -> None:  # type: ignore[type-arg]
+    os.write(1, json.dumps(data).encode())
+
+
+def _let_go() -> None:
+    """Hold on to nothing of whoever started this: he waits until we do not."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    main()

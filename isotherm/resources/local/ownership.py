@@ -1,0 +1,55 @@
+"""Mode and owner of files and folders: how templates write them, and what they are called when they are seen."""
+
+from __future__ import annotations
+
+import contextlib
+import grp
+import os
+import pwd
+import stat
+
+from isotherm import errors
+from isotherm.resources.schema import STRING, Schema
+from isotherm.template import constraints
+
+OWNER = Schema(
+    STRING, "Whom it belongs to, as user or user:group, by name or number. Needs the right to give things away. Not set: "
+    "whoever runs the engine, and no change of it counts.", update_allowed=True,
+    constraints=(constraints.AllowedPattern(pattern=r"[a-zA-Z0-9_.\-]+(:[a-zA-Z0-9_.\-]+)?"),))
+
+
+def mode(default: str) -> Schema:
+    # The zero in front is asked for because YAML takes a number with one for octal: unquoted it arrives as another number.
+    return Schema(
+        STRING, 'Who may do what, as four octal digits in quotes, such as "0640".', default=default, update_allowed=True,
+        constraints=(constraints.AllowedPattern(
+            pattern="0[0-7]{3}", description='it has to be four octal digits in quotes, such as "0644"'),))
+
+
+def apply(file: int, mode_text: str, owner: str | None) -> None:
+    """Set both, by a descriptor. The owner first: giving a file away may change its mode."""
+    if owner:
+        os.fchown(file, *ids(owner))
+    os.fchmod(file, int(mode_text, 8))
+
+
+def ids(owner: str) -> tuple[int, int]:
+    """Numbers of user and group; -1 leaves the group as it is."""
+    user, _, group = owner.partition(":")
+    try:
+        return (int(user) if user.isdigit() else pwd.getpwnam(user).pw_uid,
+                -1 if not group else int(group) if group.isdigit() else grp.getgrnam(group).gr_gid)
+    except KeyError as error:
+        raise errors.Permanent(f"owner {owner}: {error.args[0]}") from None
+
+
+def seen(found: os.stat_result) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Both as live properties, and all the ways in which the owner can be written."""
+    users, groups = [str(found.st_uid)], [str(found.st_gid)]
+    with contextlib.suppress(KeyError):
+        users.insert(0, pwd.getpwuid(found.st_uid).pw_name)
+    with contextlib.suppress(KeyError):
+        groups.insert(0, grp.getgrgid(found.st_gid).gr_name)
+    pairs = [f"{user}:{group}" for user in users for group in groups]
+    live = {"mode": f"{stat.S_IMODE(found.st_mode):04o}", "owner": pairs[0]}
+    return live, {"owner": [*users, *pairs]}
