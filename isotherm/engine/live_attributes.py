@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from isotherm import errors
 from isotherm.engine import documents, inside, ports
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract, runner
@@ -40,17 +41,20 @@ class LiveAttributes:
         self, implementation: str, version: Version | None, stack_name: str, more: Collection[str] = ()
     ) -> dict[str, Any]:
         """Every attribute of the type, and `more` by name. What `show` has to tell stands for all others, as in Heat."""
-        type_ = await self._type(implementation)
-        if version is None:
-            return dict.fromkeys([*_named(type_), *more])
-        resource = type_(_self(version, stack_name), self._world())
+        try:
+            type_ = await self._type(implementation)
+        except errors.NotFound:  # the type is gone, and nobody can ask it
+            return dict.fromkeys(more)
         found: dict[str, Any] = dict.fromkeys([*_named(type_), *more])
+        if version is None:
+            return found
+        resource = type_(_self(version, stack_name), self._world())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_S):
-                whole = await _read(resource, SHOW_ATTRIBUTE) if SHOW_ATTRIBUTE in type_.attributes_schema else None
+                whole = await _read(resource, SHOW_ATTRIBUTE)
                 if isinstance(whole, Mapping):
-                    found = {**whole, **{name: None for name in more if name not in whole}}
-                for name in more if isinstance(whole, Mapping) else found:
+                    found = {**dict.fromkeys(more), **whole}
+                for name in [name for name in found if not isinstance(whole, Mapping) or name not in whole]:
                     found[name] = await _read(resource, name)
         return found
 
@@ -83,6 +87,8 @@ def _self(version: Version, stack_name: str) -> contract.Self:
 
 
 async def _read(resource: contract.Resource, name: str) -> Any:
+    if name not in resource.attributes_schema and not resource.has_more_attributes:
+        return None
     try:
         return await runner.call(resource.attribute, name)
     except TimeoutError:

@@ -249,7 +249,7 @@ class Witness:
             return
         intent = None if row.intent is None else msgspec.json.decode(row.intent)
         # A time-out takes the intent away; what was begun before may still arrive.
-        if intent is None and row.reason != "Timed out":
+        if intent is None and not row.reason.endswith("aborted (Timed out)"):
             self.broken("I1", f"{verb} of {thing.id} without a durable intent")
         elif intent is not None and intent["action"] not in _VERBS[verb]:
             self.broken("I1", f"{verb} of {thing.id}, but the intent is {Action(intent['action']).name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import ROLLED_BACK, NodeState, OperationState, Status
+from isotherm.states import ROLLED_BACK, Action, NodeState, OperationState, Status
 from isotherm.store import accept, finish, hooks, reads, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Operation
@@ -13,6 +13,7 @@ from isotherm.store.records import Operation
 _NODE = t.nodes.c
 _NOT_BEGUN = (NodeState.PENDING, NodeState.SCHEDULED)
 _UNDER_WAY = (NodeState.RUNNING, NodeState.WAITING)
+_ABORTED = sa.case({int(action): f"{action.name} aborted (Timed out)" for action in Action}, value=t.resources.c.action)
 
 
 def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: float) -> None:
@@ -104,7 +105,7 @@ def _give_up(connection: sa.Connection, operation: Operation) -> None:
     connection.execute(
         sa.update(t.resources)
         .where(resource.id.in_(under_way), resource.intent.is_not(None))
-        .values(status=Status.FAILED, reason="Timed out", intent=None, digest=None)
+        .values(status=Status.FAILED, reason=_ABORTED, intent=None, digest=None)
     )
     # The lease stays with whoever has it: the next operation waits until it is given back or has run out.
     connection.execute(_of(operation, _UNDER_WAY).values(state=NodeState.FAILED, due=None))

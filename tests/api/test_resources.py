@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from typing import Any
 
 import httpx2
@@ -142,7 +143,20 @@ def test_one_resource(shared: Api, pair: str) -> None:
     assert set(found) == ITEM | {"description", "attributes"}
     assert found["attributes"] == {"output": "one"}
     more = shared.get(f"{pair}/resources/a", with_attr=["nothing", "output"]).json()["resource"]["attributes"]
-    assert set(more) == {"output", "nothing"}
+    assert more == {"output": "one", "nothing": None}
+
+
+def test_what_runs_out_of_time_says_so(api: Api) -> None:
+    path = api.create("late", {"a": resource(wait_secs=600)}, wait=False)
+    while listed(api, path)[0]["resource_status"] != "CREATE_IN_PROGRESS":
+        pass
+    with sqlite3.connect(api.engine.path / "isotherm.db") as database:
+        database.execute("UPDATE operations SET deadline = 1 WHERE stack_id = ?", (path.rsplit("/", 1)[1],))
+    database.close()
+    stack = api.end(path)
+    assert (stack["stack_status"], stack["stack_status_reason"][:9]) == ("CREATE_FAILED", "Timed out")
+    shown = listed(api, path)[0]
+    assert (shown["resource_status"], shown["resource_status_reason"]) == ("CREATE_FAILED", "CREATE aborted (Timed out)")
 
 
 def test_no_such_resource(shared: Api, pair: str) -> None:
