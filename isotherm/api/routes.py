@@ -20,6 +20,7 @@ from isotherm.api import (
     preview,
     resources,
     services,
+    signed,
     snapshots,
     software,
     stacks,
@@ -119,6 +120,9 @@ TABLE: list[Route] = [
     Route("GET", "/build_info", services.build_info, "build_info:build_info"),
     Route("GET", "/services", services.index, "service:index"),
 ]
+
+# Where no token is asked for: the address itself bears a signature, which the handler looks at.
+SIGNED = [Route(method, "/signal/{stack_id}/{token}", signed.signal, "signed") for method in ("POST", "PUT")]
 
 # Where a method that there is not is answered as if there were nothing at all.
 SILENT = frozenset({"/services"})

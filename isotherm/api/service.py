@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from isotherm import errors
 from isotherm.api.caller import Caller
+from isotherm.api.lending import Lending, Nothing
 from isotherm.config import Settings
 from isotherm.engine.feed import Feed
 from isotherm.engine.gauging import Gauges
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.presence import Known
 from isotherm.resources.registry import Registry
+from isotherm.secrets.signing import Signer
 
 
 async def _unknown() -> Gauges:
@@ -31,8 +33,12 @@ class Service:
     workers: Callable[[], list[Known]] = list
     # What happens, as it happens.
     feed: Feed | None = None
+    # Knows the signatures in addresses that need no token.
+    signer: Signer | None = None
     # How much there is to do.
     gauges: Callable[[], Awaitable[Gauges]] = _unknown
+    # What callers lend, for work that goes on when they have gone.
+    lending: Lending = Nothing()  # noqa: RUF009 - it has no state
 
     def orchestrator(self, caller: Caller, project: str) -> Orchestrator:
         return self.orchestrators(project, caller.user_name)

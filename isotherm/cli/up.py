@@ -10,10 +10,12 @@ import uvicorn
 
 from isotherm.api import app, clouds
 from isotherm.api.auth import choosing, standalone
+from isotherm.api.lending import Lending
 from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
 from isotherm.cli import home
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.custody import Custody
+from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.feed import Feed
 
 EXAMPLE = """\b
@@ -33,9 +35,15 @@ def up(host: str, port: int) -> None:
 
 
 async def _serve(engine: Embedded, host: str, port: int) -> None:
+    async with choosing.lending(engine.settings, Custody(engine.store, engine.clock, new_id)) as lending:
+        await _listen(engine, lending, host, port)
+
+
+async def _listen(engine: Embedded, lending: Lending, host: str, port: int) -> None:
     policy = Enforcer.of(engine.settings)
     authenticator = choosing.authenticator(engine.settings, policy, engine.path)
-    service = Service(engine.orchestrator_for, engine.types, engine.settings, engine.workers, engine.feed)
+    service = Service(engine.orchestrator_for, engine.types, engine.settings, engine.workers, engine.feed, engine.signer,
+                      lending=lending)
     api = app.build(service, authenticator, policy)
     config = uvicorn.Config(api, host, port, log_config=None, access_log=False, lifespan="off", server_header=False)
     server = _Server(config, engine.feed)
@@ -46,6 +54,7 @@ async def _serve(engine: Embedded, host: str, port: int) -> None:
     click.echo(f"Isotherm listens on http://{host}:{port}. Stacks live in {engine.path}.")
     if engine.settings.auth_strategy == "standalone":
         _tell_how(engine.path, f"http://{host}:{port}")
+    engine.address = f"http://{host}:{port}"
     async with engine.driving():
         await server.serve(sockets=[bound])
 

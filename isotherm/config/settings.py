@@ -105,10 +105,19 @@ class Settings:
         (), "Older keys: what was encrypted with them can still be read, and is encrypted anew when it is written.",
         secret=True)
 
+    # Signals.
+    heat_waitcondition_server_url: str = option(
+        "", "The address under which servers reach the API, for URLs that take signals; a path of /v1/waitcondition is "
+        "left out. Not set: the address that the API listens on.")
+    signal_url_lifetime: int = option(
+        30 * 24 * 3600, "How many seconds a URL is good that takes signals without a token.", least=60)
+
     # Who may do what.
     auth_strategy: str = option(
         "standalone", "How callers are known: by a token in the folder, or by Keystone.",
         choices=("standalone", "keystone"))
+    trusts_delegated_roles: tuple[str, ...] = option(
+        (), "The roles that the service is lent to go on with a stack when its user has gone; none: all that the user has.")
     policy_file: str = option(
         "policy.yaml", "Rules that differ from the defaults; relative to the file that names it.", group="oslo_policy")
 

@@ -6,6 +6,7 @@ Several processes may use one folder at once: each has a worker of its own, and 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import random
 import uuid
@@ -13,7 +14,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from isotherm.engine import lending, planning, presence
+from isotherm.config import Settings
+from isotherm.engine import keyfile, lending, planning, presence
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, WORKERS, Folder
@@ -21,7 +23,9 @@ from isotherm.engine.nesting import Nesting
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
 from isotherm.resources import contract, known
+from isotherm.resources.doors import Doors
 from isotherm.resources.reality import JournalReality
+from isotherm.secrets.signing import Signer
 from isotherm.store import release
 
 
@@ -35,11 +39,14 @@ class Embedded(Folder):
         self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
+        # Where the API can be reached, if this process or another serves it.
+        self.address = ""
 
     def orchestrator_for(self, project: str, username: str) -> Orchestrator:
         """All that can be asked of the stacks of one project, in somebody's name."""
         made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username)
         made.reality = self._look
+        made.doors = self.doors
         return made
 
     def close(self) -> None:
@@ -52,6 +59,16 @@ class Embedded(Folder):
         """The reality of this folder, for whoever only looks; opened when somebody does."""
         self._seen = self._seen or JournalReality(self.path / JOURNAL)
         return self._seen
+
+    @functools.cached_property
+    def signer(self) -> Signer:
+        return Signer(keyfile.ring(self.path, self.settings).signing_keys())
+
+    def doors(self) -> Doors:
+        """How resources are reached from outside."""
+        if not self.address:
+            return Doors()
+        return Doors(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:
@@ -67,7 +84,7 @@ class Embedded(Folder):
             await self.store.write(lambda connection: release.workers(connection, dead, self.clock.now()))
             here.bury(dead)
         reality = JournalReality(self.path / JOURNAL)
-        world = contract.World(self.clock, reality, random.SystemRandom(),
+        world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
                                local=lending.local(self.settings, self.path), http=lending.http(self.settings))
         types = self.types
         plans = planning.Planning(self.store, types, self.clock)
@@ -87,6 +104,11 @@ class Embedded(Folder):
     def _wake(self) -> None:
         if self._worker is not None:
             self._worker.wake()
+
+
+def server_url(settings: Settings) -> str:
+    """The address under which servers reach the API, if the settings tell. Heat's option has a path; ours is another."""
+    return settings.heat_waitcondition_server_url.rstrip("/").removesuffix("/waitcondition").removesuffix("/v1")
 
 
 def new_id() -> str:

@@ -17,6 +17,7 @@ from isotherm.engine import documents, inside, ports
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract, runner
 from isotherm.resources.attributes import SHOW_ATTRIBUTE
+from isotherm.resources.doors import Doors
 from isotherm.resources.reality import MemoryReality
 from isotherm.resources.registry import Registry
 from isotherm.store.database import Store
@@ -36,6 +37,7 @@ class LiveAttributes:
     clock: contract.Clock
     inside: Callable[[], inside.Inside]
     reality: Callable[[], contract.Reality] = MemoryReality
+    doors: Doors = Doors()  # noqa: RUF009 - frozen
 
     async def of(
         self, implementation: str, version: Version | None, stack_name: str, more: Collection[str] = ()
@@ -69,7 +71,7 @@ class LiveAttributes:
         return contract.World(
             self.clock, self.reality(), random.SystemRandom(),
             self.inside(),  # type: ignore[arg-type]  # it reads, and reading is all that is asked of it here
-            ports.StoredSignals(self.store), software=ports.StoredSoftware(self.store, self.clock),
+            ports.StoredSignals(self.store), self.doors, software=ports.StoredSoftware(self.store, self.clock),
         )
 
 

@@ -42,6 +42,38 @@ class Signalling(Scaling):
         await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
         self._wake()
 
+    async def signal_version(self, stack_id: str, token: str, details: Any = None) -> None:
+        """Signal that one version of a resource, as whoever has its signed address may: nothing but a signal.
+
+        It is refused when the version is gone, and when nobody waits for it any more.
+        """
+        _check(details, "")
+        stack = await self._find(stack_id)
+        name = await self._store.read(lambda connection: signals.name_of(connection, stack["id"], token))
+        if stack["id"] != stack_id or name is None:
+            raise _gone()
+
+        def unit(connection: Connection) -> signals.Addressee:
+            to = signals.addressee(connection, stack["id"], name, lock=True)
+            self._refuse_late(connection, to, token)
+            if to.implementation != ScalingPolicy.TYPE:
+                self._take(connection, stack, name, details, id_)
+            return to
+
+        id_ = self._new_id()
+        to = await self._store.write(unit)
+        if to.implementation == ScalingPolicy.TYPE:
+            self._refuse_now(to)
+            await self._scale(Signalled(stack, to, id_, _told(details)))
+        self._wake()
+
+    def _refuse_late(self, connection: Connection, to: signals.Addressee, token: str) -> None:
+        if to.token != token:
+            raise _gone()
+        by = self._class_of(to.implementation).signals_awaited_by
+        if by and not signals.is_waited_for(connection, to, by):
+            raise errors.Conflict(f"Nobody waits for signals of {to.name} any more.", hint="Whatever waited has ended.")
+
     async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:
         """Let a resource go on that has paused at a hook."""
         stack = await self._find(name_or_id)
@@ -110,6 +142,10 @@ class Signalling(Scaling):
     def _class_of(self, implementation: str) -> type[contract.Resource]:
         # What is no class of ours (a template that serves as a type) takes signals as any resource does: not at all.
         return self._types.types.get(implementation, contract.Resource)
+
+
+def _gone() -> errors.NotFound:
+    return errors.NotFound("The resource that this address was for does not exist any more.", kind="NotFound")
 
 
 def _taken(type_: type[contract.Resource], details: Any, count: int) -> Taken:

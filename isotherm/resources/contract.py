@@ -246,6 +246,8 @@ class Resource:
     has_more_attributes: ClassVar[bool] = False
     # What must not be under way, or have been done last, for it to take signals.
     no_signal_actions: ClassVar[tuple[Action, ...]] = (Action.SUSPEND, Action.DELETE)
+    # The type that waits for its signals, be it itself: when that is done, a signed address takes no more of them.
+    signals_awaited_by: ClassVar[str] = ""
     # Whether its metadata tells which software is to be deployed to it.
     shows_deployments: ClassVar[bool] = False
     # Whether each update of the stack makes it anew, changed or not.
@@ -363,6 +365,15 @@ class Resource:
     def metadata_with(cls, metadata: Mapping[str, Any], received: Sequence[signals.Signal]) -> Mapping[str, Any]:
         """What the metadata of a resource shows that has received these signals. Pure."""
         return metadata
+
+    def admit_signals(self) -> None:
+        """From now on, and for as long as `doors` says, `signed_url` is good. Called by `handle_create`."""
+        self.data["signed_until"] = int(self.world.clock.now() + self.world.doors.lifetime_s)
+
+    def signed_url(self, method: str = "POST") -> str | None:
+        """An address at which anybody who knows it may signal this resource; None while no API is served."""
+        until = self.data.get("signed_until")
+        return None if until is None else self.world.doors.signed_url(method, self.stack_id, self.token, until)
 
     async def inbox(self, reference: str | None = None) -> signals.Inbox | None:
         """The signals of this resource, or of the one in this stack whose physical id is given."""

@@ -36,6 +36,8 @@ class _Key:
         self.name = hmac.digest(root, b"name", "sha256")[:4].hex()
         self.cipher = AESGCM(hmac.digest(root, b"seal", "sha256"))
         self.mark = hmac.digest(root, b"mark", "sha256")
+        # The first block of HKDF's second step.
+        self.signing = hmac.digest(root, b"signals\x01", "sha256")
 
 
 class KeyRing:
@@ -71,6 +73,10 @@ class KeyRing:
         except (InvalidTag, NotBase64, ValueError) as error:
             raise errors.Unreadable(
                 f"A sealed text is not authentic: it was changed, or it belongs somewhere else than {place}.") from error
+
+    def signing_keys(self) -> list[bytes]:
+        """Keys for signatures, the newest first: they tell nothing of those that seal."""
+        return [key.signing for key in self._order]
 
     def marks(self, word: str, size: int = 16) -> list[str]:
         """A mark of the word under each key, the newest first: the same word has the same mark, and tells nothing."""

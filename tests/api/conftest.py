@@ -80,7 +80,7 @@ class Api:
         self.token: str | None = TOKEN
         self._loop = loop
         service = Service(engine.orchestrator_for, engine.types, settings, engine.workers, engine.feed,
-                          gauges=lambda: gauging.gauge(engine))
+                          signer=engine.signer, gauges=lambda: gauging.gauge(engine))
         self._client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app.build(service, self.doorkeeper, self.rules)))
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -171,6 +171,7 @@ def serving(folder: Path, **options: Any) -> Iterator[Api]:
     thread.start()
     engine = Embedded(folder)
     engine.settings = dataclasses.replace(engine.settings, **options)
+    engine.address = ROOT
     api = Api(engine, engine.settings, loop)
     stack = AsyncExitStack()
     try:

@@ -71,7 +71,7 @@ class Acting:
         """The object that carries the version's token, if there is one."""
         if version.physical_id is not None:
             return version.physical_id
-        resource = self._resource(claim, version, documents.decode(_readable(version.properties), dict[str, Any]), guard)
+        resource = self._resource(claim, version, self._properties(version), guard)
         return await resource.find_by_token()
 
     async def step(
@@ -80,7 +80,7 @@ class Acting:
     ) -> Report:
         """One step of what the intent says; the report tells how it ended."""
         deleting = intent.action is Action.DELETE
-        wanted = documents.decode(_readable(version.properties), dict[str, Any]) if deleting else intent.after
+        wanted = self._properties(version) if deleting else intent.after
         resource = self._resource(claim, version, wanted, guard, intent, target)
         task = runner.Task(intent.action, intent.before, intent.changed, intent.handled, intent.progress)
         guard.check()
@@ -111,6 +111,12 @@ class Acting:
         version.published = published
         return Report(claim, NodeState.DONE, version, changed=changed)
 
+    def _properties(self, version: Version) -> Mapping[str, Any]:
+        """What was last applied. Where that was sealed with a lost key: what a resource has of which nothing is known."""
+        if not is_sealed(version.properties):
+            return documents.decode(version.properties, dict[str, Any])
+        return {name: one.default for name, one in self._types(version.implementation).properties_schema.items()}
+
     def _resource(
         self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard,
         intent: documents.Intent | None = None, target: documents.Target | None = None,
@@ -119,7 +125,7 @@ class Acting:
             version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
             documents.decode(_readable(version.data), dict[str, Any]), documents.decode_any(_readable(version.metadata)),
             None if intent is None else intent.update_policy, () if target is None else target.exports,
-            id=version.id, requires=version.requires,
+            id=version.id, requires=version.requires, external=version.external,
         )
         type_ = self._types(version.implementation)
         stacks = None
@@ -127,7 +133,7 @@ class Acting:
             stacks = self._nesting.of(claim, _facade(version, intent))
         reality = GuardedReality(self._world.reality, guard)
         world = dataclasses.replace(
-            self._world, reality=reality, stacks=stacks,
+            self._world, reality=reality, stacks=stacks, doors=self._world.doors.of(claim.operation.project),
             signals=self._world.signals and self._world.signals.guarded(guard.check),
             software=self._world.software and self._world.software.guarded(guard.check),
             local=self._world.local and self._world.local.guarded(guard.check),

@@ -30,8 +30,9 @@ class ScalingPolicy(contract.Resource):
                          constraints=(constraints.Range(minimum=0),)),
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
-        "alarm_url": AttributeSchema("The URL to signal to; none while no API is served.", STRING, CACHE_NONE),
-        "signal_url": AttributeSchema("The URL to signal to; none while no API is served.", STRING,
+        "alarm_url": AttributeSchema("The URL to signal to without a token; none while no API is served.", STRING,
+                                     CACHE_NONE),
+        "signal_url": AttributeSchema("The URL to signal to with a token; none while no API is served.", STRING,
                                       support=Support(version="5.0.0")),
     }
 
@@ -42,9 +43,12 @@ class ScalingPolicy(contract.Resource):
 
     async def handle_create(self) -> object:
         self.physical_id = self.physical_name
+        self.admit_signals()
         return None
 
     async def attribute(self, name: str) -> object:
+        if name == "alarm_url":
+            return self.signed_url()
         return self.world.doors.signal_url(self.stack_name, self.stack_id, self.name)
 
 

@@ -38,6 +38,7 @@ class SoftwareDeployment(contract.Resource):
     only_waits = True
     # The server answers whatever is being done: that is what it was asked for.
     no_signal_actions = ()
+    signals_awaited_by = "OS::Heat::SoftwareDeployment"
     nothing: ClassVar[Any] = ""
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         CONFIG: Schema(STRING, "The id of the software config to apply.", update_allowed=True),
@@ -49,8 +50,8 @@ class SoftwareDeployment(contract.Resource):
         NAME: Schema(STRING, "The name of the derived config: servers apply their configs in the order of names.",
                      update_allowed=True),
         TRANSPORT: Schema(
-            STRING, "How the server answers. HEAT_SIGNAL: through the Orchestration API. NO_SIGNAL: it does not. The "
-            "others need services of a cloud.", default=doors.CFN,
+            STRING, "How the server answers. HEAT_SIGNAL and CFN_SIGNAL: through the Orchestration API, at an address that "
+            "is signed. NO_SIGNAL: it does not. The others need services of a cloud.", default=doors.CFN,
             constraints=(constraints.AllowedValues(allowed=(doors.CFN, doors.TEMP_URL, doors.HEAT, doors.NO,
                                                             doors.ZAQAR)),)),
     }
@@ -136,6 +137,7 @@ class SoftwareDeployment(contract.Resource):
         if action not in _actions(source, self.properties[ACTIONS]):
             return {"idle": True}
         self.world.doors.require(self.properties[TRANSPORT])
+        self.admit_signals()
         inbox = await self.inbox()
         seen = 0 if inbox is None else inbox.seen
         id_ = self.physical_id or self._own_id()
@@ -179,7 +181,7 @@ class SoftwareDeployment(contract.Resource):
         given = dict(self.properties[VALUES] or {})
         inputs = [{**one, "value": given.pop(one["name"], one.get("default"))} for one in source.inputs]
         inputs += [_input(name, value) for name, value in given.items()]
-        url = self.world.doors.signal_url(self.stack_name, self.stack_id, self.name)
+        url = self.signed_url()
         inputs += [
             _input("deploy_server_id", self.properties[SERVER], "The id of the server that this goes to"),
             _input("deploy_action", action, "The action at which this is run"),
@@ -189,7 +191,8 @@ class SoftwareDeployment(contract.Resource):
                    "The way on which the results come back"),
         ]
         if url and self.properties[TRANSPORT] != doors.NO:
-            inputs.append(_input("deploy_signal_id", url, "Where the results are to be sent"))
+            inputs += [_input("deploy_signal_id", url, "Where the results are to be sent"),
+                       _input("deploy_signal_verb", "POST", "The method by which they are sent")]
         return inputs
 
     async def _another_is_needed(self) -> bool:
@@ -254,6 +257,7 @@ class StructuredDeployment(SoftwareDeployment):
     """A configuration that is a map, with the values of its inputs put in."""
 
     TYPE = "OS::Heat::StructuredDeployment"
+    signals_awaited_by = "OS::Heat::StructuredDeployment"
     DESCRIPTION = "Has a server apply a configuration that is a map, with the values of inputs put into it."
     nothing: ClassVar[Any] = {}
     properties_schema: ClassVar[Mapping[str, Schema]] = {

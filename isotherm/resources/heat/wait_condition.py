@@ -36,6 +36,7 @@ class _Handle(contract.Resource):
     status_field: ClassVar[str]
     reason_field: ClassVar[str]
     data_field: ClassVar[str]
+    signals_awaited_by = "OS::Heat::WaitCondition"
 
     @classmethod
     def handle_signal(cls, details: Any, count: int) -> Taken:
@@ -73,13 +74,15 @@ class WaitConditionHandle(_Handle):
     id_field, status_field, reason_field, data_field = "id", "status", "reason", "data"
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         TRANSPORT: Schema(
-            STRING, "How signals come. TOKEN_SIGNAL and HEAT_SIGNAL: through the Orchestration API. NO_SIGNAL: none is "
-            "announced. The others need services of a cloud.", default=doors.TOKEN, support=Support(version="6.0.0"),
+            STRING, "How signals come. TOKEN_SIGNAL, HEAT_SIGNAL and CFN_SIGNAL: through the Orchestration API, at an "
+            "address that is signed. NO_SIGNAL: none is announced. The others need services of a cloud.",
+            default=doors.TOKEN, support=Support(version="6.0.0"),
             constraints=(constraints.AllowedValues(allowed=(
                 doors.CFN, doors.TEMP_URL, doors.HEAT, doors.NO, doors.ZAQAR, doors.TOKEN)),)),
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
-        "token": AttributeSchema("The token to signal with, with TOKEN_SIGNAL.", STRING, CACHE_NONE),
+        "token": AttributeSchema("A token of this handle alone, with TOKEN_SIGNAL; the endpoint needs none.", STRING,
+                                 CACHE_NONE),
         "endpoint": AttributeSchema("The URL to signal to, with TOKEN_SIGNAL.", STRING, CACHE_NONE),
         "curl_cli": AttributeSchema(
             "The beginning of a curl command that signals, with TOKEN_SIGNAL; add --data-binary "
@@ -98,12 +101,13 @@ class WaitConditionHandle(_Handle):
     async def handle_create(self) -> object:
         self.world.doors.require(self.properties[TRANSPORT])
         self.physical_id = self.physical_name
+        self.admit_signals()
         if self.properties[TRANSPORT] == doors.TOKEN:
             self.data["token"] = f"{self.world.random.getrandbits(_TOKEN_BITS):0{_TOKEN_BITS // 4}x}"
         return None
 
     async def attribute(self, name: str) -> object:
-        url, token = self._url(), self.data.get("token")
+        url, token = self.signed_url(), self.data.get("token")
         if name == "token":
             return token
         if name == "endpoint":
@@ -112,17 +116,13 @@ class WaitConditionHandle(_Handle):
             return json.dumps(self._announced(url))
         if not url or not token:
             return None
-        return (f"curl -i -X POST -H 'X-Auth-Token: {token}' -H 'Content-Type: application/json' "
-                f"-H 'Accept: application/json' {url}")
-
-    def _url(self) -> str | None:
-        return self.world.doors.signal_url(self.stack_name, self.stack_id, self.name)
+        return f"curl -i -X POST -H 'Content-Type: application/json' -H 'Accept: application/json' '{url}'"
 
     def _announced(self, url: str | None) -> dict[str, Any] | None:
         transport = self.properties[TRANSPORT]
         if transport == doors.NO:
             return {}
-        return {"alarm_url": url} if transport == doors.HEAT else None
+        return {"alarm_url": url} if transport in (doors.HEAT, doors.CFN) else None
 
 
 class UpdateWaitConditionHandle(_Handle):
@@ -133,6 +133,14 @@ class UpdateWaitConditionHandle(_Handle):
     support = Support(version="2014.1")
     id_field, status_field, reason_field, data_field = "UniqueId", "Status", "Reason", "Data"
     replaced_by_each_update = True
+
+    async def handle_create(self) -> object:
+        self.admit_signals()
+        return await super().handle_create()
+
+    def reference_id(self) -> object:
+        """As in Heat: the address to signal to, where there is one."""
+        return self.signed_url("PUT") or super().reference_id()
 
 
 HANDLES = frozenset({WaitConditionHandle.TYPE, UpdateWaitConditionHandle.TYPE})
@@ -172,7 +180,7 @@ class WaitCondition(contract.Resource):
 
     async def handle_delete(self) -> object:
         # Whoever waits with this handle after us waits for signals of his own.
-        inbox = await self.inbox(self.properties[HANDLE])
+        inbox = await self.inbox(doors.token_in(self.properties[HANDLE]))
         if inbox is not None and inbox.signals and self.world.signals is not None:
             await self.world.signals.clear(inbox)
         return None
@@ -181,7 +189,7 @@ class WaitCondition(contract.Resource):
         return self.name
 
     async def attribute(self, name: str) -> object:
-        inbox = await self.inbox(self.properties[HANDLE])
+        inbox = await self.inbox(doors.token_in(self.properties[HANDLE]))
         if inbox is None:
             return ""
         return json.dumps({one.key: one.details["data"] for one in inbox.signals})
@@ -190,7 +198,7 @@ class WaitCondition(contract.Resource):
         return {"until": self.world.clock.now() + self.properties[TIMEOUT]}
 
     async def _handle(self) -> Inbox:
-        inbox = await self.inbox(self.properties[HANDLE])
+        inbox = await self.inbox(doors.token_in(self.properties[HANDLE]))
         if inbox is None or inbox.type not in HANDLES:
             raise ValueError(f"{self.properties[HANDLE]} is not a valid wait condition handle.")
         return inbox
