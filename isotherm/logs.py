@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from logging import handlers
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ REQUEST: ContextVar[str] = ContextVar("request", default="")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 # Whose words are worth a line: ours, and the server's that carries us.
 _OURS = ("isotherm", "uvicorn.error")
+
+
+# Of a file that nobody asked for, and that nobody will look after.
+_BIGGEST = 16 * 1024 * 1024
 
 
 class Json(logging.Formatter):
@@ -48,9 +53,9 @@ class Text(logging.Formatter):
 
 
 @contextmanager
-def kept(settings: Settings) -> Iterator[None]:
-    """Logging as the settings have it, for as long as the service runs."""
-    handler = _handler(settings)
+def kept(settings: Settings, usual: Path | None = None) -> Iterator[None]:
+    """Logging as the settings have it, for as long as the service runs. `usual` is the file if they name none."""
+    handler = _handler(settings, usual)
     handler.setFormatter(Json() if settings.use_json else Text())
     level = logging.DEBUG if settings.debug else logging.INFO
     for name in _OURS:
@@ -65,15 +70,13 @@ def kept(settings: Settings) -> Iterator[None]:
         handler.close()
 
 
-def _handler(settings: Settings) -> logging.Handler:
-    return logging.FileHandler(Path(settings.log_file), encoding="utf-8") if settings.log_file else _Errors()
-
-
-class _Errors(logging.StreamHandler[Any]):
-    """The standard error output, whatever that is at the moment."""
-
-    def __init__(self) -> None:
-        super().__init__(sys.stderr)
+def _handler(settings: Settings, usual: Path | None) -> logging.Handler:
+    if settings.log_file:
+        # For whoever turns logs over: the file is opened anew when it was moved away.
+        return handlers.WatchedFileHandler(settings.log_file, encoding="utf-8")
+    if usual is not None:
+        return handlers.RotatingFileHandler(usual, maxBytes=_BIGGEST, backupCount=2, encoding="utf-8", delay=True)
+    return logging.StreamHandler(sys.stderr)
 
 
 def _said(record: logging.LogRecord) -> Mapping[str, Any]:

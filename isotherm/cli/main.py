@@ -21,6 +21,9 @@ from isotherm.cli import codes, problems, show
 #: name -> (module:attribute, what it does)
 COMMANDS = {
     "up": ("isotherm.cli.up:up", "Run the service: API and engine in one process."),
+    "api": ("isotherm.cli.api:api", "Run the API without an engine, until it is told to end."),
+    "engine": ("isotherm.cli.engine:engine", "Run a worker without the API, until it is told to end."),
+    "config": ("isotherm.cli.config:config", "The options there are, and what they are set to."),
     "deploy": ("isotherm.cli.deploy:deploy", "Make a stack from a template, and watch it come into being."),
     "update": ("isotherm.cli.deploy:update", "Bring a stack to another template, environment or parameters."),
     "delete": ("isotherm.cli.delete:delete", "Delete a stack and all that belongs to it."),

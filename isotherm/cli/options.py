@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -34,6 +35,11 @@ def _pairs(_context: click.Context, parameter: click.Parameter, values: tuple[st
         pairs[name] = text
     return pairs
 
+
+#: `--config-file FILE` as `files`.
+files_option = click.option(
+    "--config-file", "files", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path),
+    help="A file of options besides isotherm.conf of the home; may be Heat's; later ones win.")
 
 FILE = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True)
 

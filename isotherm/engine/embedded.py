@@ -10,7 +10,7 @@ import functools
 import os
 import random
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -32,8 +32,8 @@ from isotherm.store import release
 class Embedded(Folder):
     """An engine on a folder. Asking works at once; `driving` is what makes things happen."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
+        super().__init__(path, files)
         self._worker: Worker | None = None
         self._seen: JournalReality | None = None
         self.types = known.registry(reaching=lending.is_allowed(self.settings))

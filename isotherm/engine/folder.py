@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from isotherm import config
+from isotherm import config, errors
 from isotherm.clock import SystemClock
 from isotherm.engine import keyfile, presence
 from isotherm.engine.following import Following
@@ -24,12 +24,13 @@ DATABASE, JOURNAL, WORKERS, CONFIG = "isotherm.db", "reality.journal", "workers"
 class Folder:
     """The stacks of one folder."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
+        """`files` are more files of options: later ones win."""
         self.path = path
         self.clock = SystemClock()
-        self.settings = config.load(path / CONFIG)
+        self.settings = config.load(path / CONFIG, *files)
         ring = functools.partial(keyfile.ring, path, self.settings)
-        self.store = ThreadedStore.open(f"sqlite:///{path / DATABASE}", ring)
+        self.store = ThreadedStore.open(_database(path, self.settings), ring)
         self.reading = Reading(self.store)
 
     def close(self) -> None:
@@ -49,3 +50,11 @@ class Folder:
     def is_driven(self) -> bool:
         """Whether some process works on what is under way in this folder."""
         return presence.anybody(self.path / WORKERS)
+
+
+def _database(path: Path, settings: config.Settings) -> str:
+    url = settings.database_connection or f"sqlite:///{path / DATABASE}"
+    if not url.startswith("sqlite:"):
+        raise errors.UserError("[database] connection: only SQLite can be used so far.", kind="NotSupported",
+                               hint="Leave it out to have the database in the folder.")
+    return url

@@ -1,0 +1,263 @@
+"""The service as processes: it starts, ends in good order, and goes on where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.e2e.conftest import COMMAND, Home
+
+PATIENCE_S = 60.0
+COUNT = 40
+Start = Callable[..., "Service"]
+Connect = Callable[["Service"], "Client"]
+
+
+def chain(wait_s: float) -> dict[str, Any]:
+    """Dummies of which each needs the one before."""
+    resources: dict[str, Any] = {}
+    for number in range(COUNT):
+        resources[f"r{number:02}"] = {
+            "type": "OS::Heat::Dummy", "properties": {"max_wait_secs": wait_s},
+            **({"depends_on": f"r{number - 1:02}"} if number else {})}
+    return {"heat_template_version": "2018-08-31", "resources": resources}
+
+
+class Service:
+    """A process of the service."""
+
+    def __init__(self, home: Home, *arguments: str) -> None:
+        home.folder.mkdir(exist_ok=True)
+        self.log = home.folder / f"{arguments[0]}.err"
+        with self.log.open("ab") as errors:
+            self.process = subprocess.Popen([*COMMAND, *arguments, "--json"], env=home.environment, text=True,
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        self.told = self._first_word()
+
+    def _first_word(self) -> dict[str, Any]:
+        """What it says when it is there: a JSON object over some lines."""
+        assert self.process.stdout is not None
+        watchdog = threading.Timer(PATIENCE_S, self.process.kill)
+        watchdog.start()
+        text = ""
+        for line in self.process.stdout:
+            text += line
+            if line == "}\n":
+                break
+        watchdog.cancel()
+        assert text, self.log.read_text()
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_S)
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@pytest.fixture
+def start(home: Home) -> Iterator[Start]:
+    with contextlib.ExitStack() as stack:
+
+        def begin(*arguments: str) -> Service:
+            service = Service(home, *arguments)
+            stack.callback(_stop, service.process)
+            return service
+
+        yield begin
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+class Client:
+    def __init__(self, home: Home, url: str) -> None:
+        token = (home.folder / "token").read_text().strip()
+        self.http = httpx2.Client(base_url=f"{url}/v1/default", headers={"X-Auth-Token": token}, timeout=30,
+                                  follow_redirects=True)
+
+    def create(self, name: str, template: dict[str, Any]) -> None:
+        answer = self.http.post("/stacks", json={"stack_name": name, "template": template})
+        assert answer.status_code == 201, answer.text
+
+    def status(self, name: str) -> str:
+        found: str = self.http.get(f"/stacks/{name}").json()["stack"]["stack_status"]
+        return found
+
+    def done(self, name: str) -> int:
+        resources = self.http.get(f"/stacks/{name}/resources").json()["resources"]
+        return sum(one["resource_status"] == "CREATE_COMPLETE" for one in resources)
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def connect(home: Home) -> Iterator[Connect]:
+    with contextlib.ExitStack() as stack:
+
+        def begin(service: Service) -> Client:
+            client = Client(home, service.told["url"])
+            stack.callback(client.http.close)
+            return client
+
+        yield begin
+
+
+def names(home: Home) -> list[str]:
+    return sorted(one["token"] for one in home.made())
+
+
+def test_up_ends_in_good_order_and_goes_on_where_it_was(home: Home, start: Start, connect: Connect) -> None:
+    first = start("up", "--port", "0")
+    client = connect(first)
+    client.create("s", chain(0.05))
+    client.wait(lambda: client.done("s") >= 3)
+    assert first.end() == 0
+    assert not list((home.folder / "workers").glob("*.lock")), "it has left"
+    made = len(home.made())
+    assert 3 <= made < COUNT, "it was ended in the middle"
+
+    second = start("up", "--port", "0")
+    client = connect(second)
+    client.wait(lambda: client.status("s") != "CREATE_IN_PROGRESS")
+    assert client.status("s") == "CREATE_COMPLETE"
+    assert len(home.made()) == len(set(names(home))) == COUNT, "nothing was made twice"
+    assert second.end(signal.SIGINT) == 0
+
+
+def test_api_and_engine_apart(home: Home, start: Start, connect: Connect) -> None:
+    api = start("api", "--port", "0")
+    client = connect(api)
+    client.create("s", chain(0.05))
+    time.sleep(0.5)
+    assert (client.status("s"), client.done("s")) == ("CREATE_IN_PROGRESS", 0), "nobody works yet"
+
+    one = start("engine")
+    client.wait(lambda: client.done("s") >= 3)
+    assert one.end() == 0
+    time.sleep(0.2)
+    stopped = client.done("s")
+    assert 3 <= stopped < COUNT
+
+    two, three = start("engine"), start("engine")
+    # The API may come and go meanwhile.
+    assert api.end() == 0
+    api = start("api", "--port", "0")
+    client = connect(api)
+    client.wait(lambda: client.status("s") != "CREATE_IN_PROGRESS")
+    assert client.status("s") == "CREATE_COMPLETE"
+    assert len(home.made()) == len(set(names(home))) == COUNT
+    ready = client.http.get(f"{api.told['url']}/health/ready").json()
+    assert ready == {"ready": True, "database": "answers", "workers": 2}
+    for service in (two, three, api):
+        assert service.end() == 0
+
+
+def test_a_request_that_is_under_way_is_answered_before_the_end(home: Home, start: Start, connect: Connect) -> None:
+    api = start("api", "--port", "0")
+    client = connect(api)
+    answers: list[httpx2.Response] = []
+
+    def slow() -> Iterator[bytes]:
+        yield b'{"stack_name": "s", "template": '
+        os.kill(api.process.pid, signal.SIGTERM)
+        time.sleep(1.0)
+        yield json.dumps(chain(0)).encode() + b"}"
+
+    length = str(len(json.dumps(chain(0))) + 33)
+    answers.append(client.http.post("/stacks", content=slow(), headers={
+        "Content-Type": "application/json", "Content-Length": length}))
+    assert answers[0].status_code == 201, answers[0].text
+    assert api.process.wait(PATIENCE_S) == 0
+    with pytest.raises(httpx2.ConnectError):
+        client.http.get("/stacks")
+
+
+def test_lines_are_json_and_tell_no_token(home: Home, start: Start, connect: Connect) -> None:
+    api = start("api", "--port", "0")
+    client = connect(api)
+    answer = client.http.get("/stacks")
+    assert api.end() == 0
+    said = api.lines()
+    line = next(one for one in said if one["message"] == "request")
+    assert line["request_id"] == answer.headers["x-openstack-request-id"]
+    assert (home.folder / "token").read_text().strip() not in api.log.read_text()
+
+
+def test_the_log_of_up_is_in_the_folder(home: Home, start: Start, connect: Connect) -> None:
+    it = start("up", "--port", "0")
+    connect(it).http.get("/stacks")
+    assert it.end() == 0
+    assert it.log.read_text() == ""
+    assert '"message": "request"' in (home.folder / "engine.log").read_text()
+
+
+def test_options_from_a_file_of_heat(home: Home, start: Start, connect: Connect, tmp_path: Path) -> None:
+    file = tmp_path / "heat.conf"
+    file.write_text("[DEFAULT]\nmax_stacks_per_tenant = 1\nnum_engine_workers = 4\ntransport_url = rabbit://x\n"
+                    "[heat_api]\nbind_port = 0\n")
+    api = start("api", "--config-file", str(file))
+    client = connect(api)
+    client.create("one", {"heat_template_version": "2018-08-31"})
+    answer = client.http.post("/stacks", json={"stack_name": "two", "template": {"heat_template_version": "2018-08-31"}})
+    assert (answer.status_code, answer.json()["error"]["type"]) == (400, "RequestLimitExceeded")
+
+
+@pytest.mark.parametrize(("options", "arguments", "text"), [
+    ("", ["up", "--host", "0.0.0.0"], "loopback only"),
+    ("[heat_api]\nbind_host = example.com\n", ["api"], "loopback only"),
+    ("[DEFAULT]\nauth_strategy = keystone\n", ["api"], "auth_encryption_key is not set"),
+    ("[DEFAULT]\nauth_strategy = keystone\nauth_encryption_key = notgood but just long enough i t\n", ["engine"],
+     "auth_encryption_key is the one that everybody knows"),
+    ("[DEFAULT]\nmax_files = many\n", ["engine"], "[DEFAULT] max_files"),
+    ("[database]\nconnection = mysql+pymysql://heat:MARKER@db/heat\n", ["engine"], "only SQLite"),
+])
+def test_what_cannot_be_served_safely_is_not_served(home: Home, options: str, arguments: list[str], text: str) -> None:
+    home.folder.mkdir()
+    (home.folder / "isotherm.conf").write_text(options)
+    code, out = home.run(*arguments)
+    assert code == 1, out
+    assert text in out
+    assert "Traceback" not in out
+    assert "MARKER" not in out
+
+
+def test_a_port_that_is_taken(start: Start, tmp_path: Path) -> None:
+    taken = start("api", "--port", "0").told["url"].rpartition(":")[2]
+    code, out = Home(tmp_path / "other").run("up", "--port", taken)
+    assert code == 1, out
+    assert "in use" in out
+
+
+def test_the_options_in_force(home: Home) -> None:
+    home.folder.mkdir()
+    (home.folder / "isotherm.conf").write_text("[DEFAULT]\nmax_files = 7\nauth_encryption_key = MARKER\nrpc_x = 1\n")
+    told = home.ask("config")
+    assert told["files"] == [str(home.folder / "isotherm.conf")]
+    assert told["unknown"] == ["[DEFAULT] rpc_x"]
+    options = {one["name"]: (one["value"], one["changed"]) for one in told["options"]}
+    assert options["max_files"] == (7, True)
+    assert options["bind_port"] == (8004, False)
+    assert options["auth_encryption_key"] == ("***", True)
+    assert "MARKER" not in home.run("config")[1]
