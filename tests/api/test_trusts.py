@@ -1,0 +1,238 @@
+"""What users lend the service, with a real Keystone: what it is good for, and that none of it is left over.
+
+Cases 36, 59, 60, 61 and 62 of the abuse cases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from keystoneauth1 import exceptions, session
+
+from isotherm import errors
+from isotherm.api import faults
+from isotherm.api.auth.trusts import Trusts
+from isotherm.api.caller import Caller
+from isotherm.config import files
+from isotherm.engine.custody import Custody
+from isotherm.engine.embedded import Embedded, new_id
+from isotherm.engine.orchestrator import Request
+from tools import running
+from tools.identity import seed
+from tools.keystone import Keystone
+
+T = TypeVar("T")
+EMPTY = "heat_template_version: 2021-04-16"
+
+
+class Site:
+    """An engine, and trusts over a Keystone."""
+
+    def __init__(self, keystone: Keystone, folder: Path, **options: Any) -> None:
+        self.keystone = keystone
+        self.engine = Embedded(folder)
+        settings = dataclasses.replace(self.engine.settings, **options)
+        running.write_options(folder / "x.conf", {"keystone_authtoken": keystone.options()})
+        custody = Custody(self.engine.store, self.engine.clock, new_id)
+        self.trusts = Trusts(files.opened([str(folder / "x.conf")]), settings, custody)
+
+    def caller(self, name: str) -> Caller:
+        person = seed.PEOPLE[name]
+        return Caller(self.keystone.project(person.project), self.keystone.user(name), name, frozenset(person.roles),
+                      token=self.keystone.token(name))
+
+    async def create(self, caller: Caller, name: str = "s") -> str:
+        orchestrator = self.engine.orchestrator_for(caller.project, caller.user_name)
+        async with self.trusts.borrowed(caller, caller.project) as bind:
+            made = await orchestrator.create(name, Request(EMPTY))
+            await bind(made.stack_id)
+        return made.stack_id
+
+    async def update(self, caller: Caller, stack_id: str) -> None:
+        async with self.trusts.borrowed(caller, caller.project, stack_id) as bind:
+            await bind(stack_id)
+
+    async def delete(self, caller: Caller, stack_id: str) -> None:
+        orchestrator = self.engine.orchestrator_for(caller.project, caller.user_name)
+        async with self.engine.driving():
+            await orchestrator.delete(stack_id)
+            with contextlib.suppress(errors.NotFound):
+                while await orchestrator.find(stack_id):
+                    await asyncio.sleep(0.02)
+
+    def lent(self) -> list[dict[str, Any]]:
+        """All trusts of Keystone."""
+        found: list[dict[str, Any]] = self.keystone.admin().call("GET", "/OS-TRUST/trusts")["trusts"]
+        return found
+
+
+@pytest.fixture
+def site(keystone: Keystone, tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    opened = []
+
+    def make(**options: Any) -> Site:
+        opened.append(Site(keystone, tmp_path, **options))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.trusts.close()
+        one.engine.close()
+    api = keystone.admin()
+    for trust in api.call("GET", "/OS-TRUST/trusts")["trusts"]:
+        api.call("DELETE", f"/OS-TRUST/trusts/{trust['id']}")
+
+
+def run(story: Awaitable[T]) -> T:
+    async def it() -> T:
+        return await story
+
+    return asyncio.run(it())
+
+
+class TestLending:
+    def test_it_is_what_the_user_has_and_cannot_be_passed_on(self, site: Callable[..., Site]) -> None:
+        it = site()
+        run(it.create(it.caller("demo")))
+        (trust,) = it.lent()
+        whole = it.keystone.admin().call("GET", f"/OS-TRUST/trusts/{trust['id']}")["trust"]
+        assert sorted(role["name"] for role in whole["roles"]) == ["member", "reader"]
+        assert (whole["impersonation"], whole["redelegation_count"]) == (True, 0)
+        assert whole["trustor_user_id"] == it.keystone.user("demo")
+        assert whole["trustee_user_id"] == it.keystone.user("isotherm")
+        assert whole["project_id"] == it.keystone.project("demo")
+
+    def test_the_operator_says_which_roles(self, site: Callable[..., Site]) -> None:
+        it = site(trusts_delegated_roles=("reader",))
+        run(it.create(it.caller("demo")))
+        (trust,) = it.lent()
+        whole = it.keystone.admin().call("GET", f"/OS-TRUST/trusts/{trust['id']}")["trust"]
+        assert [role["name"] for role in whole["roles"]] == ["reader"]
+
+    def test_a_role_that_the_user_lacks_is_told(self, site: Callable[..., Site]) -> None:
+        it = site(trusts_delegated_roles=("member", "heat_stack_owner"))
+        with pytest.raises(errors.UserError, match=r"Missing required credential: roles \['heat_stack_owner'\]") as caught:
+            run(it.create(it.caller("demo")))
+        assert caught.value.kind == "MissingCredentialError"
+
+    def test_a_token_that_is_over_lends_nothing(self, site: Callable[..., Site]) -> None:
+        it = site()
+        with pytest.raises(faults.Fault) as caught:
+            run(it.create(dataclasses.replace(it.caller("demo"), token="gAAAAABnothing")))
+        assert caught.value.status == 403
+
+    def test_it_is_sealed_where_it_is_kept(self, site: Callable[..., Site]) -> None:
+        it = site()
+        run(it.create(it.caller("demo")))
+        (trust,) = it.lent()
+        with contextlib.closing(sqlite3.connect(it.engine.path / "isotherm.db")) as connection:
+            dump = "\n".join(connection.iterdump())
+        assert "INSERT INTO \"credentials\"" in dump
+        assert trust["id"] not in dump
+
+
+class TestUse:
+    def test_the_service_acts_as_the_user(self, site: Callable[..., Site]) -> None:
+        it = site()
+        stack = run(it.create(it.caller("demo")))
+        known = session.Session().get_auth_headers(run(it.trusts.authentication(stack)))
+        body = it.keystone.admin()
+        token = seed.Api(body.url, known["X-Auth-Token"]).call("GET", "/auth/projects")
+        assert [one["name"] for one in token["projects"]] == ["demo"]
+
+    def test_who_has_lost_a_role_cannot_be_acted_for(self, site: Callable[..., Site]) -> None:
+        it = site()
+        stack = run(it.create(it.caller("colleague")))
+        grant = (f"/projects/{it.keystone.project('demo')}/users/{it.keystone.user('colleague')}/roles/"
+                 f"{it.keystone.admin().ensure('role', 'member')}")
+        it.keystone.admin().call("DELETE", grant)
+        try:
+            with pytest.raises(exceptions.ClientException):
+                session.Session().get_auth_headers(run(it.trusts.authentication(stack)))
+        finally:
+            it.keystone.admin().call("PUT", grant)
+
+    def test_without_any_the_reason_is_told(self, site: Callable[..., Site]) -> None:
+        with pytest.raises(errors.Permanent, match="Nobody has lent"):
+            run(site().trusts.authentication("00000000-0000-0000-0000-000000000000"))
+
+
+class TestGivingBack:
+    def test_nothing_is_left_of_a_request_that_came_to_nothing(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            await it.create(caller)
+            with pytest.raises(errors.UserError):
+                await it.create(caller)
+
+        run(story())
+        assert len(it.lent()) == 1
+
+    def test_the_same_user_lends_once(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            await it.update(caller, await it.create(caller))
+            await it.trusts.sweep()
+
+        run(story())
+        assert len(it.lent()) == 1
+
+    def test_another_user_takes_over(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            await it.update(it.caller("colleague"), await it.create(it.caller("demo")))
+            await it.trusts.sweep()
+
+        run(story())
+        assert [one["trustor_user_id"] for one in it.lent()] == [it.keystone.user("colleague")]
+
+    def test_an_administrator_of_another_project_lends_nothing(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            stack = await it.create(it.caller("demo"))
+            async with it.trusts.borrowed(it.caller("admin"), it.keystone.project("demo"), stack) as bind:
+                await bind(stack)
+
+        run(story())
+        assert [one["trustor_user_id"] for one in it.lent()] == [it.keystone.user("demo")]
+
+    def test_a_stack_that_is_gone_leaves_none(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            stack = await it.create(caller)
+            await it.trusts.sweep()
+            assert len(it.lent()) == 1
+            await it.delete(caller, stack)
+            await it.trusts.sweep()
+
+        run(story())
+        assert it.lent() == []
+
+    def test_what_keystone_has_ended_is_forgotten(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            stack = await it.create(caller)
+            (trust,) = it.lent()
+            it.keystone.admin().call("DELETE", f"/OS-TRUST/trusts/{trust['id']}")
+            await it.delete(caller, stack)
+            await it.trusts.sweep()
+            assert await it.trusts._custody.useless() == []
+
+        run(story())
