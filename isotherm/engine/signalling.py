@@ -13,7 +13,7 @@ from isotherm.resources import contract
 from isotherm.resources.heat.scaling_policy import ScalingPolicy
 from isotherm.resources.signals import Signal, Taken
 from isotherm.states import Action, NodeKind
-from isotherm.store import health, hooks, reads, rows, signals
+from isotherm.store import health, hooks, reads, rows, signals, waiters
 from isotherm.store.database import Connection
 from isotherm.template.environment import HOOKS
 
@@ -49,7 +49,7 @@ class Signalling(Scaling):
         """
         _check(details, "")
         stack = await self._find(stack_id)
-        name = await self._store.read(lambda connection: signals.name_of(connection, stack["id"], token))
+        name = await self._store.read(lambda connection: waiters.name_of(connection, stack["id"], token))
         if stack["id"] != stack_id or name is None:
             raise _gone()
 
@@ -71,7 +71,7 @@ class Signalling(Scaling):
         if to.token != token:
             raise _gone()
         by = self._class_of(to.implementation).signals_awaited_by
-        if by and not signals.is_waited_for(connection, to, by):
+        if by and not waiters.is_waited_for(connection, to, by):
             raise errors.Conflict(f"Nobody waits for signals of {to.name} any more.", hint="Whatever waited has ended.")
 
     async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:

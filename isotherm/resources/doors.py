@@ -67,6 +67,10 @@ class Doors:
         return "/".join([self.address.rstrip("/"), "v1", *(quote(part, safe="") for part in (self.project, *path))])
 
 
+def signature_in(url: str) -> str:
+    return url.rpartition("&signature=")[2]
+
+
 def token_in(reference: str) -> str:
     """The token of the resource that a signed address leads to; what is no such address stands for itself."""
     path = reference.partition("?")[0].split("/")

@@ -58,6 +58,7 @@ def test_a_handle_has_an_address_that_takes_signals(api):
     found = attributes(api, path)
     url = found["endpoint"]
     assert url.startswith(f"{ROOT}/v1/default/signal/")
+    assert url.endswith(f"&signature={found['token']}")
     assert found["curl_cli"].endswith(f" '{url}'") and found["curl_cli"].startswith("curl -i -X POST ")
     assert anybody(api, "POST", url).status_code == 200  # nothing said: that is a success
     # As curl sends it by itself: not called JSON.

@@ -18,7 +18,6 @@ from isotherm.template import constraints
 
 HANDLE, TIMEOUT, COUNT, TRANSPORT = "handle", "timeout", "count", "signal_transport"
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
-_TOKEN_BITS = 256
 
 
 class WaitConditionFailure(errors.Permanent):
@@ -81,7 +80,7 @@ class WaitConditionHandle(_Handle):
                 doors.CFN, doors.TEMP_URL, doors.HEAT, doors.NO, doors.ZAQAR, doors.TOKEN)),)),
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
-        "token": AttributeSchema("A token of this handle alone, with TOKEN_SIGNAL; the endpoint needs none.", STRING,
+        "token": AttributeSchema("What makes the endpoint good, with TOKEN_SIGNAL; the endpoint has it in it.", STRING,
                                  CACHE_NONE),
         "endpoint": AttributeSchema("The URL to signal to, with TOKEN_SIGNAL.", STRING, CACHE_NONE),
         "curl_cli": AttributeSchema(
@@ -102,20 +101,18 @@ class WaitConditionHandle(_Handle):
         self.world.doors.require(self.properties[TRANSPORT])
         self.physical_id = self.physical_name
         self.admit_signals()
-        if self.properties[TRANSPORT] == doors.TOKEN:
-            self.data["token"] = f"{self.world.random.getrandbits(_TOKEN_BITS):0{_TOKEN_BITS // 4}x}"
         return None
 
     async def attribute(self, name: str) -> object:
-        url, token = self.signed_url(), self.data.get("token")
-        if name == "token":
-            return token
-        if name == "endpoint":
-            return url if token else None
+        url = self.signed_url()
         if name == "signal":
             return json.dumps(self._announced(url))
-        if not url or not token:
+        if not url or self.properties[TRANSPORT] != doors.TOKEN:
             return None
+        if name == "token":
+            return doors.signature_in(url)
+        if name == "endpoint":
+            return url
         return f"curl -i -X POST -H 'Content-Type: application/json' -H 'Accept: application/json' '{url}'"
 
     def _announced(self, url: str | None) -> dict[str, Any] | None:
