@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-SHAPES = ("independent", "chain", "layered", "fan_in")
+SHAPES = ("independent", "layered", "fan_in", "chain")
 LAYERS = 10
 
 
