@@ -10,7 +10,7 @@ from typing import Any
 from isotherm.engine import desired, papers
 from isotherm.engine.accepting import Accepting
 from isotherm.store import reads
-from isotherm.template import document, environment, model, parameters
+from isotherm.template import document, environment, parameters
 
 
 class Describing(Accepting):
@@ -59,5 +59,5 @@ class Describing(Accepting):
 
 def _templates(text: str) -> dict[str, str]:
     """The files that serve as types in a template: each is registered under its own name."""
-    types = (one.get("type") or one.get("Type") for one in model.parse(document.load(text)).resources.values())
+    types = (one.get("type") or one.get("Type") for one in desired.parsed(text).resources.values())
     return {one: one for one in types if isinstance(one, str) and one.endswith(environment.TEMPLATE_SUFFIXES)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from isotherm.store.records import Wanted
 from isotherm.template import document, environment, model, parameters
 
 PRE_UPDATE = "pre-update"
+# How many templates are kept as they were read.
+_AT_HAND = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +73,33 @@ def desire(
     return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
 
 
+def reading(asked: Asked, stack: Identity) -> Desired:
+    """The same for whoever only reads: without what is wanted of each resource. The last few are kept at hand."""
+    facade = None if asked.facade is None else documents.encode(asked.facade)
+    return _reading(asked.template, tuple(asked.files.items()), documents.encode(asked.environment), facade, stack)
+
+
+@functools.lru_cache(maxsize=_AT_HAND)
+def _reading(
+    text: str, files: tuple[tuple[str, str], ...], surroundings: str, facade: str | None, stack: Identity
+) -> Desired:
+    template = parsed(text)
+    values = parameters.bind(template.parameters, environment.load(documents.decode_any(surroundings)),
+                             _pseudo(template, stack))
+    around = None if facade is None else model.Facade(**documents.decode_any(facade))
+    bound = model.bind(template, values, files=dict(files), facade=around)
+    return Desired([], bound, values, template.description)
+
+
+@functools.lru_cache(maxsize=_AT_HAND)
+def parsed(text: str) -> model.Template:
+    """A template, to be read and not to be changed. Those who watch a stack ask for the same one again and again."""
+    return model.parse(document.load(text))
+
+
 def values_of(asked: Asked, stack: Identity) -> parameters.Values:
     """The values of all parameters that have one."""
-    template = model.parse(document.load(asked.template))
+    template = parsed(asked.template)
     return parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack),
                            require_all=False, check_values=False)
 

@@ -55,7 +55,7 @@ class Inside:
         operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
         if operation is None or not operation.input:
             return []
-        goal = await self._access.planning.desired(operation)
+        goal = await self._access.planning.reading(operation)
         shown = [output for output in goal.bound.outputs.values() if only in (None, output.name)]
         wanted = sorted({name for output in shown for name in output.requires})
         found = await read(lambda connection: reads.published(connection, stack["id"], wanted))

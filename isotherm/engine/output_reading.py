@@ -31,4 +31,4 @@ class OutputReading(Accepting):
 
     async def _goal(self, stack: reads.Row) -> desired.Desired | None:
         operation = await self._operation(stack)
-        return None if operation is None or not operation.input else await self._planning.desired(operation)
+        return None if operation is None or not operation.input else await self._planning.reading(operation)

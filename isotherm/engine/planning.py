@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from isotherm import errors
 from isotherm.engine import concealing, desired, documents
+from isotherm.engine.desired import Desired
 from isotherm.resources import contract
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.resources.registry import Registry
@@ -45,6 +46,11 @@ class Planning:
         asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
         return desired.desire(asked, identity, self._types, validate=False)
+
+    async def reading(self, operation: Operation) -> Desired:
+        """The same for whoever only reads what it says, and does nothing of it."""
+        asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+        return desired.reading(asked, desired.Identity(operation.stack_name, operation.stack_id, operation.project))
 
     async def learn(self, implementation: str) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""
