@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import allowance, desired
+from isotherm.engine import allowance, concealing, desired
 from isotherm.engine.accepting import Accepting
 from isotherm.resources import nested as nesting
 from isotherm.resources import validation
@@ -29,6 +29,15 @@ class Validating(Accepting):
         """The document. Raises UserError for what is wrong; `nested`: with the parameters of stacks inside."""
         asked = desired.Asked(template, files, surroundings)
         allowance.check(asked, self._settings)
+        try:
+            return self._validated(template, files, surroundings, nested=nested)
+        except errors.UserError as error:
+            secrets = concealing.redactor(asked) + concealing.written(template, self._types)
+            raise concealing.told(error, secrets) from None
+
+    def _validated(
+        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool
+    ) -> dict[str, Any]:
         loaded = environment.load(surroundings)
         bound = _bound(template, files, loaded, self._project)
         bounds = allowance.bounds(self._settings)

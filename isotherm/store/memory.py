@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from isotherm.store import sealing
+from isotherm.store import rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.database import Unit, run_group
 
@@ -26,6 +26,7 @@ class MemoryDatabase:
     def __init__(self, ring: Callable[[], KeyRing] | None = None) -> None:
         self.engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False},
                                        execution_options=sealing.options(ring))
+        self._sealing = None if ring is None else sealing.Sealing(ring())
         sa.event.listen(self.engine, "connect", _let_us_begin)
         sa.event.listen(self.engine, "begin", _begin)
         t.metadata.create_all(self.engine)
@@ -62,7 +63,13 @@ class MemoryDatabase:
     def look(self, table: str, after: int | None = None) -> list[Any]:
         """All rows of a table as named tuples; `after`: only those with a higher id."""
         query = f"SELECT * FROM {table}" if after is None else f"SELECT * FROM {table} WHERE id > {after} ORDER BY id"
-        return [self._rows[table](*row) for row in self._raw.execute(query)]
+        found = [self._rows[table](*row) for row in self._raw.execute(query)]
+        return found if self._sealing is None or table != "resources" else [self._opened(row) for row in found]
+
+    def _opened(self, row: Any) -> Any:
+        assert self._sealing is not None
+        opened = self._sealing.open
+        return row._replace(**{name: opened(getattr(row, name), name, row.id, row.stack_id) for name in rows.SEALED})
 
     def reorder(self, now: float, order: Callable[[int], float]) -> None:
         """Give all that is ready another order: `order` says by how much, below one, the node is ready earlier."""

@@ -1,0 +1,28 @@
+"""The same histories with everything sealed: a ring of keys changes nothing of what the engine does."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from isotherm.secrets.ring import KeyRing
+from isotherm.sim import history, run
+from isotherm.store.memory import MemoryDatabase
+
+SEEDS = 30
+
+
+@functools.cache
+def sealed() -> MemoryDatabase:
+    ring = KeyRing(["the newest key of the simulation", "an older key of the simulation.."])
+    return MemoryDatabase(lambda: ring)
+
+
+def test_a_ring_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = [run.play(history.draw(seed)) for seed in range(SEEDS)]
+    monkeypatch.setattr(run, "database", sealed)
+    for seed, before in enumerate(plain):
+        after = run.play(history.draw(seed))
+        assert after.well, (seed, after.violations[:1])
+        assert after.lines == before.lines, seed
