@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.api import faults, queries
+from isotherm.api import faults, queries, remote
 from isotherm.config import Settings
 from isotherm.engine.orchestrator import Patch, Request
 from isotherm.fetch import Fetcher
@@ -115,6 +115,10 @@ class Instantiation:
             raise faults.bad()
         return {name: text if isinstance(text, str) else msgspec.json.encode(text).decode() for name, text in given.items()}
 
+    async def all_files(self, template: str | None, surroundings: Mapping[str, Any]) -> dict[str, str]:
+        """The files of the request, and those that it names by URL only."""
+        return await remote.gathered(self._settings, template, self.files(), surroundings)
+
     def environment(self, template: str = "") -> dict[str, Any]:
         """The environment with the parameters of the request over it; where there are environment files, those over both.
 
@@ -151,22 +155,26 @@ class Instantiation:
         """What a create asks for."""
         template = await self.needed_template()
         surroundings, rollback = self.environment(template), self.disable_rollback()
-        return Request(template, self.files(), surroundings, True if rollback is None else rollback, self.timeout_s(),
+        files = await self.all_files(template, surroundings)
+        return Request(template, files, surroundings, True if rollback is None else rollback, self.timeout_s(),
                        self.tags() or ())
 
     async def whole(self) -> Patch:
         """What an update asks for that says everything anew, except how the stack is run."""
         template = await self.needed_template()
-        return self._patch(template, self.environment(template), existing=False)
+        surroundings = self.environment(template)
+        return self._patch(template, surroundings, await self.all_files(template, surroundings), existing=False)
 
     async def change(self, present: str) -> Patch:
         """What an update asks for that leaves alone what it does not mention; `present` is the stack's template."""
         template = await self.template()
-        return self._patch(template, self.environment(template or present), existing=True, strict=False)
+        surroundings = self.environment(template or present)
+        files = await self.all_files(template, surroundings)
+        return self._patch(template, surroundings, files, existing=True, strict=False)
 
     def adopted(self) -> Patch:
         """What is asked to be different from the papers of a stack that is taken over."""
-        return self._patch(None, self.environment(), existing=True)
+        return self._patch(None, self.environment(), self.files(), existing=True)
 
     def changes_nothing(self) -> bool:
         """Whether an update asks for nothing but to be done again."""
@@ -174,10 +182,11 @@ class Instantiation:
         return not said - {"stack_name"}
 
     def _patch(
-        self, template: str | None, surroundings: dict[str, Any], *, existing: bool, strict: bool = True
+        self, template: str | None, surroundings: dict[str, Any], files: dict[str, str], *, existing: bool,
+        strict: bool = True,
     ) -> Patch:
         tags = self.tags()
-        return Patch(template, self.files(), surroundings, self.clear_parameters() if existing else (), existing,
+        return Patch(template, files, surroundings, self.clear_parameters() if existing else (), existing,
                      strict=strict, disable_rollback=self.disable_rollback(), timeout_s=self.timeout_s(),
                      tags=[] if tags is None and not existing else tags)
 

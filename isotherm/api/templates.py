@@ -40,7 +40,9 @@ async def validate(call: Call) -> Response:
         raise faults.bad(f"Invalid codes in ignore_errors : {unknown}")
     with asked.judged(), _told_plainly():
         text = await asked.needed_template()
-        found = call.orchestrator.validate(text, asked.files(), asked.environment(text), nested=nested)
+        surroundings = asked.environment(text)
+        files = await asked.all_files(text, surroundings)
+        found = call.orchestrator.validate(text, files, surroundings, nested=nested)
     return answers.json(found)
 
 
