@@ -231,5 +231,5 @@ def _view(row: reads.Row, place: Place) -> dict[str, Any]:
         "id": row["id"], "event_time": told["event_time"], "stack_id": row["stack_id"], "stack_name": place.name,
         "root_stack_id": place.around[-1], "resource_name": name, "logical_resource_id": name,
         "resource_type": row["type"], "physical_resource_id": row["physical_id"],
-        "resource_status": told["resource_status"], "resource_status_reason": row["reason"],
+        "resource_status": told["resource_status"], "resource_status_reason": row["reason"] or "state changed",
     }
