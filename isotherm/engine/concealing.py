@@ -17,7 +17,7 @@ from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.schema import Schema
 from isotherm.secrets import MASK, Redactor
-from isotherm.template import document, environment, model
+from isotherm.template import document, environment
 from isotherm.template.parameter_schema import ParameterSchema
 
 NOBODY = Redactor(())
@@ -40,7 +40,7 @@ def _hidden(asked: desired.Asked) -> Iterator[object]:
     """The values of hidden parameters, as they were given and as they are read."""
     try:
         given = environment.load(asked.environment)
-        schemata = model.parse(document.load(asked.template)).parameters
+        schemata = desired.parsed(asked.template).parameters
     except errors.UserError:
         yield from _hidden_roughly(asked)
         return

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from isotherm.engine import desired, papers
+from isotherm.engine import concealing, desired, papers
 from isotherm.engine.accepting import Accepting
+from isotherm.secrets import MASK
 from isotherm.store import reads
 from isotherm.template import document, environment, parameters
 
@@ -23,12 +24,13 @@ class Describing(Accepting):
         if asked is None:
             return parameters.Pseudo(stack["name"], stack["id"], self._project).values()
         values = desired.values_of(asked, desired.Identity(stack["name"], stack["id"], self._project))
-        return {name: values.text(name) for name in values}
+        secrets = concealing.redactor(asked)
+        return {name: MASK if secrets.touches(values[name]) else values.text(name) for name in values}
 
     async def template(self, name_or_id: str) -> Any:
-        """The template as data."""
+        """The template as data; hidden values masked, if it has any."""
         asked = await self._asked_once(await self._find(name_or_id, deleted=True))
-        return {} if asked is None else document.load(asked.template).data
+        return {} if asked is None else concealing.redactor(asked).value(document.load(asked.template).data)
 
     async def template_text(self, name_or_id: str) -> str:
         """The template as it was handed in; nothing if there is none."""
@@ -46,8 +48,12 @@ class Describing(Accepting):
         return {**shown, "resource_registry": {**_templates(asked.template), **shown["resource_registry"]}}
 
     async def files(self, name_or_id: str) -> dict[str, str]:
+        """Files by name; hidden values masked, where they are quoted."""
         asked = await self._asked_once(await self._find(name_or_id, deleted=True))
-        return {} if asked is None else dict(asked.files)
+        if asked is None:
+            return {}
+        secrets = concealing.redactor(asked)
+        return {name: secrets.text(text) for name, text in asked.files.items()}
 
     async def _asked_once(self, stack: reads.Row) -> desired.Asked | None:
         """What the stack is, or was, to be; None if that is nothing."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from isotherm import errors
 from isotherm.engine import concealing, desired, documents
-from isotherm.engine.desired import Desired
+from isotherm.engine.desired import Asked, Desired
 from isotherm.resources import contract
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.resources.registry import Registry
@@ -76,21 +76,28 @@ class Planning:
     async def all_secrets(self, stack_id: str, *inputs: str) -> Redactor:
         """Knows what must not be told of the stack, as it is and as it was before, or as it was with these inputs."""
 
-        def unit(connection: Connection) -> dict[str, Redactor | desired.Asked]:
+        def unit(connection: Connection) -> dict[str, Redactor | Asked]:
             # In one reading: what was there a moment ago may be forgotten by now.
             wanted = [one for one in inputs or reads.inputs(connection, stack_id) if one]
-            return {one: self._secrets.get(one) or asked_for(connection, stack_id, one) for one in wanted}
+            return {one: self._known(connection, stack_id, one) for one in wanted}
 
         found = await self._store.read(unit)
         return concealing.union([self._redactor(input_, one) for input_, one in found.items()])
 
-    def _redactor(self, input_: str, found: Redactor | desired.Asked) -> Redactor:
+    def _known(self, connection: Connection, stack_id: str, input_: str) -> Redactor | Asked:
+        if input_ in self._secrets:
+            return self._secrets[input_]
+        try:
+            return asked_for(connection, stack_id, input_)
+        except errors.Unreadable:
+            # What we cannot read, we cannot tell.
+            return concealing.NOBODY
+
+    def _redactor(self, input_: str, found: Redactor | Asked) -> Redactor:
         if isinstance(found, Redactor):
             return found
-        made = concealing.redactor(found)
-        if made:
-            _keep(self._secrets, input_, made)
-        return made
+        _keep(self._secrets, input_, concealing.redactor(found))
+        return self._secrets[input_]
 
 
 def _keep(kept: dict[str, T], key: str, value: T) -> None:
