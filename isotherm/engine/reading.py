@@ -33,8 +33,12 @@ class Reading:
     async def page(self, wish: Wish, *, everywhere: bool = False) -> list[dict[str, Any]]:
         """A page of a list of stacks; `everywhere`: in all projects."""
         project = None if everywhere else self._project
-        found = await self._store.read(lambda connection: listing.page(connection, project, wish))
-        return [views.stack(row) for row in found]
+
+        def unit(connection: Connection) -> list[dict[str, Any]]:
+            # Made ready beside the loop: a long list is no reason for others to wait.
+            return [views.stack(row) for row in listing.page(connection, project, wish)]
+
+        return await self._store.read(unit)
 
     async def count(self, wish: Wish, *, everywhere: bool = False) -> int:
         """How many stacks there are on all pages of a list."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import json
+import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -174,6 +177,49 @@ def test_a_template_as_text(shared, text):
     name = f"text{len(text)}"
     path = shared.create(name, template=text)
     assert shared.get(f"{path}/template").json()["heat_template_version"] == "2021-04-16"
+
+
+@contextmanager
+def served(text):
+    """The address of a server that answers everything with this text."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if text else 404)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_):
+            """Nobody wants to know."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/t.yaml"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_template_by_its_address(with_options):
+    api = with_options(allowed_fetch_networks=("127.0.0.0/8",))
+    with served(json.dumps(ONE)) as url:
+        path = api.create("fetched", template_url=url, template=ONE)
+        assert api.get(f"{path}/template").json() == ONE  # the one in the body, if there is one
+        answer = api.post("/stacks", {"stack_name": "again", "template_url": url, "parameters": {"p": "q"}})
+        assert answer.status_code == 201
+        assert api.get(f"/stacks/again/{answer.json()['stack']['id']}/template").json() == ONE
+        assert api.patch(path, {"template_url": url}).status_code == 202
+    with served("") as url:
+        status, kind, message = fault(api.post("/stacks", {"stack_name": "x", "template_url": url}))
+        assert (status, kind) == (400, "HTTPBadRequest")
+        assert message.startswith("Could not retrieve template: ")
+    for url in (None, 7):
+        assert fault(api.post("/stacks", {"stack_name": "x", "template_url": url}))[0] == 400
+
+
+def test_an_address_that_is_none_of_our_business(shared):
+    with served(json.dumps(ONE)) as url:
+        assert fault(shared.post("/stacks", {"stack_name": "x", "template_url": url}))[0] == 400
 
 
 def test_an_empty_tag_is_a_tag(shared):
