@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from isotherm import errors
 from isotherm.api import bodies, faults, queries
 from isotherm.api.caller import Caller
+from isotherm.api.lending import Bind
 from isotherm.api.links import Links
 from isotherm.api.policy import Policy
 from isotherm.api.service import Service
@@ -43,7 +45,13 @@ class Call:
 
     @cached_property
     def orchestrator(self) -> Orchestrator:
-        return self.service.orchestrator(self.caller, self.project)
+        found = self.service.orchestrator(self.caller, self.project)
+        found.may_use = lambda type_: self.policy.allows_type(type_, self.caller)
+        return found
+
+    def borrowed(self, stack_id: str | None = None) -> AbstractAsyncContextManager[Bind]:
+        """What the caller lends for a stack: borrowed on the way in, and bound to the stack that is named inside."""
+        return self.service.lending.borrowed(self.caller, self.project, stack_id)
 
     @cached_property
     def links(self) -> Links:

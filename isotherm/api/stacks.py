@@ -20,7 +20,9 @@ async def create(call: Call) -> Response:
     name = asked.stack_name()
     papers = asked.adoption()
     with asked.judged():
-        accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
+        async with call.borrowed() as bind:
+            accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
+            await bind(accepted.stack_id)
     href = call.links.stack(call.project, name, accepted.stack_id)
     return answers.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
 
@@ -69,7 +71,9 @@ async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     if stack["action"] == "DELETE":
         raise errors.UserError("Updating a stack when it is deleting is not supported.", kind="NotSupported")
     with asked.judged():
-        await call.orchestrator.update(stack["id"], wanted)
+        async with call.borrowed(stack["id"]) as bind:
+            await call.orchestrator.update(stack["id"], wanted)
+            await bind(stack["id"])
     return answers.page(202)
 
 

@@ -71,6 +71,8 @@ class Accepting(reading.Reading):
         self._settings = settings
         self._username = username
         self._planning = planning.Planning(store, types, clock)
+        #: Whether whoever asks may use a type of resource; None: every one.
+        self.may_use: Callable[[str], bool] | None = None
 
     def _inside(self) -> inside.Inside:
         """A reader of the project's stacks, for one use."""
@@ -84,7 +86,7 @@ class Accepting(reading.Reading):
         allowance.check(request.asked, self._settings)
         try:
             return desired.desire(request.asked, desired.Identity(name, stack_id, self._project),
-                                  self._types, bounds=allowance.bounds(self._settings))
+                                  self._types.limited(self.may_use), bounds=allowance.bounds(self._settings))
         except errors.UserError as error:
             secrets = concealing.redactor(request.asked) + concealing.written(request.template, self._types)
             raise concealing.told(error, secrets) from None

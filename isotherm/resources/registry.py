@@ -7,7 +7,7 @@ ask of types, in the words of Heat's API.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -34,8 +34,24 @@ class Registry:
         self.types: dict[str, type[contract.Resource]] = {}
         self._retired = {one.TYPE: one for one in retired}
         self._templates: dict[str, type[contract.Resource]] = {}
+        self._may_use: Callable[[str], bool] | None = None
         for one in types:
             self.register(one)
+
+    def limited(self, may_use: Callable[[str], bool] | None) -> Registry:
+        """The same types, of which somebody may use some only."""
+        if may_use is None:
+            return self
+        found = Registry()
+        found.types, found._templates, found._may_use = self.types, self._templates, may_use
+        found._retired = self._retired
+        return found
+
+    def refuse(self, *names: str) -> None:
+        """Raises UserError if one of these types must not be used; asked for what is written, and for what it means."""
+        for name in dict.fromkeys(names) if self._may_use is not None else ():
+            if self._may_use is not None and not self._may_use(name):
+                raise UserError(f"You are not authorized to use resource_types:{name}.", kind="Forbidden")
 
     def register(self, one: type[contract.Resource]) -> None:
         if not one.TYPE:

@@ -144,6 +144,7 @@ class _Validation:
             one = known.get(definition.type) if plain else None
             if one is not None:
                 self._types[name] = one
+                self._refuse(definition.type, one)
                 continue
             try:
                 self._find_type(name, definition.type)
@@ -154,6 +155,13 @@ class _Validation:
                 yield from (nested.told_from(problem, inside) for problem in error.problems)
             except UserError as error:
                 yield from error.problems
+            else:
+                self._refuse(definition.type, self._types[name])
+
+    def _refuse(self, written: str, one: Type) -> None:
+        """Ends it all: who may not use a type is told nothing else. Heat's validate does not ask."""
+        if self._inside:
+            self._registry.refuse(written, one.TYPE or written)
 
     def _find_type(self, name: str, type_name: str) -> None:
         self._types[name] = self._registry.resolve(type_name, self._environment, name, self._bound.files)

@@ -76,6 +76,7 @@ class Site:
 @pytest.fixture
 def site(keystone: Keystone, tmp_path: Path) -> Iterator[Callable[..., Site]]:
     opened = []
+    end_all(keystone)
 
     def make(**options: Any) -> Site:
         opened.append(Site(keystone, tmp_path, **options))
@@ -85,6 +86,11 @@ def site(keystone: Keystone, tmp_path: Path) -> Iterator[Callable[..., Site]]:
     for one in opened:
         one.trusts.close()
         one.engine.close()
+    end_all(keystone)
+
+
+def end_all(keystone: Keystone) -> None:
+    """Other tests of this process have used the same Keystone."""
     api = keystone.admin()
     for trust in api.call("GET", "/OS-TRUST/trusts")["trusts"]:
         api.call("DELETE", f"/OS-TRUST/trusts/{trust['id']}")
