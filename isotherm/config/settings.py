@@ -81,7 +81,6 @@ class Settings:
         (), "Stacks with one of these tags are left out of lists unless they are asked for.")
     enable_stack_abandon: bool = option(True, "Whether stacks can be abandoned and exported.", heat="false")
     enable_stack_adopt: bool = option(True, "Whether stacks can be adopted.", heat="false")
-    region_name_for_services: str = option("", "The region in which the services of a cloud are looked up.")
 
     # Fetching.
     template_fetch_timeout: float = option(
@@ -132,7 +131,8 @@ class Settings:
     # Looking at it.
     debug: bool = option(False, "Whether to log what only helps to find a defect.")
     use_json: bool = option(True, "Whether each line of the log is a JSON object, or text for people.", heat="false")
-    log_file: str = option("", "Where the log goes. Not set: to the standard error output.")
+    log_file: str = option(
+        "", "Where the log goes. Not set: to the standard error output; of `isotherm up`, to engine.log in the folder.")
     metrics: bool = option(True, "Whether /metrics answers, to whoever can reach the API.", group="observability")
 
     #: The files that all this was read from. Other libraries read their own sections there.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -261,3 +263,57 @@ def test_the_options_in_force(home: Home) -> None:
     assert options["bind_port"] == (8004, False)
     assert options["auth_encryption_key"] == ("***", True)
     assert "MARKER" not in home.run("config")[1]
+
+
+# Case 7: the body of a request, as a socket sees it.
+
+
+def spoken(url: str, head: str, chunks: Iterator[bytes]) -> bytes:
+    """What the service answers to somebody who keeps no rules. It may hang up on him at any moment."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    answer = b""
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        connection.sendall(head.encode())
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            for chunk in chunks:
+                connection.sendall(chunk)
+        with contextlib.suppress(ConnectionResetError):
+            while piece := connection.recv(65536):
+                answer += piece
+    return answer
+
+
+def test_bodies_that_lie_about_themselves(home: Home, start: Start, connect: Connect) -> None:
+    home.folder.mkdir()
+    (home.folder / "isotherm.conf").write_text("[DEFAULT]\nmax_json_body_size = 100000\n")
+    api = start("api", "--port", "0")
+    client = connect(api)
+    url = api.told["url"]
+    head = ("POST /v1/default/stacks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            f"X-Auth-Token: {(home.folder / 'token').read_text().strip()}\r\n")
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(10_000):
+            sent += 0x4000
+            yield b"4000\r\n" + b'{"a":"' + b"x" * (0x4000 - 6) + b"\r\n"
+
+    answer = spoken(url, head + "Transfer-Encoding: chunked\r\n\r\n", endless())
+    assert sent < 10_000 * 0x4000, "it hung up long before the end"
+    assert not answer or (answer.startswith(b"HTTP/1.1 400") and b"RequestLimitExceeded" in answer), answer[:300]
+    # Less than it says: whoever hangs up is not waited for. More: the rest is no request.
+    body = b'{"stack_name": "s", "template": {"heat_template_version": "2018-08-31"}}'
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as connection:
+        connection.sendall((head + "Content-Length: 5000\r\n\r\n").encode() + body)
+    assert client.http.get("/stacks").json() == {"stacks": []}
+    answer = spoken(url, head + f"Content-Length: {len(body)}\r\n\r\n", iter([body + b"x" * 1000]))
+    assert answer.count(b"HTTP/1.1") == 1
+    # Packed: it is not unpacked.
+    packed = gzip.compress(b'{"stack_name": "' + b"x" * 50_000_000 + b'"}')
+    answer = spoken(url, head + f"Content-Encoding: gzip\r\nContent-Length: {len(packed)}\r\n\r\n", iter([packed]))
+    assert answer.startswith(b"HTTP/1.1 400"), answer[:300]
+    # Heads without an end.
+    answer = spoken(url, head, (b"X-More: " + b"y" * 4000 + b"\r\n" for _ in range(1000)))
+    assert not answer or answer.startswith(b"HTTP/1.1 4"), answer[:300]
+    assert client.http.get("/stacks").status_code == 200

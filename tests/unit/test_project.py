@@ -12,7 +12,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def plain_name(requirement: str) -> str:
-    return re.split(r"[<>=!~;\[ ]", requirement)[0].lower().replace("_", "-")
+    return re.split(r"[<>=!~;\[ ]", requirement)[0].lower().replace("_", "-").replace(".", "-")
 
 
 def test_the_pins_are_plain_and_name_no_registry() -> None:
