@@ -153,7 +153,8 @@ class _Server(uvicorn.Server):
 def _bind(config: uvicorn.Config) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-        bound = socket.socket(family)
+        # Named, so that asyncio knows that it is TCP, and sends at once: else a reply on a kept connection waits 40 ms.
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((config.host, config.port))
     except OSError as error:
