@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from isotherm.api import routes, signed
-from tests.api.conftest import PATIENCE_S, ROOT, fault, resource
+from isotherm.secrets import key_ring
+from isotherm.secrets.signing import Signer
+from tests.api.conftest import PATIENCE_S, ROOT, fault, resource, template
 
 SUCCESS = {"status": "SUCCESS"}
 
@@ -220,6 +223,38 @@ def test_a_replaced_resource_takes_nothing_at_its_old_address(api):
     assert anybody(api, "PUT", first, said).status_code == 404
     assert anybody(api, "PUT", second, said).status_code == 200
     assert api.end(path)["stack_status"] == "UPDATE_COMPLETE"
+
+
+@pytest.mark.parametrize("change", ["delete", "update"])
+def test_signals_race_with_what_happens_to_the_stack(api, change):
+    """Case 57: each is taken or refused, none is half taken, and the stack gets where it was sent."""
+    path = api.create("s", waiting(1000), wait=False)
+    url = attributes(api, path)["endpoint"]
+
+    def send(number: int) -> int:
+        return api.ask("POST", url, {**SUCCESS, "id": f"n{number}"}).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        sent = [pool.submit(send, number) for number in range(60)]
+        if change == "delete":
+            assert api.delete(path).status_code == 204
+        else:
+            assert api.put(path, {"template": template(waiting(1))}).status_code == 202
+        statuses = [one.result() for one in sent]
+    assert set(statuses) <= {200, 400, 404, 409}
+    ended = api.end(path)["stack_status"]
+    assert ended == ("DELETE_COMPLETE" if change == "delete" else "UPDATE_COMPLETE")
+    if change == "update":
+        assert len(signals(api, path)) == statuses.count(200) > 0
+    assert anybody(api, "POST", url, SUCCESS).status_code == (404 if change == "delete" else 409)
+
+
+def test_older_keys_are_known_and_strange_ones_are_not():
+    old, new, both = (Signer(key_ring(keys).signing_keys()) for keys in (["o" * 32], ["n" * 32], ["n" * 32, "o" * 32]))
+    signature = old.sign("POST", "/v1/p/signal/s/t", 7)
+    assert both.is_good("POST", b"/v1/p/signal/s/t", 7, signature)
+    assert not new.is_good("POST", b"/v1/p/signal/s/t", 7, signature)
+    assert both.sign("POST", "/x", 7) == new.sign("POST", "/x", 7)
 
 
 def test_a_server_answers_for_its_deployment(api):
