@@ -37,6 +37,7 @@ COMMANDS = {
     "export": ("isotherm.cli.papers:export", "All there is to say of a stack, for whoever is to take it over."),
     "abandon": ("isotherm.cli.papers:abandon", "Let go of a stack, and leave all that it made where it is."),
     "adopt": ("isotherm.cli.papers:adopt", "Make a stack of what is there already."),
+    "import-heat": ("isotherm.cli.import_heat:import_heat", "Bring the stacks of a real Heat over, from its database."),
     "watch": ("isotherm.cli.steer:watch", "Show a stack live, and drive what is under way to its end."),
     "signal": ("isotherm.cli.signal:signal", "Signal a resource of a stack."),
     "hook": ("isotherm.cli.signal:hook", "Places at which an operation pauses until it is told to go on."),

@@ -1,0 +1,72 @@
+"""`isotherm import-heat`: the stacks of a real Heat are brought over from its own database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import RenderableType
+
+from isotherm.cli import codes, home, options, show
+from isotherm.engine.embedded import Embedded
+from isotherm.importing import bringing, heat_rows
+from isotherm.importing.bringing import Outcome, Told
+
+_STYLES = {Outcome.IMPORTED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "red"}
+
+
+@click.command("import-heat", epilog=options.example(
+    "isotherm import-heat --database-url mysql+pymysql://heat:secret@db/heat --key-file key --dry-run",
+    "isotherm import-heat --database-url postgresql+psycopg://heat:secret@db/heat --key-file key web"))
+@click.argument("stacks", nargs=-1, metavar="[STACK]...")
+@click.option("--database-url", required=True, metavar="URL", envvar="HEAT_DATABASE_URL",
+              help="Heat's database: [database]connection of heat.conf.")
+@click.option("--key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="A file with Heat's auth_encryption_key; needed if anything is encrypted.")
+@click.option("--project", help="The project that the stacks go to; each stays in its own if none is given.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would come over, and what would not.")
+@options.json_option
+@click.pass_obj
+def import_heat(
+    terminal: show.Terminal, stacks: tuple[str, ...], database_url: str, key_file: Path | None, project: str | None,
+    dry_run: bool,
+) -> int:
+    """Bring the stacks of a real Heat over, from Heat's own database.
+
+    Templates, environments, files, parameters, states and physical ids come over, whole trees at a time. Nothing that the
+    stacks made is touched, and nothing is written to Heat's database. Give names or ids to bring only those. What is not
+    understood is named, and stays; doing it again passes over what is here already.
+
+    Heat must not work on the stacks any more afterwards: stop its engines first.
+    """
+    key = key_file.read_text().strip() if key_file else None
+    wish = bringing.Wish(stacks, key, project, dry_run)
+
+    async def work(engine: Embedded) -> list[Told]:
+        with heat_rows.opened(database_url) as heat, terminal.busy("reading Heat's database"):
+            return await bringing.bring(engine, heat, wish)
+
+    told = home.use(Embedded, work)
+    terminal.answer({"dry_run": dry_run, "stacks": [one.as_dict() for one in told]}, lambda: _draw(told, dry_run=dry_run))
+    return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in told) else codes.OK
+
+
+def _draw(told: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:
+    if not told:
+        yield show.text("Heat has no stacks.", "dim")
+        return
+    rows: list[tuple[Any, ...]] = [
+        (one.name, one.state, show.text(_word(one, dry_run=dry_run), _STYLES[one.outcome]), one.stacks or "",
+         one.resources or "", one.project) for one in told]
+    yield show.table(["stack", "status", "outcome", "stacks", "resources", "project"], rows, styles=["cyan"], keep=3)
+    for one in told:
+        for problem in one.problems:
+            yield show.text(f"{one.name}: {problem}", "red")
+        for note in one.notes:
+            yield show.text(f"{one.name}: {note}", "dim")
+
+
+def _word(one: Told, *, dry_run: bool) -> str:
+    return "would be imported" if dry_run and one.outcome is Outcome.IMPORTED else one.outcome.value

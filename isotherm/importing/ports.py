@@ -1,0 +1,82 @@
+"""What resources may read of each other while they arrive: nothing of it is in our store yet.
+
+These are the reading halves of the ports that a resource has, over what has been prepared so far. Nothing is ever begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import desired, outputs
+from isotherm.engine.references import PublishedReferences
+from isotherm.resources import contract, software
+from isotherm.resources.signals import Inbox, Signal
+from isotherm.store.records import Input
+from isotherm.template import document
+
+
+class Ready:
+    """What has been prepared of one stack, as others may read it."""
+
+    def __init__(self, goal: desired.Desired, template: str) -> None:
+        self.goal = goal
+        self.template = template
+        # By resource, in the order in which they were prepared.
+        self.published: dict[str, str] = {}
+
+    @property
+    def inputs(self) -> list[Input]:
+        """What has been published, in the order of the template."""
+        return [Input(name, None, self.published[name]) for name in self.goal.bound.definitions if name in self.published]
+
+
+class Arriving:
+    """The stacks, software configs and inboxes that are on their way."""
+
+    def __init__(self) -> None:
+        self.stacks: dict[str, Ready] = {}
+        self.configs: dict[str, software.Config] = {}
+        self.inboxes: dict[str, Inbox] = {}
+
+    # contract.Stacks
+
+    async def outputs(self, stack_id: str) -> Mapping[str, Any]:
+        ready = self.stacks[stack_id]
+        found = outputs.of(ready.goal, ready.goal.bound.outputs.values(),
+                           [(one.name, None, one.published) for one in ready.inputs])
+        return {one["output_key"]: one["output_value"] for one in found}
+
+    async def members(self, stack_id: str) -> Sequence[contract.Member]:
+        found = document.load(self.stacks[stack_id].template).data
+        return [contract.Member(name, one) for name, one in found["resources"].items()]
+
+    async def references(self, stack_id: str) -> Mapping[str, Any]:
+        known = self._known(stack_id)
+        return {name: known.reference_id(name) for name in self.stacks[stack_id].published}
+
+    async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
+        known = self._known(stack_id)
+        return {name: known.attribute(name, str(path[0]), path[1:]) for name in self.stacks[stack_id].published}
+
+    def _known(self, stack_id: str) -> PublishedReferences:
+        return PublishedReferences(self.stacks[stack_id].inputs, _no_parameter)
+
+    # software.Software
+
+    async def config(self, stack_id: str, config_id: str) -> software.Config | None:
+        return self.configs.get(config_id)
+
+    # signals.Signals
+
+    async def inbox(self, stack_id: str, reference: str, near: Sequence[int] = ()) -> Inbox | None:
+        return self.inboxes.get(reference)
+
+    def receive(self, references: Sequence[str], type_: str, signals: Sequence[Signal]) -> None:
+        for reference in references:
+            self.inboxes[reference] = Inbox("", type_, len(signals), signals)
+
+
+def _no_parameter(name: str) -> object:
+    raise errors.Bug(f"what was published needs no parameter, not even {name}")

@@ -1,0 +1,303 @@
+"""From Heat's rows to ours: what each stack of a tree should be, by our own reading of its template, and what there is.
+
+A resource whose properties, as Heat last applied them, are what our reading of the template gives carries the proof of it
+(its digest): an update passes it by. One that differs does not: the next update looks at it, and compares.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import concealing, decide, desired, documents, requests
+from isotherm.engine import ports as engine_ports
+from isotherm.engine.references import PublishedReferences
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.importing import heat_rows, opening, translating
+from isotherm.importing.ports import Arriving, Ready
+from isotherm.importing.translating import Translated
+from isotherm.resources import contract, custom_constraints, grouping, nested, properties, registry
+from isotherm.resources.reality import MemoryReality
+from isotherm.resources.registry import Registry
+from isotherm.resources.signals import Signal
+from isotherm.states import Action, DeletionPolicy, NodeState, Status
+from isotherm.store.arrive import Arrival
+from isotherm.store.records import Acceptance, Input, NewStack, Version, Wanted
+from isotherm.store.signals import NewSignal
+from isotherm.template import document, environment
+
+_RULES = properties.Rules(custom=custom_constraints.LOCAL)
+
+
+class Refused(Exception):
+    """Something was not understood; the text says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object that existed in Heat's database only, for our `reality`."""
+
+    type: str
+    token: str
+    properties: Mapping[str, Any]
+    physical_id: str
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A tree that is ready to arrive: those around come first."""
+
+    arrivals: list[Arrival] = field(default_factory=list)
+    things: list[Thing] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What preparing takes."""
+
+    heat: heat_rows.Heat
+    opener: opening.Opener
+    types: Registry
+    clock: contract.Clock
+    new_id: Callable[[], str]
+    # Where the stacks go: None leaves each in the project that it is in.
+    project: str | None = None
+
+
+async def prepare(tree: heat_rows.Stack, tools: Tools) -> Prepared:
+    """Raises Refused, or UserError, for what is not understood."""
+    preparing = _Preparing(tools)
+    stack = _Stack(preparing, tree, preparing.asked(tree))
+    await stack.prepare(validate=True)
+    return preparing.prepared
+
+
+class _Preparing:
+    """One tree."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.tools = tools
+        self.prepared = Prepared()
+        self.arriving = Arriving()
+        self.reality = MemoryReality()
+        self.world = contract.World(
+            tools.clock, self.reality, random.Random(0), self.arriving, self.arriving,  # type: ignore[arg-type]
+            software=self.arriving,  # type: ignore[arg-type]  # nothing is begun: what reads is all it takes
+        )
+
+    def asked(self, stack: heat_rows.Stack) -> desired.Asked:
+        """What Heat was asked for."""
+        try:
+            opened = self.tools.opener.environment(stack.environment)
+        except opening.Closed as error:
+            raise Refused(f"a parameter of {stack.name} cannot be read: {error}") from error
+        return desired.Asked(documents.encode(stack.template), stack.files, _as_given(opened))
+
+
+class _Stack:
+    """One stack of it."""
+
+    def __init__(self, tree: _Preparing, stack: heat_rows.Stack, asked: desired.Asked) -> None:
+        self._tree = tree
+        self._tools = tree.tools
+        self._stack = stack
+        self._asked = asked
+        self._secrets = concealing.redactor(asked)
+        self._identity = desired.Identity(stack.name, stack.id, tree.tools.project or stack.project)
+        self._versions: list[Version] = []
+        self._proven: set[str] = set()
+        self._states: dict[str, NodeState] = {}
+        self._configs: list[dict[str, Any]] = []
+        self._signals: dict[str, list[NewSignal]] = {}
+        self._operation = tree.tools.new_id()
+
+    async def prepare(self, *, validate: bool) -> None:
+        goal = desired.desire(self._asked, self._identity, self._tools.types, validate=validate)
+        ready = self._tree.arriving.stacks[self._stack.id] = Ready(goal, self._asked.template)
+        place = len(self._tree.prepared.arrivals)
+        wanted = {want.name: want for want in goal.wanted}
+        present = {row.name: row for row in self._stack.resources if not row.replaced}
+        for name in DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()}).order():
+            await self._prepare_one(ready, wanted[name], present.get(name))
+        kept = {id(present[name]) for name in wanted if name in present}
+        older = [self._older(row) for row in self._stack.resources if id(row) not in kept and row.physical_id is not None]
+        self._tree.prepared.arrivals.insert(place, self._arrival(goal, older))
+
+    async def _prepare_one(self, ready: Ready, want: Wanted, row: heat_rows.Resource | None) -> None:
+        target = documents.decode(want.definition, documents.Target)
+        definition = ready.goal.bound.definitions[want.name]
+        type_ = self._tools.types.implementation(target.implementation)
+        if not translating.understands(type_):
+            raise Refused(f"resource {want.name} of {self._stack.name}: what Heat keeps of {definition.type} is not "
+                          "understood yet")
+        if row is None or row.action == "INIT" or (row.status == "FAILED" and row.physical_id is None):
+            # Nothing was made of it.
+            self._states[want.name] = NodeState.SKIPPED if row is None or row.action == "INIT" else NodeState.FAILED
+            return
+        inputs = [Input(need, None, ready.published.get(need)) for need in want.requires]
+        resolved = definition.resolve(PublishedReferences(inputs, ready.goal.values.__getitem__))
+        given = decide.given(type_, resolved.properties or {}, None)
+        after = registry.typed_properties(type_, given, rules=_RULES, resolve=True)
+        came = _Came(row, type_, target, definition, after, self._translated(type_, row))
+        resource = self._resource(came, resolved)
+        if isinstance(resource, nested.StackResource):
+            await self._prepare_inside(resource, came, resolved)
+        ready.published[want.name] = await _publish(resource, target)
+        self._keep(came, want, resolved, ready.published[want.name])
+
+    def _translated(self, type_: type[contract.Resource], row: heat_rows.Resource) -> Translated:
+        try:
+            return translating.translated(type_, row, self._tools.opener.data(row), self._tools.heat)
+        except opening.Closed as error:
+            raise Refused(f"what resource {row.name} of {self._stack.name} keeps cannot be read: {error}") from error
+        except ValueError as error:
+            raise Refused(f"what resource {row.name} of {self._stack.name} keeps is not understood: {error}") from error
+
+    def _resource(self, came: _Came, resolved: Any) -> contract.Resource:
+        """The resource as our types see it, with all that it can read."""
+        row, translated = came.row, came.translated
+        if translated.thing is not None and row.physical_id is not None:
+            self._tree.prepared.things.append(Thing(came.type.TYPE, row.uuid, translated.thing, row.physical_id))
+            self._tree.reality.objects[row.physical_id] = {"properties": translated.thing}
+        if translated.config is not None:
+            self._tree.arriving.configs[translated.config.id] = translated.config
+            self._configs.append(engine_ports.config_row(translated.config))
+        kept = [Signal(number + 1, one.key, one.details) for number, one in enumerate(translated.signals)]
+        self._tree.arriving.receive([row.uuid, row.physical_id or row.uuid], came.type.TYPE, kept)
+        if translated.signals:
+            self._signals[row.name] = [
+                NewSignal(self._tools.new_id(), one.key, documents.encode(one.details), one.reason)
+                for one in translated.signals]
+        known = contract.Self(
+            row.name, self._stack.name, self._stack.id, row.uuid, came.after, row.physical_id, dict(translated.data),
+            came.metadata(resolved), resolved.update_policy, came.target.exports)
+        return came.type(known, self._tree.world)
+
+    async def _prepare_inside(self, resource: nested.StackResource, came: _Came, resolved: Any) -> None:
+        """The stack that the resource is: made of what Heat made it of, where our type would make it of something else."""
+        stack = next((one for one in self._stack.inside if one.id == came.row.physical_id), None)
+        if stack is None:
+            raise Refused(f"resource {came.row.name} of {self._stack.name} is a stack, and that is not there")
+        group = isinstance(resource, grouping.Group)
+        ours = await resource.whole() if isinstance(resource, grouping.Group) else resource.child()
+        if not _same(ours.template, stack.template, ("resources",) if group else ("resources", "outputs", "conditions")):
+            theirs = self._tree.asked(stack)
+            given = environment.load(theirs.environment).parameters
+            ours = contract.Child(theirs.template, given, exports=ours.exports)
+        facade = {"metadata": came.metadata(resolved), "update_policy": resolved.update_policy,
+                  "deletion_policy": came.definition.deletion_policy.capitalize()}
+        asked = concealing.inner(self._asked, came.row.name, ours, facade, self._secrets)
+        await _Stack(self._tree, stack, asked).prepare(validate=False)
+
+    def _keep(self, came: _Came, want: Wanted, resolved: Any, published: str) -> None:
+        row = came.row
+        action, status = Action[row.action], Status[row.status]
+        applied = self._applied(came)
+        if status is Status.FAILED:
+            self._states[row.name] = NodeState.FAILED
+        elif properties.diff(applied, came.after):
+            changed = ", ".join(sorted(properties.diff(applied, came.after)))
+            self._tree.prepared.notes.append(
+                f"resource {row.name} of {self._stack.name} is not what its template says now ({changed}): the next update "
+                "will look at it")
+        else:
+            self._proven.add(row.name)
+        self._versions.append(Version(
+            0, self._stack.id, row.name, came.definition.type, came.target.implementation, row.uuid, row.physical_id,
+            action, status, row.reason, documents.encode(applied), None if status is Status.FAILED else _ANOTHER,
+            documents.encode(came.metadata(resolved)), documents.encode(came.translated.data), published, "[]", None,
+            False, want.deletion_policy, resolved.external_id is not None, self._operation, None,
+            suspended=action is Action.SUSPEND and status is Status.COMPLETE,
+        ))
+
+    def _applied(self, came: _Came) -> dict[str, Any]:
+        """What Heat last applied, as our type sees it."""
+        try:
+            given = self._tools.opener.properties(came.row)
+            return registry.typed_properties(came.type, given, resolve=True)
+        except opening.Closed as error:
+            raise Refused(f"properties of {came.row.name} of {self._stack.name} cannot be read: {error}") from error
+
+    def _older(self, row: heat_rows.Resource) -> Version:
+        """A version that is on its way out: the next operation cleans it up."""
+        template = self._tools.heat.template(row.template_id) if row.template_id is not None else {}
+        resources = template.get("resources") or template.get("Resources") or {}
+        one = resources.get(row.name) or {}
+        name = one.get("type") or one.get("Type") or ""
+        surroundings = environment.load(self._asked.environment)
+        try:
+            type_ = self._tools.types.resolve(name, surroundings, row.name, self._asked.files)
+        except errors.UserError:
+            type_ = contract.Resource
+        if not translating.understands(type_) or issubclass(type_, nested.StackResource):
+            raise Refused(f"resource {row.name} of {self._stack.name} has an older version ({name or 'of no known type'}) "
+                          "that cannot be brought over: update the stack in Heat, so that it is cleaned up there")
+        translated = self._translated(type_, row)
+        if translated.thing is not None and row.physical_id is not None:
+            self._tree.prepared.things.append(Thing(type_.TYPE, row.uuid, translated.thing, row.physical_id))
+        return Version(
+            0, self._stack.id, row.name, name, type_.implementation or type_.TYPE, row.uuid, row.physical_id,
+            Action[row.action], Status[row.status], row.reason, documents.encode(self._applied(
+                _Came(row, type_, documents.Target(None, ""), None, {}, translated))),
+            None, "{}", documents.encode(translated.data), None, "[]", None, True, DeletionPolicy.DELETE, False,
+            self._operation, None,
+        )
+
+    def _arrival(self, goal: desired.Desired, older: list[Version]) -> Arrival:
+        stack = self._stack
+        input_, blobs = requests.stored(self._asked)
+        action, status = Action[stack.action], Status[stack.status]
+        acceptance = Acceptance(
+            stack.id, 0, self._operation, action, input_, stack.disable_rollback, stack.timeout_s,
+            documents.encode(list(stack.tags)), blobs, "Brought over from Heat", goal.description)
+        new = NewStack(stack.id, self._identity.project, stack.name, True, stack.owner_id, stack.depth, stack.username)
+        return Arrival(
+            new, acceptance, status, stack.reason, stack.created_at, stack.updated_at, goal.wanted, self._versions, older,
+            frozenset(self._proven), self._states, self._configs, self._signals)
+
+
+# The digest of what is known to be another than what is wanted.
+_ANOTHER = "~brought-over"
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """One resource on its way."""
+
+    row: heat_rows.Resource
+    type: type[contract.Resource]
+    target: documents.Target
+    definition: Any
+    after: dict[str, Any]
+    translated: Translated
+
+    def metadata(self, resolved: Any) -> Any:
+        """Heat's, which may have been changed since, unless it has none or keeps something else there."""
+        return self.row.metadata if self.row.metadata and self.translated.metadata else resolved.metadata
+
+
+async def _publish(resource: contract.Resource, target: documents.Target) -> str:
+    values = {}
+    for name in target.exports:
+        try:
+            values[name] = await resource.attribute(name)
+        except Exception:  # noqa: BLE001 - as everywhere: an attribute that cannot be read is not known
+            values[name] = None
+    return documents.encode(documents.Published(await resource.reference(), values))
+
+
+def _same(ours: str, theirs: Mapping[str, Any], sections: Sequence[str]) -> bool:
+    """Whether two templates say the same. Heat writes defaults from the environment into the parameters inside."""
+    one, other = document.load(ours).data, document.load(documents.encode(theirs)).data
+    return all((one.get(section) or {}) == (other.get(section) or {}) for section in sections)
+
+
+def _as_given(surroundings: Mapping[str, Any]) -> dict[str, Any]:
+    """An environment as its user gave it: without the sections that Heat fills up, and types that stand for themselves."""
+    registry_ = {name: one for name, one in (surroundings.get("resource_registry") or {}).items() if one not in (name, {})}
+    kept = {name: one for name, one in {**surroundings, "resource_registry": registry_}.items() if one}
+    return kept

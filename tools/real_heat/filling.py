@@ -1,0 +1,132 @@
+"""Fills a Heat with stacks: every type and every kind of thing that `import-heat` has to understand, on both its paths.
+
+Each stack is made twice, by the legacy path and by convergence; some are changed once they are there, so that their rows
+have a history. What is returned is what Heat says of each stack afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tools.real_heat import Heat
+
+STACKS = Path(__file__).resolve().parent / "stacks"
+PATHS = {"legacy": False, "convergence": True}
+PASSWORD = "correct horse battery staple"
+
+
+def _files(*names: str) -> dict[str, str]:
+    return {name: (STACKS / name).read_text() for name in names}
+
+
+# The body of the request that makes each stack.
+REQUESTS: Mapping[str, dict[str, Any]] = {
+    "values": {"parameters": {"word": "bonjour"}, "tags": "one,two words", "timeout_mins": 30},
+    "hidden": {"parameters": {"password": PASSWORD}, "disable_rollback": False},
+    "groups": {},
+    "nested": {
+        "files": _files("pair.yaml", "leaf.yaml"),
+        "environment": {"resource_registry": {"My::Pair": "pair.yaml"}, "parameters": {"name": "adam"},
+                        "parameter_defaults": {"colour": "green"}},
+    },
+    "software": {"files": _files("setup.sh")},
+    "failed": {},
+}
+# What some of them become afterwards.
+CHANGES: Mapping[str, dict[str, Any]] = {
+    "values": {"parameters": {"word": "salut"}, "tags": "one,two words"},
+    "groups": {"parameters": {"size": 4}},
+}
+
+
+def fill(heat: Heat) -> dict[str, Any]:
+    """Make all stacks; answers what Heat says of them, by their names."""
+    for path, convergence in PATHS.items():
+        with heat.engine(convergence=convergence):
+            _make(heat, path)
+            _change(heat, path)
+            told = _told(heat)
+    return told
+
+
+def _make(heat: Heat, path: str) -> None:
+    for kind, request in REQUESTS.items():
+        _send(heat, "POST", "/stacks", kind, {"stack_name": f"{kind}-{path}", **request})
+    _signal(heat, f"software-{path}", *({"id": f"s{number}", "data": f"done {number}", "status": "SUCCESS"}
+                                        for number in (1, 2)))
+    for kind in REQUESTS:
+        _wait(heat, f"{kind}-{path}", "CREATE_FAILED" if kind == "failed" else "CREATE_COMPLETE")
+
+
+def _change(heat: Heat, path: str) -> None:
+    for kind, request in CHANGES.items():
+        _send(heat, "PATCH", _address(heat, f"{kind}-{path}"), kind, request)
+    for kind in CHANGES:
+        _wait(heat, f"{kind}-{path}", "UPDATE_COMPLETE")
+
+
+def _send(heat: Heat, method: str, address: str, kind: str, request: Mapping[str, Any]) -> None:
+    template = yaml.load((STACKS / f"{kind}.yaml").read_text(), _Plain)
+    heat.call(method, address, {"template": template, "disable_rollback": True, **request})
+
+
+class _Plain(yaml.SafeLoader):
+    """Versions are texts, also where YAML sees dates in them."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as its parent has it
+        first: [(tag, regexp) for tag, regexp in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+
+
+def _address(heat: Heat, name: str) -> str:
+    """The whole address of a stack: Heat answers a short one with a redirection."""
+    found = heat.call("GET", f"/stacks?name={name}")["stacks"][0]
+    return f"/stacks/{name}/{found['id']}"
+
+
+def _wait(heat: Heat, name: str, status: str) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        found = heat.call("GET", f"/stacks?name={name}")["stacks"][0]
+        if found["stack_status"] == status:
+            return
+        if found["stack_status"].endswith("_FAILED"):
+            raise SystemExit(f"heat: {name}: {found['stack_status']}: {found['stack_status_reason']}\n{heat.log()[-3000:]}")
+        time.sleep(0.2)
+    raise SystemExit(f"heat: {name} is not {status} in time")
+
+
+def _signal(heat: Heat, name: str, *signals: Mapping[str, Any]) -> None:
+    """Signal the handle once it is complete: what comes earlier may be lost, in Heat."""
+    deadline = time.monotonic() + 60
+    address = f"{_address(heat, name)}/resources"
+    while {one["resource_name"]: one for one in heat.call("GET", address)["resources"]}.get("handle", {}).get(
+            "resource_status") != "CREATE_COMPLETE":
+        if time.monotonic() > deadline:
+            raise SystemExit(f"heat: the handle of {name} is not complete in time")
+        time.sleep(0.2)
+    for signal in signals:
+        heat.call("POST", f"{address}/handle/signal", signal)
+
+
+def _told(heat: Heat) -> dict[str, Any]:
+    """Everything that Heat says of its stacks that does not change by itself."""
+    found = {}
+    for one in heat.call("GET", "/stacks")["stacks"]:
+        address = f"/stacks/{one['stack_name']}/{one['id']}"
+        stack = heat.call("GET", address)["stack"]
+        resources = heat.call("GET", f"{address}/resources?nested_depth=5")["resources"]
+        found[one["stack_name"]] = {
+            "id": one["id"], "status": one["stack_status"],
+            "tags": stack["tags"], "description": stack["description"], "disable_rollback": stack["disable_rollback"],
+            "owner": stack["stack_owner"],
+            "outputs": {output["output_key"]: output.get("output_value") for output in stack["outputs"]},
+            "resources": sorted([r.get("parent_resource", ""), r["resource_name"],
+                                 r["resource_type"], r["physical_resource_id"], r["resource_status"]] for r in resources),
+        }
+    return found

@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "$colour" > "$heat_outputs_path.result"
