@@ -7,6 +7,7 @@ calls, and no URL and no header is in a message or in a log.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 
 import httpcore2
@@ -18,6 +19,8 @@ from isotherm.fetch.addresses import Outside, Refused, Resolve, look_up
 from isotherm.resources import reach
 
 _AGAIN_S = 2.0
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE = re.compile(r"([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?)?")
 
 
 class Client:
@@ -29,6 +32,9 @@ class Client:
         self._tls = tls
 
     async def call(self, call: reach.Call) -> reach.Reply:
+        # Judged before anything is sent: whatever ends a line would begin a header, or a request, of its own.
+        if not all(_NAME.fullmatch(name) and _VALUE.fullmatch(value) for name, value in call.headers.items()):
+            raise errors.Permanent("the request has headers that HTTP does not allow")
         try:
             async with asyncio.timeout(call.timeout_s):
                 return await self._send(call)
@@ -39,18 +45,16 @@ class Client:
             raise errors.Temporary(f"the service took longer than {call.timeout_s:g} seconds", _AGAIN_S) from None
         except (httpcore2.TimeoutException, httpcore2.NetworkError):
             raise errors.Temporary("the service does not answer", _AGAIN_S) from None
-        except httpcore2.RemoteProtocolError:
+        except httpcore2.ProtocolError:
             # As a rule: it went away in the middle of an answer.
             raise errors.Temporary("the service does not speak HTTP as it should", _AGAIN_S) from None
-        except httpcore2.LocalProtocolError:
-            raise errors.Permanent("the request has headers that HTTP does not allow") from None
 
     async def _send(self, call: reach.Call) -> reach.Reply:
         target = connecting.target(call.url)
         address = await self._outside.address(target.raw_host.decode("ascii"), connecting.port(target))
         headers = [(b"Host", target.netloc), (b"User-Agent", b"isotherm"), (b"Accept-Encoding", b"identity"),
                    (b"Connection", b"close"), (b"Content-Length", str(len(call.body)).encode())]
-        headers += [(name.encode("latin-1", "replace"), value.encode()) for name, value in call.headers.items()]
+        headers += [(name.encode(), value.encode()) for name, value in call.headers.items()]
         async with httpcore2.AsyncConnectionPool(
             ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connecting.Pinned(address)
         ) as pool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isotherm import errors
@@ -142,6 +142,7 @@ _LIVE = st.dictionaries(st.sampled_from(sorted(Lamp.properties_schema)), st.one_
     st.dictionaries(st.text(max_size=2), st.integers(), max_size=2)))
 
 
+@settings(deadline=None)
 @given(_LIVE)
 def test_whatever_is_live_can_be_compared(live):
     applied = typed(colour="red", tags=["a"], order=[1], lit=True, parts={"size": 1}, labels={"a": "b"}, free={"x": [1]})
