@@ -15,7 +15,8 @@ from sqlalchemy import event
 
 import isotherm
 from isotherm.clock import SystemClock
-from isotherm.engine import planning
+from isotherm.config import Settings
+from isotherm.engine import keyfile, planning
 from isotherm.engine.convergence import act, worker
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.orchestrator import Orchestrator
@@ -76,7 +77,7 @@ def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
         engine.close()
 
     async def work() -> None:
-        store = ThreadedStore.open(f"sqlite:///{tmp_path / 'isotherm.db'}")
+        store = ThreadedStore.open(f"sqlite:///{tmp_path / 'isotherm.db'}", lambda: keyfile.ring(tmp_path, Settings()))
         reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), known.registry()
         world = contract.World(clock, reality, random.Random(1))
         alone = worker.Worker("alone", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
