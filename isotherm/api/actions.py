@@ -62,3 +62,4 @@ _ACTIONS: dict[str, Callable[[Call, dict[str, Any]], Awaitable[None]]] = {
     "suspend": _suspend, "resume": _resume, "check": _check, "cancel_update": _cancel_update,
     "cancel_without_rollback": _cancel_without_rollback,
 }
+NAMES = tuple(_ACTIONS)

@@ -16,7 +16,7 @@ from starlette.routing import Route as Place
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from isotherm import errors
-from isotherm.api import answers, faults, health, routes, stack_users
+from isotherm.api import answers, faults, health, openapi, routes, stack_users
 from isotherm.api.auth.standalone import Authenticator
 from isotherm.api.call import Call
 from isotherm.api.caller import Caller
@@ -52,7 +52,8 @@ def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASG
         for path, methods in _by_path().items()
     ]
     metrics = Metrics()
-    inner = Starlette(routes=[*health.places(service, metrics), *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
+    open_ = [*health.places(service, metrics), openapi.place()]
+    inner = Starlette(routes=[*open_, *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
                       exception_handlers={404: _nowhere})
     inner.router.redirect_slashes = False
     return Watching(Versions(inner), metrics)

@@ -12,7 +12,7 @@ from isotherm.api.call import Call
 from isotherm.api.links import link
 from isotherm.engine.event_reading import EventWish, Filters, Order
 
-_FILTERS = {"resource_name": "name", "resource_action": "action", "resource_status": "status", "resource_type": "type"}
+FILTERS = {"resource_name": "name", "resource_action": "action", "resource_status": "status", "resource_type": "type"}
 _DIRECTIONS = {"asc": False, "desc": True}
 
 
@@ -43,7 +43,7 @@ async def _found(call: Call, resource: str | None = None) -> AsyncIterator[list[
 
 
 def _wish(call: Call, resource: str | None) -> EventWish:
-    given = {field: call.query.getlist(name) for name, field in _FILTERS.items() if name in call.query}
+    given = {field: call.query.getlist(name) for name, field in FILTERS.items() if name in call.query}
     if resource is not None:
         given["name"] = [resource]
     depth = queries.whole("nested_depth", call.query.get("nested_depth", 0))

@@ -17,12 +17,12 @@ from isotherm.engine.reading import ORDERS, Filters, Wish
 PAGE = 10_000
 _PIECE = 200
 # By the name in the query: what it is a filter of.
-_FILTERS = {
+FILTERS = {
     "id": "id", "name": "name", "stack_name": "name", "action": "action", "stack_action": "action", "status": "status",
     "stack_status": "status", "stack_status_reason": "reason", "tenant": "project", "username": "username",
     "stack_owner": "username", "owner_id": "owner_id", "parent": "owner_id",
 }
-_TAGS = ("tags", "tags_any", "not_tags", "not_tags_any")
+TAGS = ("tags", "tags_any", "not_tags", "not_tags_any")
 
 
 async def index(call: Call) -> Response:
@@ -77,13 +77,13 @@ def _descending(told: str | None) -> bool | None:
 
 def _filters(call: Call) -> Filters:
     given: dict[str, list[str]] = {}
-    for name, field in _FILTERS.items():
+    for name, field in FILTERS.items():
         values = [value for value in call.query.getlist(name) if value]
         if values:
             given.setdefault(field, []).extend(values)
     if any(call.query.getlist("stack_user_project_id")):
         given["id"] = []  # no stack has a project of its own for its users
-    tags = {name: queries.tags(call.query[name]) for name in _TAGS if name in call.query}
+    tags = {name: queries.tags(call.query[name]) for name in TAGS if name in call.query}
     rollback = [queries.boolean("disable_rollback", one) for one in call.query.getlist("disable_rollback") if one]
     minutes = [queries.whole("timeout_mins", one) for one in call.query.getlist("timeout_mins") if one]
     return Filters(**given, **tags, disable_rollback=rollback or None, timeout_mins=minutes or None)

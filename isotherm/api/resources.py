@@ -13,13 +13,13 @@ from isotherm.api.call import Call
 from isotherm.api.links import link
 from isotherm.engine.resource_reading import Filters
 
-_FILTERS = ("type", "status", "name", "action", "id", "physical_resource_id")
+FILTERS = ("type", "status", "name", "action", "id", "physical_resource_id")
 _OTHERS = ("nested_depth", "with_detail")
 _MARK, _REASON = "mark_unhealthy", "resource_status_reason"
 
 
 async def index(call: Call) -> Response:
-    unknown = [name for name in dict.fromkeys(call.query) if name not in (*_FILTERS, *_OTHERS)]
+    unknown = [name for name in dict.fromkeys(call.query) if name not in (*FILTERS, *_OTHERS)]
     if unknown:
         raise faults.bad(f"Invalid filter parameters {unknown}")
     depth = queries.whole("nested_depth", call.query.get("nested_depth", 0))
@@ -71,7 +71,7 @@ async def mark_unhealthy(call: Call) -> Response:
 
 
 def _filters(call: Call) -> Filters:
-    given = {name: call.query.getlist(name) for name in _FILTERS if name in call.query}
+    given = {name: call.query.getlist(name) for name in FILTERS if name in call.query}
     types = given.pop("type", [None])
     if len(types) > 1:
         raise faults.bad()

@@ -10,14 +10,14 @@ from isotherm.api.call import Call
 from isotherm.template import patterns, versions
 from isotherm.template.descriptions import DESCRIPTIONS
 
-_FORMS = ("cfn", "hot")
-_STATUSES = ("UNKNOWN", "SUPPORTED", "DEPRECATED", "UNSUPPORTED", "HIDDEN")
+FORMS = ("cfn", "hot")
+STATUSES = ("UNKNOWN", "SUPPORTED", "DEPRECATED", "UNSUPPORTED", "HIDDEN")
 
 
 async def index(call: Call) -> Response:
     status = call.query.get("support_status", "")
-    if status and status not in _STATUSES:
-        raise faults.bad(f"Data supplied was not valid: support_status must be one of {', '.join(_STATUSES)}", "Invalid")
+    if status and status not in STATUSES:
+        raise faults.bad(f"Data supplied was not valid: support_status must be one of {', '.join(STATUSES)}", "Invalid")
     types = call.service.types
     names = [name for name in types.list(status=status) if _wanted(call, name)]
     if call.flag("with_description"):
@@ -37,7 +37,7 @@ async def show(call: Call) -> Response:
 
 async def template(call: Call) -> Response:
     name, form = call.path["type_name"], call.query.get("template_type", "cfn").lower()
-    if form not in _FORMS:
+    if form not in FORMS:
         raise faults.bad(f"Template type is not supported: {call.query['template_type']}")
     call.policy.check_type(name, call.caller)
     return answers.json(call.service.types.template(name, form))

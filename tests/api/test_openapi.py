@@ -1,0 +1,66 @@
+"""The OpenAPI document: whole, right, and for everybody."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from isotherm.api import fields, health, openapi, routes
+from isotherm.cli import show
+from isotherm.cli.api import api as command
+from tests.api.conftest import ROOT
+
+DOCUMENT = openapi.document()
+OPEN = {health.ALIVE, health.READY, health.METRICS, openapi.PATH}
+EVERY = [*routes.TABLE, *routes.SIGNED]
+
+
+def named(route):
+    return f"{route.method} {route.path}"
+
+
+@pytest.mark.parametrize("route", EVERY, ids=named)
+def test_every_route_is_in_it(route):
+    told = DOCUMENT["paths"][openapi.path_of(route)][route.method.lower()]
+    inside = {one["name"] for one in told["parameters"] if one["in"] == "path"}
+    assert inside == {"project", *(name.replace("arn:arn", "stack_name") for name in re.findall(r"{([^}]+)}", route.path))}
+    assert told.get("x-policy-rule", "signed") == route.rule
+    assert ("security" in told) == (route.rule == "signed")
+    assert str(fields.ANSWERS[route.handler].status) in told["responses"]
+
+
+def test_nothing_else_is_in_it():
+    told = {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert told == {*((openapi.path_of(route), route.method.lower()) for route in EVERY), *((path, "get") for path in OPEN)}
+
+
+def test_what_it_says_is_said_of_handlers_that_there_are():
+    handlers = {route.handler for route in EVERY}
+    assert set(fields.ANSWERS) == handlers
+    assert {*fields.QUERIES, *fields.BODIES} <= handlers
+
+
+def test_it_is_one_document():
+    """All that it refers to is there, and no two operations have the same name."""
+    text = json.dumps(DOCUMENT)
+    for kind, name in re.findall(r'"#/components/([a-z]+)/([A-Za-z0-9]+)"', text):
+        assert name in DOCUMENT["components"][kind]
+    ids = [one["operationId"] for methods in DOCUMENT["paths"].values() for one in methods.values()]
+    assert len(ids) == len(set(ids))
+
+
+def test_it_is_for_everybody(shared):
+    shared.create("a-name-of-somebody")
+    answer = shared.ask("GET", ROOT + openapi.PATH, headers={"X-Auth-Token": "wrong"})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.json() == json.loads(json.dumps(DOCUMENT))
+    assert "a-name-of-somebody" not in answer.text
+
+
+def test_it_is_printed():
+    result = CliRunner().invoke(command, ["--openapi"], obj=show.Terminal())
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == json.loads(json.dumps(DOCUMENT))
