@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from isotherm.config import Settings
-from isotherm.engine import keyfile, lending, planning, presence
+from isotherm.engine import computing, keyfile, lending, planning, presence
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, WORKERS, Folder
@@ -24,6 +24,7 @@ from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
 from isotherm.resources import contract, known
 from isotherm.resources.doors import Doors
+from isotherm.resources.reach import Reach
 from isotherm.resources.reality import JournalReality
 from isotherm.secrets.signing import Signer
 from isotherm.store import release
@@ -44,9 +45,11 @@ class Embedded(Folder):
 
     def orchestrator_for(self, project: str, username: str) -> Orchestrator:
         """All that can be asked of the stacks of one project, in somebody's name."""
-        made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username)
+        made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username,
+                            computing.beside)
         made.reality = self._look
         made.doors = self.doors
+        made.reach = self.reach
         return made
 
     def close(self) -> None:
@@ -70,6 +73,10 @@ class Embedded(Folder):
             return Doors()
         return Doors(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
 
+    def reach(self) -> Reach:
+        """What resources reach of this machine and its network."""
+        return lending.reach_of(self.settings, self.path)
+
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:
         """Work on all that is under way in this folder, also on what a killed process left behind.
@@ -83,11 +90,11 @@ class Embedded(Folder):
         if dead:
             await self.store.write(lambda connection: release.workers(connection, dead, self.clock.now()))
             here.bury(dead)
-        reality = JournalReality(self.path / JOURNAL)
+        reality, reach = JournalReality(self.path / JOURNAL), self.reach()
         world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
-                               local=lending.local(self.settings, self.path), http=lending.http(self.settings))
+                               local=reach.local, http=reach.http)
         types = self.types
-        plans = planning.Planning(self.store, types, self.clock)
+        plans = planning.Planning(self.store, types, self.clock, computing.beside)
         nesting = Nesting(self.store, types, plans, self.clock, new_id, self._wake, self.settings)
         self._worker = Worker(name, self.store, world, types.implementation, plans, new_id, nesting=nesting,
                               settings=self.settings)

@@ -25,6 +25,11 @@ def is_allowed(settings: Settings) -> bool:
     return chosen == "always" or (chosen == "standalone" and settings.auth_strategy == "standalone")
 
 
+def reach_of(settings: Settings, home: Path) -> reach.Reach:
+    """All that is lent by an engine in this folder."""
+    return reach.Reach(local(settings, home), http(settings))
+
+
 def local(settings: Settings, home: Path) -> reach.Local | None:
     """The base folder, made if it is not there; None where it is not allowed."""
     if not is_allowed(settings):

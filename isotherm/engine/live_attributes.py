@@ -18,6 +18,7 @@ from isotherm.engine.planning import Planning
 from isotherm.resources import contract, runner
 from isotherm.resources.attributes import SHOW_ATTRIBUTE
 from isotherm.resources.doors import Doors
+from isotherm.resources.reach import Reach
 from isotherm.resources.reality import MemoryReality
 from isotherm.resources.registry import Registry
 from isotherm.store.database import Store
@@ -38,6 +39,7 @@ class LiveAttributes:
     inside: Callable[[], inside.Inside]
     reality: Callable[[], contract.Reality] = MemoryReality
     doors: Doors = Doors()  # noqa: RUF009 - frozen
+    reach: Reach = Reach()  # noqa: RUF009 - frozen
 
     async def of(
         self, implementation: str, version: Version | None, stack_name: str, more: Collection[str] = ()
@@ -72,6 +74,7 @@ class LiveAttributes:
             self.clock, self.reality(), random.SystemRandom(),
             self.inside(),  # type: ignore[arg-type]  # it reads, and reading is all that is asked of it here
             ports.StoredSignals(self.store), self.doors, software=ports.StoredSoftware(self.store, self.clock),
+            local=self.reach.local, http=self.reach.http,
         )
 
 

@@ -14,6 +14,7 @@ from isotherm.engine import documents, live_attributes, views
 from isotherm.engine.accepting import Accepting
 from isotherm.resources import contract
 from isotherm.resources.doors import Doors
+from isotherm.resources.reach import Reach
 from isotherm.resources.reality import MemoryReality
 from isotherm.states import Action, NodeKind, Status
 from isotherm.store import listing_resources as listing
@@ -56,6 +57,8 @@ class ResourceReading(Accepting):
     reality: Callable[[], contract.Reality] = staticmethod(MemoryReality)
     # How they are reached from outside.
     doors: Callable[[], Doors] = staticmethod(Doors)
+    # What of this machine and its network they reach.
+    reach: Callable[[], Reach] = staticmethod(Reach)
 
     async def resource_pages(
         self, name_or_id: str, filters: Filters = Filters(), *, depth: int = 0,  # noqa: B008 - frozen
@@ -140,7 +143,7 @@ class ResourceReading(Accepting):
 
     def _live(self) -> live_attributes.LiveAttributes:
         return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._clock, self._inside,
-                                              self.reality, self.doors().of(self._project))
+                                              self.reality, self.doors().of(self._project), self.reach())
 
 
 def _piece(connection: Connection, found: Sequence[listing.Row], *, detail: bool) -> _Piece:

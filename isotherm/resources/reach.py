@@ -59,3 +59,11 @@ class Http(Protocol):
     """
 
     async def call(self, call: Call) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Both together; nothing, where the operator lends nothing."""
+
+    local: Local | None = None
+    http: Http | None = None

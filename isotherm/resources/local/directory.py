@@ -14,7 +14,7 @@ from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
 from isotherm.resources.local.placed import MODE, OWNER, PATH, Placed, lent
-from isotherm.resources.schema import BOOLEAN, LIST, STRING, AttributeSchema, Schema
+from isotherm.resources.schema import BOOLEAN, CACHE_NONE, LIST, STRING, AttributeSchema, Schema
 
 PURGE = "purge"
 _FEW = 5
@@ -38,7 +38,7 @@ class Directory(Placed):
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
         "path": AttributeSchema("The absolute path.", STRING),
-        "entries": AttributeSchema("The names of what is in it now, sorted.", LIST),
+        "entries": AttributeSchema("The names of what is in it now, sorted.", LIST, CACHE_NONE),
     }
 
     async def handle_create(self) -> object:

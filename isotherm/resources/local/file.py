@@ -15,7 +15,7 @@ from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
 from isotherm.resources.local.placed import MODE, OWNER, PATH, Placed, lent
-from isotherm.resources.schema import INTEGER, STRING, AttributeSchema, Schema
+from isotherm.resources.schema import CACHE_NONE, INTEGER, STRING, AttributeSchema, Schema
 
 CONTENT = "content"
 # Beyond this, files are compared and told by their hash.
@@ -50,8 +50,8 @@ class File(Placed):
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
         "path": AttributeSchema("The absolute path.", STRING),
-        "sha256": AttributeSchema("The SHA-256 hash of the content that is there now, in hexadecimal.", STRING),
-        "size": AttributeSchema("How many bytes it has now.", INTEGER),
+        "sha256": AttributeSchema("The SHA-256 hash of the content that is there now, in hexadecimal.", STRING, CACHE_NONE),
+        "size": AttributeSchema("How many bytes it has now.", INTEGER, CACHE_NONE),
     }
 
     async def handle_create(self) -> object:

@@ -17,7 +17,7 @@ from isotherm import errors
 from isotherm.resources import contract
 from isotherm.resources.local import confinement, keeping
 from isotherm.resources.local.placed import TOKEN, Local, lent
-from isotherm.resources.schema import INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema
+from isotherm.resources.schema import CACHE_NONE, INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema
 from isotherm.template import constraints
 
 COMMAND, ENV, CWD, LOG, RESTART, STOP, SETTLE = (
@@ -53,9 +53,9 @@ class Process(Local):
                        constraints=(constraints.Range(minimum=0, maximum=600),), update_allowed=True, observable=False),
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
-        "pid": AttributeSchema("The number of the process that runs now; none if it does not.", INTEGER),
+        "pid": AttributeSchema("The number of the process that runs now; none if it does not.", INTEGER, CACHE_NONE),
         "log": AttributeSchema("The absolute path of its log.", STRING),
-        "restarts": AttributeSchema("How often it was started again.", INTEGER),
+        "restarts": AttributeSchema("How often it was started again.", INTEGER, CACHE_NONE),
     }
 
     @classmethod
