@@ -299,5 +299,4 @@ def _same(ours: str, theirs: Mapping[str, Any], sections: Sequence[str]) -> bool
 def _as_given(surroundings: Mapping[str, Any]) -> dict[str, Any]:
     """An environment as its user gave it: without the sections that Heat fills up, and types that stand for themselves."""
     registry_ = {name: one for name, one in (surroundings.get("resource_registry") or {}).items() if one not in (name, {})}
-    kept = {name: one for name, one in {**surroundings, "resource_registry": registry_}.items() if one}
-    return kept
+    return {name: one for name, one in {**surroundings, "resource_registry": registry_}.items() if one}

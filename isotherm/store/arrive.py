@@ -79,7 +79,7 @@ def _take(connection: sa.Connection, one: Arrival, now: float) -> None:
     node = t.nodes.c
     # As the tables have them: they may be sealed.
     planned = connection.execute(sa.select(node.name, node.digest).where(node.stack_id == one.stack.id))
-    digests = {name: digest for name, digest in planned}
+    digests = {row.name: row.digest for row in planned}
     for version in one.versions:
         if version.name in one.proven:
             version.digest = digests[version.name]

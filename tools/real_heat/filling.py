@@ -44,6 +44,16 @@ CHANGES: Mapping[str, dict[str, Any]] = {
 }
 
 
+def wanted(kind: str) -> dict[str, Any]:
+    """What a stack is in the end, as a user would hand it in once more: template, files and environment."""
+    request, change = REQUESTS[kind], CHANGES.get(kind, {})
+    given = {**request.get("environment", {})}
+    values = {**given.get("parameters", {}), **request.get("parameters", {}), **change.get("parameters", {})}
+    if values:
+        given["parameters"] = values
+    return {"template": (STACKS / f"{kind}.yaml").read_text(), "files": request.get("files", {}), "environment": given}
+
+
 def fill(heat: Heat) -> dict[str, Any]:
     """Make all stacks; answers what Heat says of them, by their names."""
     for path, convergence in PATHS.items():

@@ -1,0 +1,254 @@
+"""`import-heat` on the recorded database of a real Heat: the rows are Heat's own, only the database is SQLite."""
+
+import asyncio
+import json
+
+import pytest
+
+from isotherm import errors
+from isotherm.cli import main
+from isotherm.engine.embedded import Embedded
+from isotherm.importing import heat_rows
+from isotherm.importing.bringing import Outcome
+from isotherm.store import tables as t
+from tests.importing import recorded, story
+from tools.real_heat import filling
+
+KEY = recorded.record()["key"]
+TOLD = recorded.record()["told"]
+WELL = [name for name in TOLD if not name.startswith("failed")]
+EVERYTHING = list(t.metadata.tables.values())
+
+
+@pytest.fixture
+def engine(tmp_path):
+    (tmp_path / "home").mkdir()
+    engine = Embedded(tmp_path / "home")
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def url(tmp_path):
+    return recorded.load(tmp_path / "heat.db")
+
+
+def run(work):
+    return asyncio.run(work)
+
+
+def outcomes(told):
+    return {one.name: one.outcome for one in told}
+
+
+def test_a_dry_run_tells_the_same_and_changes_nothing(engine, url):
+    before = run(story.rows(engine, *EVERYTHING))
+    tried = run(story.bring(engine, url, story.wish(KEY, dry_run=True)))
+    assert run(story.rows(engine, *EVERYTHING)) == before and story.things(engine) == {}
+    done = run(story.bring(engine, url, story.wish(KEY)))
+    assert [one.as_dict() for one in tried] == [one.as_dict() for one in done]
+    assert set(outcomes(done)) == set(TOLD) and set(outcomes(done).values()) == {Outcome.IMPORTED}
+
+
+def test_stacks_are_what_heat_said_they_are(engine, url):
+    run(story.bring(engine, url, story.wish(KEY)))
+    run(story.is_as_heat_told(engine, TOLD))
+
+
+def test_a_no_op_update_changes_nothing(engine, url):
+    run(story.bring(engine, url, story.wish(KEY)))
+    run(story.no_op_changes_nothing(engine, WELL))
+
+
+def test_a_delete_removes_all(engine, url):
+    run(story.bring(engine, url, story.wish(KEY)))
+    kept = {one for one in story.things(engine) if "-second-" in one}  # deletion_policy: retain
+    run(story.delete_removes_all(engine, list(TOLD)))
+    assert set(story.things(engine)) == kept and len(kept) == 2
+
+
+def test_doing_it_again_passes_over_what_is_here(engine, url):
+    run(story.bring(engine, url, story.wish(KEY, stacks=["values-legacy"])))
+    again = outcomes(run(story.bring(engine, url, story.wish(KEY))))
+    assert again.pop("values-legacy") is Outcome.HERE
+    assert set(again.values()) == {Outcome.IMPORTED}
+
+
+def test_an_update_changes_what_it_says_and_nothing_else(engine, url):
+    """One more member: the others are left alone, in whatever way Heat made them."""
+    run(story.bring(engine, url, story.wish(KEY)))
+    before = story.things(engine)
+
+    async def work():
+        async with engine.driving():
+            for path in filling.PATHS:
+                name = f"groups-{path}"
+                change = story.request(name, parameters={"size": 5})
+                accepted = await engine.orchestrator.update(name, change)
+                assert (await story.end(engine, accepted.stack_id))["stack_status"] == "UPDATE_COMPLETE"
+
+    run(work())
+    after = story.things(engine)
+    assert {id_: after[id_] for id_ in before} == before
+    assert [one["value"] for id_, one in after.items() if id_ not in before] == ["go-5", "go-5"]
+
+
+def test_a_change_reaches_what_was_made_by_heat(engine, url):
+    run(story.bring(engine, url, story.wish(KEY)))
+
+    async def work():
+        async with engine.driving():
+            change = story.request("values-legacy", parameters={"word": "hola"})
+            accepted = await engine.orchestrator.update("values-legacy", change)
+            await story.end(engine, accepted.stack_id)
+            outputs = await engine.orchestrator.outputs("values-legacy")
+            return {one["output_key"]: one["output_value"] for one in outputs}
+
+    outputs = run(work())
+    assert outputs == {**TOLD["values-legacy"]["outputs"], "joined": "hola-3"}
+    assert sorted(one["value"] for id_, one in story.things(engine).items() if id_.startswith("values-legacy")) == [
+        "hola-3", "hola-3"]
+
+
+def test_what_failed_in_heat_is_mended_here(engine, url):
+    run(story.bring(engine, url, story.wish(KEY)))
+
+    async def work():
+        async with engine.driving():
+            change = story.request("failed-legacy", parameters={"broken": False})
+            accepted = await engine.orchestrator.update("failed-legacy", change)
+            return await story.end(engine, accepted.stack_id)
+
+    assert run(work())["stack_status"] == "UPDATE_COMPLETE"
+    made = [one["value"] for id_, one in story.things(engine).items() if id_.startswith("failed-legacy")]
+    assert sorted(made) == ["fine", "oh no"]
+
+
+def test_a_failed_rollback_never_goes_back_to_nothing(engine, url):
+    """What Heat had made stays, whatever goes wrong later."""
+    run(story.bring(engine, url, story.wish(KEY, stacks=["hidden-legacy"])))
+    before = story.things(engine)
+    bad = "heat_template_version: 2021-04-16\nresources: {x: {type: OS::Heat::TestResource, properties: {fail: true}}}"
+
+    async def work():
+        async with engine.driving():
+            change = story.Request(bad, disable_rollback=False)
+            accepted = await engine.orchestrator.update("hidden-legacy", change)
+            return await story.end(engine, accepted.stack_id)
+
+    assert run(work())["stack_status"] == "ROLLBACK_COMPLETE"
+    assert story.things(engine) == before
+
+
+# What is not understood.
+
+def refused(engine, path, *changes, key=KEY, name="values-legacy"):
+    url = recorded.load(path / "changed.db", *changes)
+    before = run(story.rows(engine, *EVERYTHING))
+    (told,) = run(story.bring(engine, url, story.wish(key, stacks=[name])))
+    assert told.outcome is Outcome.REFUSED
+    assert run(story.rows(engine, *EVERYTHING)) == before and story.things(engine) == {}
+    return "\n".join(told.problems)
+
+
+def test_the_wrong_key_is_told(engine, tmp_path):
+    assert "another key" in refused(engine, tmp_path, key="x" * 32, name="hidden-legacy")
+
+
+def test_no_key_is_told(engine, tmp_path):
+    assert "no key was given" in refused(engine, tmp_path, key=None, name="hidden-legacy")
+
+
+def test_a_stack_under_way_is_refused(engine, tmp_path):
+    told = refused(engine, tmp_path, ("update stack set status = 'IN_PROGRESS' where name = 'values-legacy'", ()))
+    assert "UPDATE_IN_PROGRESS" in told
+
+
+def test_one_stack_under_way_deep_inside_refuses_the_whole_tree(engine, tmp_path):
+    deep = next(one["name"] for one in recorded.record()["tables"]["stack"] if "-inner-" in one["name"]
+                and one["name"].startswith("nested-legacy"))
+    told = refused(engine, tmp_path, ("update stack set status = 'IN_PROGRESS' where name = ?", (deep,)),
+                   name="nested-legacy")
+    assert deep in told
+
+
+def test_a_type_that_is_not_known_is_named(engine, tmp_path):
+    text = ("update raw_template set template = replace(template, 'OS::Heat::RandomString', 'OS::Nova::Server') "
+            "where id in (select raw_template_id from stack where name = 'values-legacy')")
+    assert "OS::Nova::Server" in refused(engine, tmp_path, (text, ()))
+
+
+def test_resources_left_in_a_backup_are_named(engine, tmp_path):
+    alive = "update stack set deleted_at = null where name = 'values-legacy*'"
+    moved = ("update resource set stack_id = (select id from stack where name = 'values-legacy*') where name = 'first' "
+             "and stack_id = (select id from stack where name = 'values-legacy')")
+    assert "backup stack values-legacy*" in refused(engine, tmp_path, (alive, ()), (moved, ()))
+
+
+def test_a_name_that_is_taken_is_told(engine, url, tmp_path):
+    run(story.bring(engine, url, story.wish(KEY, stacks=["values-legacy"])))
+    rename = "update stack set name = ? where id = ?"
+    other = recorded.load(tmp_path / "other.db", (rename, ("values-legacy", TOLD["software-legacy"]["id"])),
+                          (rename, ("old", TOLD["values-legacy"]["id"])))
+    told = run(story.bring(engine, other, story.wish(KEY, stacks=[TOLD["software-legacy"]["id"]])))
+    assert told[0].outcome is Outcome.REFUSED and "already exists" in told[0].problems[0]
+
+
+def test_what_differs_from_its_template_is_looked_at_by_the_next_update(engine, tmp_path):
+    """Heat applied something else than the template says now: the import tells, and the update mends it."""
+    url = recorded.load(tmp_path / "heat.db", (
+        "update resource set rsrc_prop_data_id = null, properties_data = ?, properties_data_encrypted = 0 "
+        "where name = 'plain' and stack_id = (select id from stack where name = 'hidden-legacy')",
+        ('{"value": "somebody else"}',)))
+    (told,) = run(story.bring(engine, url, story.wish(KEY, stacks=["hidden-legacy"])))
+    assert told.outcome is Outcome.IMPORTED and "resource plain of hidden-legacy" in told.notes[0]
+    preview = run(engine.orchestrator.preview("hidden-legacy", story.request("hidden-legacy")))
+    assert {item.name: item.action for item in preview.items} == {
+        "account": "no change", "hash": "no change", "plain": "update"}
+
+
+def test_an_older_version_is_cleaned_up_by_the_next_operation(engine, tmp_path):
+    """A replacement that Heat did not finish: the replaced version goes with the first operation here."""
+    row = next(one for one in recorded.record()["tables"]["resource"] if one["name"] == "good")
+    old = {**row, "id": 9999, "uuid": "0" * 32, "nova_instance": "the-old-one", "replaced_by": row["id"]}
+    stack = next(one for one in recorded.record()["tables"]["stack"] if one["id"] == row["stack_id"])
+    old["current_template_id"] = stack["raw_template_id"]
+    columns = ", ".join(f'"{name}"' for name in old)
+    url = recorded.load(tmp_path / "heat.db",
+                        (f"insert into resource ({columns}) values ({', '.join('?' * len(old))})", tuple(old.values())))
+    (told,) = run(story.bring(engine, url, story.wish(KEY, stacks=[stack["name"]])))
+    assert told.outcome is Outcome.IMPORTED and "the-old-one" in story.things(engine)
+
+    async def work():
+        async with engine.driving():
+            change = story.request(stack["name"], parameters={"broken": False})
+            accepted = await engine.orchestrator.update(stack["name"], change)
+            return await story.end(engine, accepted.stack_id)
+
+    assert run(work())["stack_status"] == "UPDATE_COMPLETE"
+    assert "the-old-one" not in story.things(engine)
+
+
+def test_a_database_that_is_none_of_heats_is_told(tmp_path):
+    with pytest.raises(errors.UserError, match="cannot be read"), heat_rows.opened(f"sqlite:///{tmp_path / 'empty.db'}"):
+        pass
+
+
+def test_a_stack_that_heat_does_not_have_is_told(engine, url):
+    with pytest.raises(errors.NotFound, match="no stack nowhere"):
+        run(story.bring(engine, url, story.wish(KEY, stacks=["nowhere"])))
+
+
+def test_the_command(tmp_path, monkeypatch, capsys, url):
+    monkeypatch.setenv("ISOTHERM_HOME", str(tmp_path / "home"))
+    (tmp_path / "key").write_text(KEY + "\n")
+    arguments = ["import-heat", "--database-url", url, "--key-file", str(tmp_path / "key"), "--project", "default"]
+    assert main.main([*arguments, "--dry-run"]) == 0
+    assert "would be imported" in capsys.readouterr().out
+    assert main.main([*arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["stack_name"]: one["outcome"] for one in told["stacks"]} == dict.fromkeys(TOLD, "imported")
+    assert main.main(["outputs", "values-legacy", "joined"]) == 0
+    assert "salut-3" in capsys.readouterr().out
+    assert main.main([*arguments[:3], "--json"]) == 0  # nothing is opened of what is here already
+    assert {one["outcome"] for one in json.loads(capsys.readouterr().out)["stacks"]} == {"already here"}
