@@ -12,7 +12,19 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import allowance, concealing, desired, documents, inside, papers, planning, reading, requests
+from isotherm.engine import (
+    allowance,
+    computing,
+    concealing,
+    desired,
+    documents,
+    inside,
+    papers,
+    planning,
+    reading,
+    requests,
+)
+from isotherm.engine.computing import Compute
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.secrets import Redactor
@@ -61,7 +73,7 @@ class Accepting(reading.Reading):
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
         wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
         settings: Settings = Settings(),  # noqa: B008 - frozen
-        username: str = "",
+        username: str = "", compute: Compute = computing.here,
     ) -> None:
         super().__init__(store, project)
         self._types = types
@@ -70,7 +82,7 @@ class Accepting(reading.Reading):
         self._wake = wake
         self._settings = settings
         self._username = username
-        self._planning = planning.Planning(store, types, clock)
+        self._planning = planning.Planning(store, types, clock, compute)
         #: Whether whoever asks may use a type of resource; None: every one.
         self.may_use: Callable[[str], bool] | None = None
 
@@ -81,9 +93,12 @@ class Accepting(reading.Reading):
     def _access(self) -> inside.Access:
         return inside.Access(self._store, self._planning, self._clock, self._project)
 
-    def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
+    async def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         """Raises UserError for what is wrong with the request, without a word of what is secret in it."""
         allowance.check(request.asked, self._settings)
+        return await self._planning.compute(len(request.template), lambda: self._judge(request, name, stack_id))
+
+    def _judge(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         try:
             return desired.desire(request.asked, desired.Identity(name, stack_id, self._project),
                                   self._types.limited(self.may_use), bounds=allowance.bounds(self._settings))

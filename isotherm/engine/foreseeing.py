@@ -23,7 +23,7 @@ class Foreseeing(Accepting):
         if found is not None and not found["tomb"]:
             raise errors.Conflict(f"The Stack ({name}) already exists.", kind="StackExists",
                                   hint="Preview an update of it, or choose another name.")
-        goal = self._desire(request, name, _NOBODY)
+        goal = await self._desire(request, name, _NOBODY)
         seen = await self._foresight().tree(request.asked, goal, Place(name, None))
         values = desired.values_of(request.asked, desired.Identity(name, _NOBODY, self._project))
         secrets = await self._secrets(None, request.asked)
@@ -35,7 +35,7 @@ class Foreseeing(Accepting):
     async def _changes(self, stack: reads.Row, request: Request, *, nested: bool) -> dict[str, Any]:
         """What an update of the stack would do to its resources, by kind."""
         refuse_suspended(stack)
-        goal = self._desire(request, stack["name"], stack["id"])
+        goal = await self._desire(request, stack["name"], stack["id"])
         seen = await self._foresight().tree(request.asked, goal, Place(stack["name"], stack["id"]))
         secrets = await self._secrets(stack, request.asked)
         shown: dict[str, Any] = secrets.value(sights.Teller(self._types, self._project).changed(seen, nested=nested))

@@ -57,7 +57,7 @@ class Moving(Accepting):
         request = Request(asked.template, asked.files, asked.environment, not rolls_back,
                           change.timeout_s, change.tags or ())
         stack_id = self._new_id()
-        goal = self._desire(request, name, stack_id)
+        goal = await self._desire(request, name, stack_id)
         adoption.refuse_masked({name: goal.values[name] for name in goal.values.hidden})
         acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal.description)
         versions = adoption.versions(found, goal, stack_id, acceptance.operation_id, self._new_id)

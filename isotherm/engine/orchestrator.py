@@ -43,7 +43,7 @@ class Orchestrator(
     async def create(self, name: str, request: Request) -> Accepted:
         names.check_stack_name(name)
         stack_id = self._new_id()
-        goal = self._desire(request, name, stack_id)
+        goal = await self._desire(request, name, stack_id)
         acceptance = self._acceptance(stack_id, 0, Action.CREATE, request, goal.description)
         stack = NewStack(stack_id, self._project, name, self._settings.convergence_engine,
                          username=self._username)
@@ -63,7 +63,7 @@ class Orchestrator(
         stack = await self._find(name_or_id)
         refuse_suspended(stack)
         request = change if isinstance(change, Request) else await self._patched(stack, change)
-        goal = self._desire(request, stack["name"], stack["id"])
+        goal = await self._desire(request, stack["name"], stack["id"])
         await self._refuse_immutable(stack, goal)
         acceptance = self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal.description)
         return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
@@ -127,7 +127,7 @@ class Orchestrator(
         living = found if found is not None and not found["tomb"] else None
         if isinstance(change, Patch):
             change = await self._patched(await self._find(name), change)
-        goal = self._desire(change, name, living["id"] if living else "None")
+        goal = await self._desire(change, name, living["id"] if living else "None")
         place = Place(name, living["id"] if living else None)
         items = await self._foresight().items(change.asked, goal, place)
         secrets = await self._secrets(living, change.asked)
@@ -138,7 +138,7 @@ class Orchestrator(
         stack = await self._find(name_or_id)
         request = await self._patched(stack, change)
         found = await self._changes(stack, request, nested=nested)
-        await self._refuse_immutable(stack, self._desire(request, stack["name"], stack["id"]))
+        await self._refuse_immutable(stack, await self._desire(request, stack["name"], stack["id"]))
         return found
 
     async def outputs(self, name_or_id: str) -> list[dict[str, Any]]:

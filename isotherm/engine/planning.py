@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from isotherm import errors
-from isotherm.engine import concealing, desired, documents
+from isotherm.engine import computing, concealing, desired, documents
+from isotherm.engine.computing import Compute
 from isotherm.engine.desired import Asked, Desired
 from isotherm.resources import contract
 from isotherm.resources.nested import IMPLEMENTATION
@@ -25,7 +26,8 @@ _KEPT = 64
 class Planning:
     """Turns operations into plans."""
 
-    def __init__(self, store: Store, types: Registry, clock: contract.Clock) -> None:
+    def __init__(self, store: Store, types: Registry, clock: contract.Clock, compute: Compute = computing.here) -> None:
+        self.compute = compute
         self._store = store
         self._types = types
         self._clock = clock
@@ -45,12 +47,15 @@ class Planning:
         """What the operation wants. Its input was valid when it was accepted, and is not judged again."""
         asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
-        return desired.desire(asked, identity, self._types, validate=False)
+        return await self.compute(
+            len(asked.template), lambda: desired.desire(asked, identity, self._types, validate=False)
+        )
 
     async def reading(self, operation: Operation) -> Desired:
         """The same for whoever only reads what it says, and does nothing of it."""
         asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
-        return desired.reading(asked, desired.Identity(operation.stack_name, operation.stack_id, operation.project))
+        identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
+        return await self.compute(len(asked.template), lambda: desired.reading(asked, identity))
 
     async def learn(self, implementation: str) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""

@@ -73,7 +73,7 @@ class Snapshotting(Accepting):
             documents.decode_any(row["tags"]),
             {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
         )
-        goal = self._desire(request, stack["name"], stack["id"])
+        goal = await self._desire(request, stack["name"], stack["id"])
         acceptance = self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal.description)
         return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
