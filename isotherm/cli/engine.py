@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import click
@@ -21,6 +22,8 @@ def engine(terminal: show.Terminal, files: tuple[Path, ...]) -> None:
         it.address = serving.address(it.settings)
         async with it.driving():
             serving.tell(terminal, {"folder": str(it.path)}, [f"Isotherm works on what is under way in {it.path}."])
+            listening = asyncio.create_task(it.listen())
             await stop.asked.wait()
+            listening.cancel()
 
     serving.run(files, work)

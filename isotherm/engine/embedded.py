@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from isotherm.config import Settings
-from isotherm.engine import computing, keyfile, lending, planning, presence
+from isotherm.engine import computing, hearing, keyfile, lending, planning, presence
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, WORKERS, Folder
@@ -107,6 +107,10 @@ class Embedded(Folder):
             self._worker = None
             reality.close()
             here.leave()
+
+    async def listen(self) -> None:
+        """Look for work whenever another process has written something; until cancelled."""
+        await hearing.changes(self.database, self._wake)
 
     def _wake(self) -> None:
         if self._worker is not None:

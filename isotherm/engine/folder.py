@@ -30,7 +30,9 @@ class Folder:
         self.clock = SystemClock()
         self.settings = config.load(path / CONFIG, *files)
         ring = functools.partial(keyfile.ring, path, self.settings)
-        self.store = ThreadedStore.open(_database(path, self.settings), ring)
+        url = _database(path, self.settings)
+        self.database = Path(url.removeprefix("sqlite:///"))
+        self.store = ThreadedStore.open(url, ring)
         self.reading = Reading(self.store)
 
     def close(self) -> None:
@@ -54,7 +56,7 @@ class Folder:
 
 def _database(path: Path, settings: config.Settings) -> str:
     url = settings.database_connection or f"sqlite:///{path / DATABASE}"
-    if not url.startswith("sqlite:"):
+    if not url.startswith("sqlite:///"):
         raise errors.UserError("[database] connection: only SQLite can be used so far.", kind="NotSupported",
                                hint="Leave it out to have the database in the folder.")
     return url
