@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine
+import json
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import yaml
 
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
+from isotherm.resources.local import processes
 from isotherm.resources.reality import JournalReality
 
 # Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
@@ -112,3 +115,15 @@ def lab(tmp_path: Path) -> Callable[[Callable[[Lab], Coroutine[Any, Any, None]]]
         asyncio.run(whole())
 
     return tell
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[Path]:
+    """The base folder; whatever still runs in it when the test is over is ended, by its own number."""
+    found = tmp_path / "local"
+    yield found
+    for state in found.glob(".isotherm/processes/*.json"):
+        told = json.loads(state.read_text())
+        for one in (told["keeper"], told["child"]):
+            if one is not None:
+                processes.Process(*one).send(signal.SIGKILL)
