@@ -7,6 +7,8 @@ from pathlib import Path
 
 from isotherm.api.auth.standalone import PROJECT
 
+# The endpoint stands in `auth` alone. With an override beside it, openstacksdk would look for a version document below
+# `/v1`, where Heat has none either, and give up; without, it looks at the root, and finds one.
 _FORM = """\
 clouds:
   isotherm:
@@ -14,7 +16,6 @@ clouds:
     auth:
       endpoint: {root}/v1/{project}
       token: {token}
-    orchestration_endpoint_override: {root}/v1/{project}
     orchestration_api_version: '1'
 """
 
