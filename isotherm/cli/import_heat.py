@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,26 +15,27 @@ from isotherm.engine.embedded import Embedded
 from isotherm.importing import bringing, heat_rows
 from isotherm.importing.bringing import Outcome, Told
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _STYLES = {Outcome.IMPORTED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "red"}
 
 
 @click.command("import-heat", epilog=options.example(
-    "isotherm import-heat --database-url mysql+pymysql://heat:secret@db/heat --key-file key --dry-run",
-    "isotherm import-heat --database-url postgresql+psycopg://heat:secret@db/heat --key-file key web"))
+    "isotherm import-heat --heat-conf /etc/heat/heat.conf --dry-run",
+    "isotherm import-heat --database-url mysql+pymysql://heat:secret@db/heat --key-file key web"))
 @click.argument("stacks", nargs=-1, metavar="[STACK]...")
-@click.option("--database-url", required=True, metavar="URL", envvar="HEAT_DATABASE_URL",
-              help="Heat's database: [database]connection of heat.conf.")
-@click.option("--key-file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="A file with Heat's auth_encryption_key; needed if anything is encrypted.")
+@click.option("--heat-conf", type=_FILE, help="Heat's own configuration: it names the database, and has the key.")
+@click.option("--database-url", metavar="URL", envvar="HEAT_DATABASE_URL", help="Heat's database.")
+@click.option("--key-file", type=_FILE,
+              help="A file with Heat's auth_encryption_key and nothing else; needed if anything is encrypted.")
 @click.option("--project", help="The project that the stacks go to; each stays in its own if none is given.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would come over, and what would not.")
 @options.json_option
 @click.pass_obj
-def import_heat(
-    terminal: show.Terminal, stacks: tuple[str, ...], database_url: str, key_file: Path | None, project: str | None,
-    dry_run: bool,
+def import_heat(  # noqa: PLR0913 - one for each option
+    terminal: show.Terminal, stacks: tuple[str, ...], heat_conf: Path | None, database_url: str | None,
+    key_file: Path | None, project: str | None, dry_run: bool,
 ) -> int:
-    """Bring the stacks of a real Heat over, from Heat's own database.
+    """Bring the stacks of a real Heat over, from its database.
 
     Templates, environments, files, parameters, states and physical ids come over, whole trees at a time. Nothing that the
     stacks made is touched, and nothing is written to Heat's database. Give names or ids to bring only those. What is not
@@ -41,16 +43,28 @@ def import_heat(
 
     Heat must not work on the stacks any more afterwards: stop its engines first.
     """
-    key = key_file.read_text().strip() if key_file else None
-    wish = bringing.Wish(stacks, key, project, dry_run)
+    told_url, told_key = _configured(heat_conf)
+    url = database_url or told_url
+    if not url:
+        raise click.UsageError("Where is Heat's database? Give --heat-conf or --database-url.")
+    wish = bringing.Wish(stacks, key_file.read_text().strip() if key_file else told_key, project, dry_run)
 
     async def work(engine: Embedded) -> list[Told]:
-        with heat_rows.opened(database_url) as heat, terminal.busy("reading Heat's database"):
+        with heat_rows.opened(url) as heat, terminal.busy("reading Heat's database"):
             return await bringing.bring(engine, heat, wish)
 
     told = home.use(Embedded, work)
     terminal.answer({"dry_run": dry_run, "stacks": [one.as_dict() for one in told]}, lambda: _draw(told, dry_run=dry_run))
     return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in told) else codes.OK
+
+
+def _configured(file: Path | None) -> tuple[str | None, str | None]:
+    """The database and the key that Heat's configuration names."""
+    parser = configparser.RawConfigParser(strict=False)
+    if file is not None:
+        parser.read(file)
+    return (parser.get("database", "connection", fallback=None),
+            parser.get("DEFAULT", "auth_encryption_key", fallback=None))
 
 
 def _draw(told: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:

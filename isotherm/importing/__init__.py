@@ -8,6 +8,7 @@ resources keep, tags, states. It arrives at rest: an update that asks for nothin
     judging        says what of a tree is not understood: such a tree stays where it is, as a whole
     translating    by type: what Heat keeps of a resource, in our words
     ports          what resources may read of each other while they arrive
-    preparing      from Heat's rows to ours
+    given          what Heat was asked for, as its users gave it
+    preparing      from Heat's rows to ours (prepared: the values that this is made of)
     bringing       the whole way, for whoever asks
 """

@@ -13,7 +13,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.folder import JOURNAL
-from isotherm.importing import heat_rows, judging, opening, preparing
+from isotherm.importing import heat_rows, judging, opening, prepared, preparing
 from isotherm.resources.reality import JournalReality
 from isotherm.store import arrive
 from isotherm.store.database import Connection
@@ -60,7 +60,7 @@ class Wish:
 
 async def bring(engine: Embedded, heat: heat_rows.Heat, wish: Wish) -> list[Told]:
     """Bring over what is wished for; answers what became of each tree."""
-    tools = preparing.Tools(heat, opening.Opener(wish.key), engine.types, engine.clock, new_id, wish.project)
+    tools = prepared.Tools(heat, opening.Opener(wish.key), engine.types, engine.clock, new_id, wish.project)
     return [await _bring_one(engine, tools, heat.tree(stack_id), wish) for stack_id in _chosen(heat, wish.stacks)]
 
 
@@ -73,7 +73,7 @@ def _chosen(heat: heat_rows.Heat, wanted: Sequence[str]) -> list[str]:
     return [id_ for id_, name in roots if not wanted or id_ in wanted or name in wanted]
 
 
-async def _bring_one(engine: Embedded, tools: preparing.Tools, tree: heat_rows.Stack, wish: Wish) -> Told:
+async def _bring_one(engine: Embedded, tools: prepared.Tools, tree: heat_rows.Stack, wish: Wish) -> Told:
     told = Told(tree.name, tree.id, wish.project or tree.project, tree.state)
     try:
         if await engine.store.read(lambda connection: arrive.known(connection, [tree.id])):
@@ -81,12 +81,12 @@ async def _bring_one(engine: Embedded, tools: preparing.Tools, tree: heat_rows.S
             return told
         told.problems += judging.problems(tree)
         if not told.problems:
-            prepared = await preparing.prepare(tree, tools)
-            told.stacks = len(prepared.arrivals)
-            told.resources = sum(len(one.versions) for one in prepared.arrivals)
-            told.notes += [*judging.notes(tree), *prepared.notes]
-            await _write(engine, prepared, dry_run=wish.dry_run)
-    except preparing.Refused as error:
+            ready = await preparing.prepare(tree, tools)
+            told.stacks = len(ready.arrivals)
+            told.resources = sum(len(one.versions) for one in ready.arrivals)
+            told.notes += [*judging.notes(tree), *ready.notes]
+            await _write(engine, ready, dry_run=wish.dry_run)
+    except prepared.Refused as error:
         told.problems.append(str(error))
     except errors.UserError as error:
         told.problems += [str(problem) for problem in error.problems] or [str(error)]
@@ -99,24 +99,24 @@ class _OnlyTrying(Exception):
     """Everything went well, and is taken back."""
 
 
-async def _write(engine: Embedded, prepared: preparing.Prepared, *, dry_run: bool) -> None:
+async def _write(engine: Embedded, ready: prepared.Prepared, *, dry_run: bool) -> None:
     """All of the tree in one transaction. Trying it is doing it, and taking it back: what would be refused is told."""
 
     def unit(connection: Connection) -> None:
-        for arrival in prepared.arrivals:
+        for arrival in ready.arrivals:
             arrive.at_rest(connection, arrival, engine.clock.now())
         if dry_run:
             raise _OnlyTrying
 
     if not dry_run:
-        await _place(engine, prepared.things)
+        await _place(engine, ready.things)
     try:
         await engine.store.write(unit)
     except _OnlyTrying:
         return
 
 
-async def _place(engine: Embedded, things: Sequence[preparing.Thing]) -> None:
+async def _place(engine: Embedded, things: Sequence[prepared.Thing]) -> None:
     """Before the rows are written: whoever is killed in between does it again, and finds them by their tokens."""
     if not things:
         return
@@ -126,6 +126,6 @@ async def _place(engine: Embedded, things: Sequence[preparing.Thing]) -> None:
             if await reality.find(thing.token) is None:
                 await reality.create(thing.type, thing.token, thing.properties, thing.physical_id)
     except errors.Permanent as error:
-        raise preparing.Refused(f"an object of the same id is here already: {error}") from error
+        raise prepared.Refused(f"an object of the same id is here already: {error}") from error
     finally:
         reality.close()

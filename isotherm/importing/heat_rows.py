@@ -169,7 +169,7 @@ class Heat:
             row["nested_depth"] or 0, _time(row["created_at"]) or 0.0, _time(row["updated_at"]),
             bool(self._of(_LOCK, _LOCK.c.stack_id, stack_id, _LOCK.c.stack_id)),
             [one["name"] or one["id"] for one in self._of(_SNAPSHOT, _SNAPSHOT.c.stack_id, stack_id, _SNAPSHOT.c.id)],
-            [self._resource(one) for one in self._of(_RESOURCE, _RESOURCE.c.stack_id, stack_id, _RESOURCE.c.id)],
+            self._resources(stack_id),
             [self.tree(one["id"]) for one in inside],
         )
 
@@ -184,19 +184,16 @@ class Heat:
             return Config(row["id"], row["name"], row["group"], _json(row["config"]) or {})
         return None
 
-    def _resource(self, row: sa.RowMapping) -> Resource:
-        properties, encrypted = _json(row["properties_data"]), bool(row["properties_data_encrypted"])
-        if row["rsrc_prop_data_id"] is not None:
-            kept = self._one(_PROPERTIES, row["rsrc_prop_data_id"])
-            properties, encrypted = _json(kept["data"]), bool(kept["encrypted"])
-        data = self._of(_DATA, _DATA.c.resource_id, row["id"], _DATA.c.key)
-        return Resource(
-            row["id"], row["uuid"], row["name"], row["nova_instance"], row["action"] or "INIT", row["status"] or "COMPLETE",
-            row["status_reason"] or "", _json(row["rsrc_metadata"]) or {}, properties or {}, encrypted,
-            row["current_template_id"], row["replaced_by"] is not None, row["engine_id"] is not None,
-            _time(row["created_at"]) or 0.0,
-            {one["key"]: Datum(one["value"], one["decrypt_method"] or None) for one in data},
-        )
+    def _resources(self, stack_id: str) -> list[Resource]:
+        """Two readings, however many there are."""
+        here = _RESOURCE.c.stack_id == stack_id
+        applied = _RESOURCE.outerjoin(_PROPERTIES, _PROPERTIES.c.id == _RESOURCE.c.rsrc_prop_data_id)
+        query = sa.select(_RESOURCE, _PROPERTIES.c.data, _PROPERTIES.c.encrypted).select_from(applied)
+        owned = sa.select(_DATA).select_from(_DATA.join(_RESOURCE, _RESOURCE.c.id == _DATA.c.resource_id))
+        data: dict[int, dict[str, Datum]] = {}
+        for one in self._all(owned.where(here)):
+            data.setdefault(one["resource_id"], {})[one["key"]] = Datum(one["value"], one["decrypt_method"] or None)
+        return [_resource(row, data.get(row["id"], {})) for row in self._all(query.where(here).order_by(_RESOURCE.c.id))]
 
     def _files(self, template: sa.RowMapping) -> dict[str, str]:
         if template["files_id"] is None:
@@ -215,6 +212,17 @@ class Heat:
             raise errors.UserError(f"Heat's database has no row {id_} in table {table.name}, though others refer to it.",
                                    hint="Was it changed while it was being read, or is it damaged?")
         return found[0]
+
+
+def _resource(row: sa.RowMapping, data: Mapping[str, Datum]) -> Resource:
+    kept = row["rsrc_prop_data_id"] is not None
+    properties, encrypted = ("data", "encrypted") if kept else ("properties_data", "properties_data_encrypted")
+    return Resource(
+        row["id"], row["uuid"], row["name"], row["nova_instance"], row["action"] or "INIT", row["status"] or "COMPLETE",
+        row["status_reason"] or "", _json(row["rsrc_metadata"]) or {}, _json(row[properties]) or {}, bool(row[encrypted]),
+        row["current_template_id"], row["replaced_by"] is not None, row["engine_id"] is not None,
+        _time(row["created_at"]) or 0.0, data,
+    )
 
 
 def _json(value: Any) -> Any:

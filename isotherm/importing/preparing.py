@@ -7,8 +7,6 @@ A resource whose properties, as Heat last applied them, are what our reading of 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
@@ -16,62 +14,28 @@ from isotherm.engine import concealing, decide, desired, documents, requests
 from isotherm.engine import ports as engine_ports
 from isotherm.engine.references import PublishedReferences
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.importing import heat_rows, opening, translating
+from isotherm.importing import given, heat_rows, opening, translating
 from isotherm.importing.ports import Arriving, Ready
+from isotherm.importing.prepared import Came, Prepared, Refused, Thing, Tools
 from isotherm.importing.translating import Translated
 from isotherm.resources import contract, custom_constraints, grouping, nested, properties, registry
 from isotherm.resources.reality import MemoryReality
-from isotherm.resources.registry import Registry
 from isotherm.resources.signals import Signal
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store.arrive import Arrival
 from isotherm.store.records import Acceptance, Input, NewStack, Version, Wanted
 from isotherm.store.signals import NewSignal
-from isotherm.template import document, environment
+from isotherm.template import environment
 
 _RULES = properties.Rules(custom=custom_constraints.LOCAL)
-
-
-class Refused(Exception):
-    """Something was not understood; the text says what."""
-
-
-@dataclass(frozen=True, slots=True)
-class Thing:
-    """An object that existed in Heat's database only, for our `reality`."""
-
-    type: str
-    token: str
-    properties: Mapping[str, Any]
-    physical_id: str
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A tree that is ready to arrive: those around come first."""
-
-    arrivals: list[Arrival] = field(default_factory=list)
-    things: list[Thing] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What preparing takes."""
-
-    heat: heat_rows.Heat
-    opener: opening.Opener
-    types: Registry
-    clock: contract.Clock
-    new_id: Callable[[], str]
-    # Where the stacks go: None leaves each in the project that it is in.
-    project: str | None = None
+# The digest of what is known to be another than what is wanted.
+_ANOTHER = "~brought-over"
 
 
 async def prepare(tree: heat_rows.Stack, tools: Tools) -> Prepared:
     """Raises Refused, or UserError, for what is not understood."""
     preparing = _Preparing(tools)
-    stack = _Stack(preparing, tree, preparing.asked(tree))
+    stack = _Stack(preparing, tree, given.asked(tree, tools.opener))
     await stack.prepare(validate=True)
     return preparing.prepared
 
@@ -88,14 +52,6 @@ class _Preparing:
             tools.clock, self.reality, random.Random(0), self.arriving, self.arriving,  # type: ignore[arg-type]
             software=self.arriving,  # type: ignore[arg-type]  # nothing is begun: what reads is all it takes
         )
-
-    def asked(self, stack: heat_rows.Stack) -> desired.Asked:
-        """What Heat was asked for."""
-        try:
-            opened = self.tools.opener.environment(stack.environment)
-        except opening.Closed as error:
-            raise Refused(f"a parameter of {stack.name} cannot be read: {error}") from error
-        return desired.Asked(documents.encode(stack.template), stack.files, _as_given(opened))
 
 
 class _Stack:
@@ -140,9 +96,9 @@ class _Stack:
             return
         inputs = [Input(need, None, ready.published.get(need)) for need in want.requires]
         resolved = definition.resolve(PublishedReferences(inputs, ready.goal.values.__getitem__))
-        given = decide.given(type_, resolved.properties or {}, None)
-        after = registry.typed_properties(type_, given, rules=_RULES, resolve=True)
-        came = _Came(row, type_, target, definition, after, self._translated(type_, row))
+        asked = decide.given(type_, resolved.properties or {}, None)
+        after = registry.typed_properties(type_, asked, rules=_RULES, resolve=True)
+        came = Came(row, type_, target, definition, after, self._translated(type_, row))
         resource = self._resource(came, resolved)
         if isinstance(resource, nested.StackResource):
             await self._prepare_inside(resource, came, resolved)
@@ -157,7 +113,7 @@ class _Stack:
         except ValueError as error:
             raise Refused(f"what resource {row.name} of {self._stack.name} keeps is not understood: {error}") from error
 
-    def _resource(self, came: _Came, resolved: Any) -> contract.Resource:
+    def _resource(self, came: Came, resolved: Any) -> contract.Resource:
         """The resource as our types see it, with all that it can read."""
         row, translated = came.row, came.translated
         if translated.thing is not None and row.physical_id is not None:
@@ -177,23 +133,25 @@ class _Stack:
             came.metadata(resolved), resolved.update_policy, came.target.exports)
         return came.type(known, self._tree.world)
 
-    async def _prepare_inside(self, resource: nested.StackResource, came: _Came, resolved: Any) -> None:
+    async def _prepare_inside(self, resource: nested.StackResource, came: Came, resolved: Any) -> None:
         """The stack that the resource is: made of what Heat made it of, where our type would make it of something else."""
         stack = next((one for one in self._stack.inside if one.id == came.row.physical_id), None)
         if stack is None:
             raise Refused(f"resource {came.row.name} of {self._stack.name} is a stack, and that is not there")
-        group = isinstance(resource, grouping.Group)
-        ours = await resource.whole() if isinstance(resource, grouping.Group) else resource.child()
-        if not _same(ours.template, stack.template, ("resources",) if group else ("resources", "outputs", "conditions")):
-            theirs = self._tree.asked(stack)
-            given = environment.load(theirs.environment).parameters
-            ours = contract.Child(theirs.template, given, exports=ours.exports)
+        group = resource if isinstance(resource, grouping.Group) else None
+        ours = resource.child() if group is None else await group.whole()
+        # What Heat makes for a group has outputs of its own, for attributes that we read in another way.
+        sections = ("resources", "outputs", "conditions") if group is None else ("resources",)
+        if not given.same(ours.template, stack.template, sections):
+            theirs = given.asked(stack, self._tools.opener)
+            values = environment.load(theirs.environment).parameters
+            ours = contract.Child(theirs.template, values, exports=ours.exports)
         facade = {"metadata": came.metadata(resolved), "update_policy": resolved.update_policy,
                   "deletion_policy": came.definition.deletion_policy.capitalize()}
         asked = concealing.inner(self._asked, came.row.name, ours, facade, self._secrets)
         await _Stack(self._tree, stack, asked).prepare(validate=False)
 
-    def _keep(self, came: _Came, want: Wanted, resolved: Any, published: str) -> None:
+    def _keep(self, came: Came, want: Wanted, resolved: Any, published: str) -> None:
         row = came.row
         action, status = Action[row.action], Status[row.status]
         applied = self._applied(came)
@@ -214,11 +172,10 @@ class _Stack:
             suspended=action is Action.SUSPEND and status is Status.COMPLETE,
         ))
 
-    def _applied(self, came: _Came) -> dict[str, Any]:
+    def _applied(self, came: Came) -> dict[str, Any]:
         """What Heat last applied, as our type sees it."""
         try:
-            given = self._tools.opener.properties(came.row)
-            return registry.typed_properties(came.type, given, resolve=True)
+            return registry.typed_properties(came.type, self._tools.opener.properties(came.row), resolve=True)
         except opening.Closed as error:
             raise Refused(f"properties of {came.row.name} of {self._stack.name} cannot be read: {error}") from error
 
@@ -242,7 +199,7 @@ class _Stack:
         return Version(
             0, self._stack.id, row.name, name, type_.implementation or type_.TYPE, row.uuid, row.physical_id,
             Action[row.action], Status[row.status], row.reason, documents.encode(self._applied(
-                _Came(row, type_, documents.Target(None, ""), None, {}, translated))),
+                Came(row, type_, documents.Target(None, ""), None, {}, translated))),
             None, "{}", documents.encode(translated.data), None, "[]", None, True, DeletionPolicy.DELETE, False,
             self._operation, None,
         )
@@ -260,26 +217,6 @@ class _Stack:
             frozenset(self._proven), self._states, self._configs, self._signals)
 
 
-# The digest of what is known to be another than what is wanted.
-_ANOTHER = "~brought-over"
-
-
-@dataclass(frozen=True, slots=True)
-class _Came:
-    """One resource on its way."""
-
-    row: heat_rows.Resource
-    type: type[contract.Resource]
-    target: documents.Target
-    definition: Any
-    after: dict[str, Any]
-    translated: Translated
-
-    def metadata(self, resolved: Any) -> Any:
-        """Heat's, which may have been changed since, unless it has none or keeps something else there."""
-        return self.row.metadata if self.row.metadata and self.translated.metadata else resolved.metadata
-
-
 async def _publish(resource: contract.Resource, target: documents.Target) -> str:
     values = {}
     for name in target.exports:
@@ -288,15 +225,3 @@ async def _publish(resource: contract.Resource, target: documents.Target) -> str
         except Exception:  # noqa: BLE001 - as everywhere: an attribute that cannot be read is not known
             values[name] = None
     return documents.encode(documents.Published(await resource.reference(), values))
-
-
-def _same(ours: str, theirs: Mapping[str, Any], sections: Sequence[str]) -> bool:
-    """Whether two templates say the same. Heat writes defaults from the environment into the parameters inside."""
-    one, other = document.load(ours).data, document.load(documents.encode(theirs)).data
-    return all((one.get(section) or {}) == (other.get(section) or {}) for section in sections)
-
-
-def _as_given(surroundings: Mapping[str, Any]) -> dict[str, Any]:
-    """An environment as its user gave it: without the sections that Heat fills up, and types that stand for themselves."""
-    registry_ = {name: one for name, one in (surroundings.get("resource_registry") or {}).items() if one not in (name, {})}
-    return {name: one for name, one in {**surroundings, "resource_registry": registry_}.items() if one}

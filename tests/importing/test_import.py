@@ -252,3 +252,19 @@ def test_the_command(tmp_path, monkeypatch, capsys, url):
     assert "salut-3" in capsys.readouterr().out
     assert main.main([*arguments[:3], "--json"]) == 0  # nothing is opened of what is here already
     assert {one["outcome"] for one in json.loads(capsys.readouterr().out)["stacks"]} == {"already here"}
+
+
+def test_heats_own_configuration_says_where_and_with_which_key(tmp_path, monkeypatch, capsys, url):
+    monkeypatch.setenv("ISOTHERM_HOME", str(tmp_path / "home"))
+    assert main.main(["import-heat", "--dry-run"]) == 2
+    (tmp_path / "heat.conf").write_text(f"[DEFAULT]\nauth_encryption_key = {KEY}\n[database]\nconnection = {url}\n")
+    assert main.main(["import-heat", "--heat-conf", str(tmp_path / "heat.conf"), "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["stacks"]
+    assert [one["outcome"] for one in told] == ["imported"] * len(TOLD)
+
+
+def test_a_stack_that_stays_is_told_and_so_is_the_way_out(tmp_path, monkeypatch, capsys, url):
+    monkeypatch.setenv("ISOTHERM_HOME", str(tmp_path / "home"))
+    assert main.main(["import-heat", "--database-url", url, "hidden-legacy"]) == 5
+    out = capsys.readouterr().out
+    assert "refused" in out and "auth_encryption_key" in out
