@@ -31,10 +31,10 @@ def whole(name: str, value: object) -> int:
 
 
 def tags(value: object) -> list[str]:
-    """A text with commas between the tags; an empty one is one empty tag."""
-    if not isinstance(value, str):
+    """A text with commas between the tags; an empty one is one empty tag. Or a list of them, as openstacksdk sends it."""
+    found = value.split(",") if isinstance(value, str) else value
+    if not isinstance(found, list) or not all(isinstance(tag, str) and "," not in tag for tag in found):
         raise faults.bad("Tags are given as one text, separated by commas.", "AttributeError")
-    found = value.split(",")
     for tag in found:
         if len(tag) > TAG_LENGTH:
             raise faults.bad(f'Invalid tag, "{tag}" is longer than {TAG_LENGTH} characters')
