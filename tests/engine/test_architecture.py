@@ -17,9 +17,10 @@ import isotherm
 from isotherm.clock import SystemClock
 from isotherm.config import Settings
 from isotherm.engine import keyfile, planning
-from isotherm.engine.convergence import act, worker
+from isotherm.engine.convergence import worker
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.steps import act
 from isotherm.resources import contract, known
 from isotherm.resources.reality import JournalReality
 from isotherm.resources.registry import Registry

@@ -14,8 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm.engine import decide, documents, nesting
-from isotherm.engine.convergence import act, consider, visiting, worker
+from isotherm.engine.convergence import worker
 from isotherm.engine.references import PublishedReferences
+from isotherm.engine.steps import act, consider, visiting
 from isotherm.graph import plan as planning
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import accept, adopt, claim, finish, nodes, plan, reads, rows, settle, signals, stop, visit

@@ -6,8 +6,8 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import concealing, documents
-from isotherm.engine.convergence import answers
 from isotherm.engine.planning import Planning
+from isotherm.engine.steps import answers
 from isotherm.resources import contract, runner
 from isotherm.store import snapshots
 from isotherm.store.database import Store

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import documents, ports
-from isotherm.engine.convergence import act, answers, consider, forgetting, hooks, telling
+from isotherm.engine.convergence import forgetting
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
+from isotherm.engine.steps import act, answers, consider, hooks, telling
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine import decide, documents
-from isotherm.engine.convergence import visiting
-from isotherm.engine.convergence.answers import (
+from isotherm.engine.references import PublishedReferences
+from isotherm.engine.steps import visiting
+from isotherm.engine.steps.answers import (
     Answer,
     Begin,
     Continue,
@@ -24,7 +25,6 @@ from isotherm.engine.convergence.answers import (
     event,
     intent_of,
 )
-from isotherm.engine.references import PublishedReferences
 from isotherm.resources import custom_constraints, properties, registry, runner
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.secrets import is_sealed, unreadable

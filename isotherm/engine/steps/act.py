@@ -12,8 +12,8 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import documents
-from isotherm.engine.convergence import answers
 from isotherm.engine.nesting import Nesting
+from isotherm.engine.steps import answers
 from isotherm.resources import contract, runner
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm.engine import documents
-from isotherm.engine.convergence.answers import Answer, Begin, Continue, event, intent_of, part
+from isotherm.engine.steps.answers import Answer, Begin, Continue, event, intent_of, part
 from isotherm.resources import runner
 from isotherm.states import VISITING, Action, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version

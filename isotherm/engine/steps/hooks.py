@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from isotherm.engine import documents
-from isotherm.engine.convergence import answers
+from isotherm.engine.steps import answers
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Event, Pause, Report, Version
 from isotherm.template import definitions

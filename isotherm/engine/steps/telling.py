@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine import concealing, documents
-from isotherm.engine.convergence import answers
 from isotherm.engine.planning import Planning
+from isotherm.engine.steps import answers
 from isotherm.resources.schema import Schema
 from isotherm.secrets import Redactor
 from isotherm.store.records import Event, Report
