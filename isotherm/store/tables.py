@@ -64,6 +64,22 @@ stacks = sa.Table(
     sa.Index("ix_stacks_of_all", "owner_id", "tomb", "created_at", "id"),
 )
 
+# Of stacks on the legacy path (stacks.convergence is false): which engine has the stack, for which operation, until when.
+# No row: nobody has it. A row without an engine: an operation is accepted, and waits for one.
+stack_locks = sa.Table(
+    "stack_locks",
+    metadata,
+    sa.Column("stack_id", Uuid, primary_key=True),
+    sa.Column("engine", sa.String(64)),
+    sa.Column("operation_id", Uuid, nullable=False),
+    # Grows with each engine and each operation: what an engine says that has lost the stack changes no row.
+    sa.Column("fence", sa.Integer, nullable=False),
+    sa.Column("lease_until", Time),
+    # When an engine may take it: at once, when something wakes it, or when the lease has run out.
+    sa.Column("due", Time),
+    sa.Index("ix_stack_locks_due", "due"),
+)
+
 # The tags of each stack once more, to be searched.
 stack_tags = sa.Table(
     "stack_tags",
