@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,19 @@ def test_what_died_is_started_again_with_its_data(folder):
     assert second["state"] == "up" and second["processes"] != first["processes"]
     with sa.create_engine(second["url"], poolclass=sa.NullPool).connect() as connection:
         assert connection.execute(sa.text("select count(*) from kept")).scalar_one() == 0
+
+
+def test_services_end_with_whoever_is_killed_while_using_them(tmp_path):
+    code = ("import sys, time; from pathlib import Path; from tools import services\n"
+            "with services.running(['mariadb'], Path(sys.argv[1])) as found:\n"
+            "    print(found['mariadb'].processes[0].pid, flush=True); time.sleep(600)")
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True, cwd=ROOT) as user:
+        pid = int(user.stdout.readline())
+        user.kill()
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and services.began(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not services.began(pid)
 
 
 def test_a_number_that_was_used_again_is_left_alone(tmp_path):

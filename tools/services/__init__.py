@@ -9,6 +9,6 @@ machine runs. Nothing here needs more than a Python: it uses the standard librar
 
 from tools.services.installing import Impossible
 from tools.services.keeper import NAMES, Keeper, running
-from tools.services.processes import Running
+from tools.services.processes import Running, began
 
-__all__ = ["NAMES", "Impossible", "Keeper", "Running", "running"]
+__all__ = ["NAMES", "Impossible", "Keeper", "Running", "began", "running"]

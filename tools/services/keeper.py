@@ -8,6 +8,8 @@ import json
 import secrets
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -119,10 +121,25 @@ class Keeper:
 def running(
     names: Sequence[str] = NAMES, folder: Path | None = None, *, sync: bool = False
 ) -> Iterator[dict[str, Running]]:
-    """Services for as long as the caller is inside, with data of their own that are gone afterwards."""
+    """Services for as long as the caller is inside, with data of their own that are gone afterwards.
+
+    A guard sees to it also where the caller is killed.
+    """
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="isotherm-services-")))
         keeper = Keeper(folder, sync=sync)
+        stack.enter_context(guarded(folder))
         stack.callback(keeper.down, names, forget=True)
         yield keeper.up(names)
+
+
+@contextlib.contextmanager
+def guarded(folder: Path) -> Iterator[None]:
+    """Whatever becomes of us: the services of the folder end with us."""
+    guard = subprocess.Popen([sys.executable, "-m", "tools.services.guard", folder], stdin=subprocess.PIPE,
+                             cwd=side_environment.ROOT, start_new_session=True)
+    try:
+        yield
+    finally:
+        guard.communicate()
