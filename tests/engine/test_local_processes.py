@@ -77,6 +77,8 @@ def test_a_change_ends_the_old_one_before_the_new_one_begins(lab, base):
         before = state(base)
         await it.update({"p": process(log="log.txt", stop_timeout_secs=5)})
         assert state(base).child == before.child  # nothing that matters to it has changed
+        await it.update({"p": {**process(log="log.txt", stop_timeout_secs=5), "metadata": {"a": 1}}})
+        assert state(base).child == before.child
         await it.update({"p": process([*STAYS, "more"], log="log.txt")})
         after = state(base)
         assert after.child != before.child

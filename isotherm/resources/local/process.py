@@ -36,7 +36,7 @@ class Process(Local):
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         COMMAND: Schema(LIST, "The program and its arguments. No shell is involved.", required=True,
                         constraints=(constraints.Length(minimum=1),), schema=Schema(STRING), update_allowed=True),
-        ENV: Schema(MAP, "Variables of its environment. Of the engine's own it has nothing but PATH, HOME, LANG and TZ.",
+        ENV: Schema(MAP, "Variables of its environment. Of the engine's own it has PATH, HOME, LANG, LC_ALL and TZ.",
                     default={}, schema=Schema(STRING), update_allowed=True, observable=False),
         CWD: Schema(STRING, "The folder that it starts in, inside the base folder; the base folder if it is not given.",
                     default="", update_allowed=True),
@@ -80,7 +80,7 @@ class Process(Local):
         return self._settled(progress)
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        if changed and changed.keys() <= _WORDS_ONLY:
+        if changed.keys() <= _WORDS_ONLY and not isinstance(await self.handle_get_reality(), contract.Gone):
             return None
         return self._ending()
 

@@ -70,7 +70,6 @@ def self_(properties: Mapping[str, Any] = {}, physical_id: str | None = "x", **d
     return contract.Self("r", "s", "id", "token", properties, physical_id, data)
 
 
-@pytest.mark.ledger("S1.2")
 @pytest.mark.parametrize(("applied", "live"), [
     ({"colour": "red"}, {"colour": "blue"}),
     ({"colour": "red"}, {"colour": None}),
@@ -123,7 +122,6 @@ def test_a_change_to_come_is_no_drift_but_is_to_be_made():
     assert drift.to_change(Lamp, applied, seen, wanted) == {"colour": "blue"}
 
 
-@pytest.mark.ledger("S1.2")
 def test_only_what_differs_from_reality_is_changed():
     seen = contract.Seen({"colour": "blue", "watts": 60, "address": "10.0.0.9"})
     applied = typed(colour="red", watts=40, image="a", password="old", address="10.0.0.1")
