@@ -104,6 +104,8 @@ class Seen:
     secrets: frozenset[str] = frozenset()
     # The properties that are not for everybody's eyes.
     hidden: frozenset[str] = frozenset()
+    # The metadata, for everybody's eyes.
+    shown: Any = None
 
     @property
     def is_stack(self) -> bool:
@@ -162,7 +164,9 @@ class _Looking:
         secret |= {key for key, one in implementation.properties_schema.items() if concealing.has_write_only(one)}
         row = self._slots.get(name)
         applied = self._applied(row, unknown)
-        decision = decide.decide(implementation, definition.type, applied, after, definition.metadata, renew=True)
+        metadata = self._metadata(definition, upstream, known)
+        shown = self._metadata(definition, upstream, lambda name: MASK) if definition.secrets else metadata
+        decision = decide.decide(implementation, definition.type, applied, after, metadata, renew=True)
         changes = {} if applied is None else {
             key: Change(_shown(applied.properties.get(key), key in secret),
                         UNKNOWN if key in unknown else _shown(after.get(key), key in secret))
@@ -172,17 +176,26 @@ class _Looking:
         item = Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
         if item.action == NOTHING and implementation.preemptible and row is not None and row["digest"] != want.digest:
             item = replace(item, action=decide.Verdict.UPDATE.value, cause="what is inside may change")
-        return Seen(item, row, implementation, target.exports, after, definition.metadata, definition.secrets,
-                    frozenset(secret))
+        return Seen(item, row, implementation, target.exports, after, metadata, definition.secrets, frozenset(secret),
+                    shown)
+
+    def _metadata(self, definition: Any, upstream: Mapping[str, str], parameter: Any) -> Any:
+        references = self._references(definition, upstream, UNKNOWN, parameter)
+        try:
+            return definitions.resolve_value(definition.metadata, references)
+        except (errors.IsothermError, ValueError, TypeError):
+            return UNKNOWN
+
+    def _references(self, definition: Any, upstream: Mapping[str, str], word: str, parameter: Any) -> _StandIn:
+        inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
+        return _StandIn(inputs, upstream, word, parameter)
 
     def _resolve(
         self, definition: Any, implementation: type[contract.Resource], restored: Any, upstream: Mapping[str, str],
         word: str, parameter: Any,
     ) -> Mapping[str, Any]:
-        inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
-        references = _StandIn(inputs, upstream, word, parameter)
         try:
-            resolved = definition.resolve(references)
+            resolved = definition.resolve(self._references(definition, upstream, word, parameter))
             given = decide.given(implementation, resolved.properties or {}, restored)
             return registry.typed_properties(implementation, given)
         except (errors.IsothermError, ValueError, TypeError):

@@ -49,7 +49,7 @@ class Teller:
             "resource_action": Action.INIT.name, "resource_status": Status.COMPLETE.name, "resource_status_reason": "",
             "physical_resource_id": "", "creation_time": None, "updated_time": None,
             "required_by": list(sight.required_then), "description": definition.description if definition else "",
-            "metadata": sight.seen.metadata or {}, "attributes": dict.fromkeys(self._attributes(sight)),
+            "metadata": sight.seen.shown or {}, "attributes": dict.fromkeys(self._attributes(sight)),
             **self._named(sight),
         }
 

@@ -182,6 +182,8 @@ class _Validation:
             return
         if isinstance(definition.properties, node.Live) or definition.metadata is not None or definition.update_policy:
             wrong = list(_raised(lambda: definition.check(self)))
+            # Properties are looked at one by one, below; of metadata nothing is known but that they can be read.
+            wrong = wrong or list(_raised(lambda: definitions.resolve_value(definition.metadata, self._unborn)))
             yield from wrong
             if wrong:
                 return

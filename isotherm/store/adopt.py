@@ -44,11 +44,15 @@ def take_over(
 
 def _take_in(connection: sa.Connection, versions: Sequence[Version]) -> None:
     """Stacks whose stack around them is gone are inside of this one from now on."""
-    stack, around = t.stacks.c, t.stacks.alias()
+    stack, around, own = t.stacks.c, t.stacks.alias(), t.stacks.alias()
     ids = [v.physical_id for v in versions if v.physical_id is not None]
+    if not ids:
+        return
     found = connection.execute(
         sa.select(stack.id).join(around, around.c.id == stack.owner_id)
-        .where(rows.among(stack.id), stack.tomb == "", around.c.tomb != "", around.c.project == stack.project),
+        .join(own, own.c.project == stack.project)
+        .where(rows.among(stack.id), stack.tomb == "", around.c.tomb != "", around.c.project == stack.project,
+               own.c.id == versions[0].stack_id),
         rows.ids(ids),
     )
     orphans = list(found.scalars())
@@ -60,16 +64,21 @@ def _take_in(connection: sa.Connection, versions: Sequence[Version]) -> None:
 def _refuse_owned(connection: sa.Connection, versions: Sequence[Version]) -> None:
     """INV-1: no two rows own one object. No index leads to a physical id: adopting is rare, and may look at all rows."""
     resource, stack = t.resources.c, t.stacks.c
+    if not versions:
+        return
+    project = connection.execute(sa.select(stack.project).where(stack.id == versions[0].stack_id)).scalar_one()
     found = connection.execute(
-        sa.select(resource.implementation, resource.physical_id, resource.name, stack.name)
+        sa.select(resource.implementation, resource.physical_id, resource.name, stack.name, stack.project)
         .join(t.stacks, stack.id == resource.stack_id)
         .where(rows.among(resource.physical_id), resource.external == sa.false()),
         rows.ids({v.physical_id for v in versions if v.physical_id is not None}),
     )
     wanted = {(v.implementation, v.physical_id): v.name for v in versions}
-    for implementation, physical_id, name, owner in found:
+    for implementation, physical_id, name, owner, of in found:
         if (implementation, physical_id) in wanted:
             mine = wanted[implementation, physical_id]
+            if of != project:  # whose it is, is told to nobody outside
+                raise errors.Conflict(f"resources.{mine}: {physical_id} belongs to another stack.")
             raise errors.Conflict(
                 f"resources.{mine}: {physical_id} belongs to resource {name} of stack {owner}.",
                 hint=f"`isotherm abandon {owner}` lets go of it.",

@@ -135,3 +135,28 @@ def test_inside_stacks_on_request(shared, value, expected):
     flat = {kind: names[:1] for kind, names in expected.items()}
     assert changes(shared.put(f"{path}/preview", body)) == flat
     assert fault(shared.put(f"{path}/preview", body, show_nested="x"))[0] == 400
+
+
+def test_functions_in_metadata(api):
+    """They are told as far as they are known, and what is hidden is not."""
+    sections = {"parameters": {"pw": {"type": "string", "hidden": True, "default": "Zx9-marker"}}}
+    body = {"template": template({"a": resource(), "b": {**resource(), "metadata": {
+        "word": {"get_param": "pw"}, "of": {"get_attr": ["a", "output"]}}}}, **sections)}
+
+    def metadata(answer):
+        assert answer.status_code == 200, answer.text
+        found = answer.json()
+        lists = [found["stack"]["resources"]] if "stack" in found else found["resource_changes"].values()
+        return {one["resource_name"]: one["metadata"] for each in lists for one in each}["b"]
+
+    assert metadata(api.post("/stacks/preview", {"stack_name": "s", **body})) == {
+        "word": "******", "of": "(known only when applied)"}
+    path = api.create("s", **body)
+    unchanged = api.put(f"{path}/preview", body).json()["resource_changes"]
+    assert [one["resource_name"] for one in unchanged["unchanged"]] == ["a", "b"]
+    body["template"]["resources"]["b"]["metadata"]["more"] = 1
+    assert "Zx9-marker" not in api.put(f"{path}/preview", body).text
+    assert [one["resource_name"] for one in api.put(f"{path}/preview", body).json()["resource_changes"]["updated"]] == ["b"]
+    body["template"]["resources"]["b"]["metadata"] = {"get_param": "none"}
+    for answer in (api.put(path, body), api.post("/stacks", {"stack_name": "t", **body})):
+        assert fault(answer)[:2] == (400, "UserParameterMissing")

@@ -112,10 +112,11 @@ class Acting:
         return Report(claim, NodeState.DONE, version, changed=changed)
 
     def _properties(self, version: Version) -> Mapping[str, Any]:
-        """What was last applied. Where that was sealed with a lost key: what a resource has of which nothing is known."""
-        if not is_sealed(version.properties):
-            return documents.decode(version.properties, dict[str, Any])
-        return {name: one.default for name, one in self._types(version.implementation).properties_schema.items()}
+        """What was last applied. Where that was sealed with a lost key, or nothing ever was, as to what could not be
+        adopted: what a resource has of which nothing is known."""
+        known = {} if is_sealed(version.properties) else documents.decode(version.properties, dict[str, Any])
+        schema = self._types(version.implementation).properties_schema
+        return known or {name: one.default for name, one in schema.items()}
 
     def _resource(
         self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard,
