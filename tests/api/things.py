@@ -1,0 +1,44 @@
+"""A thing of each kind, and the path of every route to them: for tests that walk the table of routes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from isotherm.api import routes
+from tests.api.conftest import Api, resource, template
+
+ARN = "arn:openstack:heat::{project}:stacks/{stack_name}/{stack_id}"
+
+
+def made(api: Api, name: str = "s", **body: Any) -> dict[str, str]:
+    """By the names in the paths of routes: what there is in the client's project."""
+    body = body or {"template": template(
+        {"r": resource(), "handle": {"type": "OS::Heat::WaitConditionHandle"}},
+        outputs={"o": {"value": {"get_resource": "r"}}}, parameters={"p": {"type": "string", "default": "x"}})}
+    path = api.create(name, **body)
+    snapshot = api.post(f"{path}/snapshots", {"name": "n"}).json()["id"]
+    api.end(path)
+    config = api.post("/software_configs", {"name": "c"}).json()["software_config"]["id"]
+    deployment = api.post("/software_deployments", {"config_id": config, "server_id": "server"}).json()
+    event = api.get(f"{path}/resources/r/events").json()["events"][0]["id"]
+    return {"project": api.project, "stack_name": name, "stack_id": path.rpartition("/")[2], "resource_name": "r",
+            "snapshot_id": snapshot, "output_key": "o", "config_id": config, "event_id": event, "server_id": "server",
+            "deployment_id": deployment["software_deployment"]["id"], "type_name": "OS::Heat::RandomString",
+            "version": "heat_template_version.2021-04-16", "token": "x"}
+
+
+def names(route: routes.Route) -> list[str]:
+    """What a route's path has to be told."""
+    return re.findall(r"{([^}]+)}", route.path)
+
+
+def place(route: routes.Route, known: dict[str, str], raw: bool = False) -> str:
+    """Where a route leads to one of the things. `raw`: they are quoted already."""
+    known = {**known, "arn:arn": ARN.format(**known)}
+    return re.sub(r"{([^}]+)}", lambda found: known[found[1]] if raw else quote(known[found[1]], safe=":/"), route.path)
+
+
+def label(route: routes.Route) -> str:
+    return f"{route.method} {route.path}"
