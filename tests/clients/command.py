@@ -31,8 +31,8 @@ class Refused(Exception):
 class Loaded:
     """The client that runs, and waits for command lines."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self._process, self._log = process, log
 
     def run(self, arguments: list[str], environment: Mapping[str, str], folder: Path) -> dict[str, Any]:
         self.send({"arguments": arguments, "environment": dict(environment), "folder": str(folder)})
@@ -40,7 +40,9 @@ class Loaded:
         watchdog.start()
         try:
             assert self._process.stdout is not None
-            found: dict[str, Any] = json.loads(self._process.stdout.readline())
+            line = self._process.stdout.readline()
+            assert line, self._log.read_text()
+            found: dict[str, Any] = json.loads(line)
             return found
         finally:
             watchdog.cancel()

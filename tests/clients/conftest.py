@@ -21,6 +21,7 @@ from tests.clients.command import STANDALONE, Loaded, OpenStack, template
 from tests.clients.sdk import Watched
 from tools import running
 
+ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[running.Isotherm]:
@@ -53,11 +54,13 @@ def watched(request: pytest.FixtureRequest, sdk: Connection, monkeypatch: pytest
 
 
 @pytest.fixture(scope="session")
-def loaded(clouds: Path) -> Iterator[Loaded]:
+def loaded(clouds: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loaded]:
+    log = tmp_path_factory.mktemp("client") / "log"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
-    with subprocess.Popen([sys.executable, "-m", "tests.clients.loaded"], env=clean, text=True, stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        it = Loaded(process)
+    with log.open("wb") as errors, \
+            subprocess.Popen([sys.executable, "-m", "tests.clients.loaded"], env=clean, text=True, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=errors, cwd=ROOT) as process:
+        it = Loaded(process, log)
         try:
             it.send({"arguments": [*STANDALONE, "stack", "list"], "environment": {"OS_CLIENT_CONFIG_FILE": str(clouds)}})
             yield it

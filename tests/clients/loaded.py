@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from heatclient.common import event_utils
 from openstackclient import shell
+from osc_lib import clientmanager
 
 NAP_S = 0.1
 
@@ -51,15 +52,27 @@ def become(request: dict[str, Any], out: BinaryIO, err: BinaryIO) -> None:
         os._exit(code)
 
 
+def warm_up(request: dict[str, Any]) -> None:
+    """What the client loads only when it meets a command and a cloud: so that no child has to.
+
+    Nothing else of that is kept: neither the environment nor the connection.
+    """
+    before = dict(os.environ)
+    os.environ.update(request["environment"])
+    with redirect_stdout(sys.stderr):
+        shell.main(request["arguments"])
+    os.environ.clear()
+    os.environ.update(before)
+    for known in vars(clientmanager.ClientManager).values():
+        if isinstance(known, clientmanager.ClientCache):
+            known._handle = None
+
+
 def main() -> None:
     event_utils.time = SimpleNamespace(sleep=lambda seconds: time.sleep(min(seconds, NAP_S)))
     for command in metadata.entry_points(group="openstack.orchestration.v1"):
         command.load()
-    # What the client loads only when it meets a command and a cloud: so that no child has to.
-    first = json.loads(sys.stdin.readline())
-    os.environ.update(first["environment"])
-    with redirect_stdout(sys.stderr):
-        shell.main(first["arguments"])
+    warm_up(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
         sys.stdout.flush()
