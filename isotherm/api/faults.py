@@ -69,6 +69,8 @@ def answer(error: Exception) -> Response:
         return _envelope(error.status, error.kind, str(error), error.headers)
     if isinstance(error, errors.UserError):
         return _envelope(_status(error), error.kind, message(error))
+    if isinstance(error, errors.Unreadable):
+        return _envelope(500, "InvalidEncryptionKey", str(error))
     if isinstance(error, errors.Unavailable):
         return _envelope(503, "ServiceUnavailable", str(error), {"Retry-After": "1"})
     log.error("a request failed that should not have", exc_info=error)

@@ -68,8 +68,6 @@ async def change(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
 
 async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     stack = await call.stack()
-    if stack["action"] == "DELETE":
-        raise errors.UserError("Updating a stack when it is deleting is not supported.", kind="NotSupported")
     with asked.judged():
         async with call.borrowed(stack["id"]) as bind:
             await call.orchestrator.update(stack["id"], wanted)

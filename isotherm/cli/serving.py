@@ -33,6 +33,8 @@ from isotherm.engine.embedded import Embedded, new_id
 
 # How long requests that are under way have to end.
 GRACE_S = 30
+# How long one thread may keep the others waiting.
+SWITCH_S = 0.001
 
 host_option = click.option("--host", help="The address to listen on; otherwise bind_host of the options.")
 port_option = click.option("--port", type=int, help="The port to listen on, 0: any; otherwise bind_port of the options.")
@@ -64,6 +66,8 @@ def run(
     """Open the home with these files of options, and do the work until somebody ends it."""
     folder = home.folder()
     stop = Stop()
+    # Whoever waits for an answer has its turn soon, however busy the engine is beside it.
+    sys.setswitchinterval(SWITCH_S)
 
     async def whole(engine: Embedded) -> None:
         stop.catch()

@@ -14,7 +14,6 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import (
     allowance,
-    computing,
     concealing,
     desired,
     documents,
@@ -24,7 +23,6 @@ from isotherm.engine import (
     reading,
     requests,
 )
-from isotherm.engine.computing import Compute
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.secrets import Redactor
@@ -73,7 +71,7 @@ class Accepting(reading.Reading):
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
         wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
         settings: Settings = Settings(),  # noqa: B008 - frozen
-        username: str = "", compute: Compute = computing.here,
+        username: str = "", plans: planning.Planning | None = None,
     ) -> None:
         super().__init__(store, project)
         self._types = types
@@ -82,7 +80,7 @@ class Accepting(reading.Reading):
         self._wake = wake
         self._settings = settings
         self._username = username
-        self._planning = planning.Planning(store, types, clock, compute)
+        self._planning = plans or planning.Planning(store, types, clock)
         #: Whether whoever asks may use a type of resource; None: every one.
         self.may_use: Callable[[str], bool] | None = None
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from isotherm.engine import concealing, desired, papers
 from isotherm.engine.accepting import Accepting
-from isotherm.secrets import MASK
 from isotherm.store import reads
 from isotherm.template import document, environment, parameters
 
@@ -20,12 +19,10 @@ class Describing(Accepting):
     async def parameters(self, name_or_id: str) -> dict[str, str]:
         """Every parameter as text; hidden ones masked."""
         stack = await self._find(name_or_id, deleted=True)
-        asked = await self._asked_once(stack)
-        if asked is None:
+        operation = None if stack["tomb"] else await self._operation(stack)
+        if operation is None or not operation.input:
             return parameters.Pseudo(stack["name"], stack["id"], self._project).values()
-        values = desired.values_of(asked, desired.Identity(stack["name"], stack["id"], self._project))
-        secrets = concealing.redactor(asked)
-        return {name: MASK if secrets.touches(values[name]) else values.text(name) for name in values}
+        return dict((await self._planning.face(operation)).parameters)
 
     async def template(self, name_or_id: str) -> Any:
         """The template as data; hidden values masked, if it has any."""

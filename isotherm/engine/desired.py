@@ -73,22 +73,12 @@ def desire(
     return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
 
 
-def reading(asked: Asked, stack: Identity) -> Desired:
-    """The same for whoever only reads: without what is wanted of each resource. The last few are kept at hand."""
-    facade = None if asked.facade is None else documents.encode(asked.facade)
-    return _reading(asked.template, tuple(asked.files.items()), documents.encode(asked.environment), facade, stack)
-
-
-@functools.lru_cache(maxsize=_AT_HAND)
-def _reading(
-    text: str, files: tuple[tuple[str, str], ...], surroundings: str, facade: str | None, stack: Identity
-) -> Desired:
-    template = parsed(text)
-    values = parameters.bind(template.parameters, environment.load(documents.decode_any(surroundings)),
-                             _pseudo(template, stack))
-    around = None if facade is None else model.Facade(**documents.decode_any(facade))
-    bound = model.bind(template, values, files=dict(files), facade=around)
-    return Desired([], bound, values, template.description)
+def bound(asked: Asked, stack: Identity) -> model.Bound:
+    """The template with its values, of an input that was accepted once."""
+    template = parsed(asked.template)
+    values = parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack))
+    around = None if asked.facade is None else model.Facade(**asked.facade)
+    return model.bind(template, values, files=asked.files, facade=around)
 
 
 @functools.lru_cache(maxsize=_AT_HAND)

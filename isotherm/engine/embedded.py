@@ -39,6 +39,7 @@ class Embedded(Folder):
         self._seen: JournalReality | None = None
         self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
+        self._plans = planning.Planning(self.store, self.types, self.clock, computing.beside)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
         # Where the API can be reached, if this process or another serves it.
         self.address = ""
@@ -46,7 +47,7 @@ class Embedded(Folder):
     def orchestrator_for(self, project: str, username: str) -> Orchestrator:
         """All that can be asked of the stacks of one project, in somebody's name."""
         made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username,
-                            computing.beside)
+                            self._plans)
         made.reality = self._look
         made.doors = self.doors
         made.reach = self.reach
@@ -94,9 +95,8 @@ class Embedded(Folder):
         world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
                                local=reach.local, http=reach.http)
         types = self.types
-        plans = planning.Planning(self.store, types, self.clock, computing.beside)
-        nesting = Nesting(self.store, types, plans, self.clock, new_id, self._wake, self.settings)
-        self._worker = Worker(name, self.store, world, types.implementation, plans, new_id, nesting=nesting,
+        nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._wake, self.settings)
+        self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
                               settings=self.settings)
         task = asyncio.create_task(self._worker.run())
         try:

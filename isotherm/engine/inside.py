@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, outputs
+from isotherm.engine import documents, outputs
+from isotherm.engine.faces import Face
 from isotherm.engine.planning import Planning, asked_for
 from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract, grouping
@@ -55,11 +56,11 @@ class Inside:
         operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
         if operation is None or not operation.input:
             return []
-        goal = await self._access.planning.reading(operation)
-        shown = [output for output in goal.bound.outputs.values() if only in (None, output.name)]
+        face = await self._access.planning.face(operation)
+        shown = [output for output in face.outputs.values() if only in (None, output.name)]
         wanted = sorted({name for output in shown for name in output.requires})
         found = await read(lambda connection: reads.published(connection, stack["id"], wanted))
-        views = outputs.of(goal, shown, [await self._refreshed(goal, one) for one in found])
+        views = outputs.of(face.values, shown, [await self._refreshed(face, one) for one in found])
         for output, view in zip(shown, views, strict=True):
             if view["output_value"] is None and "output_error" not in view and (why := await self._why_not(output, found)):
                 view["output_error"] = why
@@ -121,10 +122,10 @@ class Inside:
     # A group that scaling changes does not publish anew by itself.
 
     async def _refreshed(
-        self, goal: desired.Desired, one: tuple[str, int | None, str | None]
+        self, face: Face, one: tuple[str, int | None, str | None]
     ) -> tuple[str, int | None, str | None]:
         name, id_, text = one
-        if id_ is None or text is None or goal.bound.definitions[name].type != AutoScalingGroup.TYPE:
+        if id_ is None or text is None or name not in face.groups:
             return one
         version = (await self._access.store.read(lambda connection: rows.versions(connection, [id_])))[id_]
         if not version.digest or not version.digest.endswith(grouping.SCALED):

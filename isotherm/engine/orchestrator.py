@@ -169,7 +169,7 @@ class Orchestrator(
             return
         operation = await self._operation(stack)
         if operation is not None and operation.input:
-            before = (await self._planning.reading(operation)).values
+            before = (await self._planning.face(operation)).values
             parameters.refuse_immutable(template.parameters, before, goal.values)
 
 

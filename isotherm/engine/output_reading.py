@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired
 from isotherm.engine.accepting import Accepting
-from isotherm.store import reads
 
 
 class OutputReading(Accepting):
@@ -15,8 +13,10 @@ class OutputReading(Accepting):
 
     async def output_names(self, name_or_id: str) -> list[dict[str, Any]]:
         """Every output, with what its template says of it."""
-        goal = await self._goal(await self._find(name_or_id))
-        found = {} if goal is None else goal.bound.outputs
+        operation = await self._operation(await self._find(name_or_id))
+        if operation is None or not operation.input:
+            return []
+        found = (await self._planning.face(operation)).outputs
         return [{"output_key": one.name, "description": one.description} for one in found.values()]
 
     async def output(self, name_or_id: str, key: str) -> dict[str, Any]:
@@ -28,7 +28,3 @@ class OutputReading(Accepting):
             raise errors.NotFound(f"Specified output key {key} not found.", kind="NotFound",
                                   hint="`isotherm outputs STACK` shows what there is.")
         return found[0]
-
-    async def _goal(self, stack: reads.Row) -> desired.Desired | None:
-        operation = await self._operation(stack)
-        return None if operation is None or not operation.input else await self._planning.reading(operation)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired
 from isotherm.engine.references import PublishedReferences
 from isotherm.secrets import MASK, Redactor
 from isotherm.store.records import Input
@@ -14,10 +13,10 @@ from isotherm.template.definitions import Output
 
 
 def of(
-    goal: desired.Desired, shown: Iterable[Output], found: Sequence[tuple[str, int | None, str | None]]
+    values: Mapping[str, Any], shown: Iterable[Output], found: Sequence[tuple[str, int | None, str | None]]
 ) -> list[dict[str, Any]]:
     """Output values from what resources have published; one that cannot be had says why."""
-    references = PublishedReferences([Input(*one) for one in found], goal.values.__getitem__)
+    references = PublishedReferences([Input(*one) for one in found], values.__getitem__)
     views = []
     for output in shown:
         view: dict[str, Any] = {"output_key": output.name, "description": output.description, "output_value": None}

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from isotherm import errors
-from isotherm.engine import computing, concealing, desired, documents
+from isotherm.engine import computing, concealing, desired, documents, faces
 from isotherm.engine.computing import Compute
-from isotherm.engine.desired import Asked, Desired
+from isotherm.engine.desired import Asked
+from isotherm.engine.faces import Face
 from isotherm.resources import contract
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.resources.registry import Registry
@@ -19,8 +20,8 @@ from isotherm.store.database import Connection, Store
 from isotherm.store.records import Operation, Wanted
 
 T = TypeVar("T")
-# Inputs with hidden parameters that are kept in memory: those of operations under way.
-_KEPT = 64
+# How many of each are kept in memory: of operations under way, and of stacks that somebody watches.
+_KEPT = 512
 
 
 class Planning:
@@ -33,6 +34,7 @@ class Planning:
         self._clock = clock
         self._parameters: dict[str, Callable[[str], object]] = {}
         self._secrets: dict[str, Redactor] = {}
+        self._faces: dict[str, Face] = {}
 
     async def plan(self, operation: Operation) -> None:
         if operation.action in VISITING:
@@ -51,11 +53,13 @@ class Planning:
             len(asked.template), lambda: desired.desire(asked, identity, self._types, validate=False)
         )
 
-    async def reading(self, operation: Operation) -> Desired:
-        """The same for whoever only reads what it says, and does nothing of it."""
-        asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
-        identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
-        return await self.compute(len(asked.template), lambda: desired.reading(asked, identity))
+    async def face(self, operation: Operation) -> Face:
+        """What the operation lets its stack show."""
+        if operation.id not in self._faces:
+            asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+            identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
+            _keep(self._faces, operation.id, await self.compute(len(asked.template), lambda: faces.of(asked, identity)))
+        return self._faces[operation.id]
 
     async def learn(self, implementation: str) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""

@@ -44,7 +44,7 @@ class Arriving:
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]:
         ready = self.stacks[stack_id]
-        found = outputs.of(ready.goal, ready.goal.bound.outputs.values(),
+        found = outputs.of(ready.goal.values, ready.goal.bound.outputs.values(),
                            [(one.name, None, one.published) for one in ready.inputs])
         return {one["output_key"]: one["output_value"] for one in found}
 

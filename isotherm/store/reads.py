@@ -27,13 +27,17 @@ def blobs(connection: sa.Connection, hashes: Collection[str], owner: str = "") -
     return found
 
 
+# Asked for by every request: built once.
+_STACK = sa.select(t.stacks).where(
+    t.stacks.c.project == sa.bindparam("in_project"),
+    sa.or_(t.stacks.c.id == sa.bindparam("called"),
+           sa.and_(t.stacks.c.name == sa.bindparam("called"), t.stacks.c.tomb == "")),
+).order_by(t.stacks.c.tomb)
+
+
 def stack(connection: sa.Connection, project: str, name_or_id: str) -> Row | None:
     """A living stack by name or id, or a deleted one by id."""
-    s = t.stacks.c
-    query = sa.select(t.stacks).where(
-        s.project == project, sa.or_(s.id == name_or_id, sa.and_(s.name == name_or_id, s.tomb == ""))
-    )
-    found = connection.execute(query.order_by(s.tomb)).mappings().all()
+    found = connection.execute(_STACK, {"in_project": project, "called": name_or_id}).mappings().all()
     # Should a stack bear another's id as its name, the id wins.
     return next((row for row in found if row["id"] == name_or_id), found[0] if found else None)
 

@@ -121,15 +121,6 @@ def test_a_deleted_stack_is_not_there(api: Api) -> None:
     assert fault(api.delete(path))[:2] == (404, "EntityNotFound")
 
 
-def test_no_update_of_what_is_being_deleted(api: Api) -> None:
-    path = api.create("going", {"a": resource(action_wait_secs={"delete": 30})})
-    assert api.delete(path).status_code == 204
-    for ask in (api.put, api.patch):
-        assert fault(ask(path, {"template": template({})})) == (
-            400, "NotSupported", "Updating a stack when it is deleting is not supported.")
-    assert status(api, path) == "DELETE_IN_PROGRESS"
-
-
 def test_something_newer_may_come_while_something_is_under_way(api: Api) -> None:
     path = api.create("busy", {"a": resource(wait_secs=1)}, wait=False)
     assert api.put(path, {"template": template({"a": resource()})}).status_code == 202

@@ -311,11 +311,11 @@ def test_what_may_not_change(shared):
     assert fault(shared.put(f"{path}/preview", {"template": TYPED, "parameters": {"fixed": "other"}}))[2] == message
 
 
-def test_no_update_while_it_is_going(api):
-    path = api.create("going", {"a": resource(action_wait_secs={"delete": 30})})
+def test_an_update_calls_a_delete_off(api):
+    path = api.create("going", {"a": resource("1"), "b": resource("2", action_wait_secs={"delete": 600})})
     assert api.delete(path).status_code == 204
-    assert fault(api.put(path, {"template": template({})})) == (
-        400, "NotSupported", "Updating a stack when it is deleting is not supported.")
+    assert api.put(path, {"template": template({"a": resource("3")})}).status_code == 202
+    assert api.get(path).json()["stack"]["stack_status"] == "UPDATE_IN_PROGRESS"
 
 
 # What belongs to a stack.
