@@ -1,0 +1,25 @@
+"""Stacks at rest, made to look as the legacy path leaves them: what only convergence keeps is taken away."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from isotherm.engine.folder import Folder
+from isotherm.store import tables as t
+from isotherm.store.database import Connection
+
+
+def forget(connection: Connection) -> None:
+    """All stacks: no edges, no definitions, no digests, and no row knows what it requires."""
+    connection.execute(sa.delete(t.edges))
+    connection.execute(sa.update(t.nodes).values(definition=None, digest=None))
+    connection.execute(sa.update(t.resources).values(requires="[]", digest=None))
+    connection.execute(sa.update(t.stacks).values(convergence=False))
+
+
+async def make_legacy(folder: Folder) -> None:
+    await folder.store.write(forget)
+
+
+async def rows(folder: Folder, table: sa.Table) -> list[sa.RowMapping]:
+    return list(await folder.store.read(lambda connection: connection.execute(sa.select(table)).mappings().all()))
