@@ -67,7 +67,7 @@ async def is_as_heat_told(engine: Embedded, told: dict[str, Any]) -> None:
     found = await rows(engine, t.resources)
     columns = [column.name for column in t.resources.columns]
     present = [dict(zip(columns, row, strict=True)) for row in found["resources"]]
-    assert sorted((one["name"], one["physical_id"]) for one in present if one["physical_id"]) == [
+    assert sorted((one["name"], one["physical_id"]) for one in present if one["physical_id"] and not one["superseded"]) == [
         (name, id_) for name, id_, _ in expected]
 
 

@@ -36,12 +36,17 @@ REQUESTS: Mapping[str, dict[str, Any]] = {
     },
     "software": {"files": _files("setup.sh")},
     "failed": {},
+    "stuck": {},
+    "resting": {},
 }
 # What some of them become afterwards.
 CHANGES: Mapping[str, dict[str, Any]] = {
     "values": {"parameters": {"word": "salut"}, "tags": "one,two words"},
     "groups": {"parameters": {"size": 4}},
+    "stuck": {"parameters": {"edition": "second", "broken": True}},
 }
+# Where that does not end well.
+_ENDS = {"failed": "CREATE_FAILED", "stuck": "UPDATE_FAILED", "resting": "SUSPEND_COMPLETE"}
 
 
 def wanted(kind: str) -> dict[str, Any]:
@@ -70,14 +75,15 @@ def _make(heat: Heat, path: str) -> None:
     _signal(heat, f"software-{path}", *({"id": f"s{number}", "data": f"done {number}", "status": "SUCCESS"}
                                         for number in (1, 2)))
     for kind in REQUESTS:
-        _wait(heat, f"{kind}-{path}", "CREATE_FAILED" if kind == "failed" else "CREATE_COMPLETE")
+        _wait(heat, f"{kind}-{path}", _ENDS[kind] if kind == "failed" else "CREATE_COMPLETE")
 
 
 def _change(heat: Heat, path: str) -> None:
     for kind, request in CHANGES.items():
         _send(heat, "PATCH", _address(heat, f"{kind}-{path}"), kind, request)
-    for kind in CHANGES:
-        _wait(heat, f"{kind}-{path}", "UPDATE_COMPLETE")
+    heat.call("POST", f"{_address(heat, f'resting-{path}')}/actions", {"suspend": None})
+    for kind in (*CHANGES, "resting"):
+        _wait(heat, f"{kind}-{path}", _ENDS.get(kind, "UPDATE_COMPLETE"))
 
 
 def _send(heat: Heat, method: str, address: str, kind: str, request: Mapping[str, Any]) -> None:
