@@ -105,12 +105,14 @@ class Accepting(reading.Reading):
             raise concealing.told(error, secrets) from None
 
     def _acceptance(
-        self, stack_id: str, generation: int, action: Action, request: Request, description: str
+        self, stack_id: str, generation: int, action: Action, request: Request, goal: desired.Desired
     ) -> Acceptance:
         input_, blobs = requests.stored(request.asked)
+        operation_id = self._new_id()
+        self._planning.introduce(operation_id, request.asked, goal)
         return Acceptance(
-            stack_id, generation, self._new_id(), action, input_, request.disable_rollback, request.timeout_s,
-            documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", description,
+            stack_id, generation, operation_id, action, input_, request.disable_rollback, request.timeout_s,
+            documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", goal.description,
             limit_s=self._settings.stack_action_timeout,
         )
 

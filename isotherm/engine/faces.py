@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from isotherm.engine import concealing, desired
 from isotherm.resources.heat.auto_scaling_group import AutoScalingGroup
 from isotherm.secrets import MASK
-from isotherm.template import parameters
+from isotherm.template import model, parameters
 from isotherm.template.definitions import Output
 
 
@@ -27,8 +27,7 @@ class Face:
     groups: frozenset[str]
 
 
-def of(asked: desired.Asked, stack: desired.Identity) -> Face:
-    bound = desired.bound(asked, stack)
+def of(asked: desired.Asked, bound: model.Bound) -> Face:
     secrets = concealing.redactor(asked)
     shown = {name: MASK if secrets.touches(bound.values[name]) else bound.values.text(name) for name in bound.values}
     groups = frozenset(name for name, one in bound.definitions.items() if one.type == AutoScalingGroup.TYPE)

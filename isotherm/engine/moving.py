@@ -59,7 +59,7 @@ class Moving(Accepting):
         stack_id = self._new_id()
         goal = await self._desire(request, name, stack_id)
         adoption.refuse_masked({name: goal.values[name] for name in goal.values.hidden})
-        acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal.description)
+        acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal)
         versions = adoption.versions(found, goal, stack_id, acceptance.operation_id, self._new_id)
 
         new = NewStack(stack_id, self._project, name, True, username=self._username)

@@ -8,7 +8,7 @@ from typing import TypeVar
 from isotherm import errors
 from isotherm.engine import computing, concealing, desired, documents, faces
 from isotherm.engine.computing import Compute
-from isotherm.engine.desired import Asked
+from isotherm.engine.desired import Asked, Desired
 from isotherm.engine.faces import Face
 from isotherm.resources import contract
 from isotherm.resources.nested import IMPLEMENTATION
@@ -58,8 +58,13 @@ class Planning:
         if operation.id not in self._faces:
             asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
             identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
-            _keep(self._faces, operation.id, await self.compute(len(asked.template), lambda: faces.of(asked, identity)))
+            bound = await self.compute(len(asked.template), lambda: desired.bound(asked, identity))
+            _keep(self._faces, operation.id, faces.of(asked, bound))
         return self._faces[operation.id]
+
+    def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
+        """Keep the face of an operation that was just accepted: somebody is sure to watch it."""
+        _keep(self._faces, operation_id, faces.of(asked, goal.bound))
 
     async def learn(self, implementation: str) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""

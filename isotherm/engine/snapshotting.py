@@ -74,7 +74,7 @@ class Snapshotting(Accepting):
             {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
         )
         goal = await self._desire(request, stack["name"], stack["id"])
-        acceptance = self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal.description)
+        acceptance = self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
         return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
     async def _contents(self, row: reads.Row) -> tuple[desired.Asked, list[Part]]:
