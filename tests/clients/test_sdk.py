@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from openstack import exceptions
+from openstack.connection import Connection
 
 from tests.clients.command import resource, template, until
 from tests.clients.exercise import exercises
@@ -170,3 +172,13 @@ def test_an_error_is_told_in_the_words_of_the_service(watched: Watched) -> None:
     create(watched, "sdk-taken", {"a": resource()})
     with pytest.raises(exceptions.ConflictException):
         watched.proxy.create_stack(name="sdk-taken", template=template({"a": resource()}))
+
+
+def test_a_reply_on_a_kept_connection_is_sent_at_once(sdk: Connection) -> None:
+    def ask() -> float:
+        begin = time.monotonic()
+        sdk.orchestration.get("/build_info")
+        return time.monotonic() - begin
+
+    ask()
+    assert min(ask() for _ in range(20)) < 0.03, "two halves of a reply that wait for one another take 0.04 s"
