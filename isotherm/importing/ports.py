@@ -20,9 +20,10 @@ from isotherm.template import document
 class Ready:
     """What has been prepared of one stack, as others may read it."""
 
-    def __init__(self, goal: desired.Desired, template: str) -> None:
+    def __init__(self, goal: desired.Desired, template: str, made_at: Mapping[str, float]) -> None:
         self.goal = goal
         self.template = template
+        self.made_at = made_at
         # By resource, in the order in which they were prepared.
         self.published: dict[str, str] = {}
 
@@ -49,8 +50,9 @@ class Arriving:
         return {one["output_key"]: one["output_value"] for one in found}
 
     async def members(self, stack_id: str) -> Sequence[contract.Member]:
-        found = document.load(self.stacks[stack_id].template).data
-        return [contract.Member(name, one) for name, one in found["resources"].items()]
+        ready = self.stacks[stack_id]
+        found = document.load(ready.template).data.get("resources") or {}
+        return [contract.Member(name, one, made_at=ready.made_at.get(name)) for name, one in found.items()]
 
     async def references(self, stack_id: str) -> Mapping[str, Any]:
         known = self._known(stack_id)

@@ -19,6 +19,7 @@ from isotherm.importing.ports import Arriving, Ready
 from isotherm.importing.prepared import Came, Prepared, Refused, Thing, Tools
 from isotherm.importing.translating import Translated
 from isotherm.resources import contract, custom_constraints, grouping, nested, properties, registry
+from isotherm.resources.heat import auto_scaling_group
 from isotherm.resources.reality import MemoryReality
 from isotherm.resources.signals import Signal
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
@@ -69,11 +70,12 @@ class _Stack:
         self._states: dict[str, NodeState] = {}
         self._configs: list[dict[str, Any]] = []
         self._signals: dict[str, list[NewSignal]] = {}
+        self._made_at = {row.name: row.created_at for row in stack.resources if not row.replaced}
         self._operation = tree.tools.new_id()
 
     async def prepare(self, *, validate: bool) -> None:
         goal = desired.desire(self._asked, self._identity, self._tools.types, validate=validate)
-        ready = self._tree.arriving.stacks[self._stack.id] = Ready(goal, self._asked.template)
+        ready = self._tree.arriving.stacks[self._stack.id] = Ready(goal, self._asked.template, self._made_at)
         place = len(self._tree.prepared.arrivals)
         wanted = {want.name: want for want in goal.wanted}
         present = {row.name: row for row in self._stack.resources if not row.replaced}
@@ -129,20 +131,22 @@ class _Stack:
                 NewSignal(self._tools.new_id(), one.key, documents.encode(one.details), one.reason)
                 for one in translated.signals]
         known = contract.Self(
-            row.name, self._stack.name, self._stack.id, row.uuid, came.after, row.physical_id, dict(translated.data),
+            row.name, self._stack.name, self._stack.id, row.uuid, came.after, row.physical_id, translated.data,
             came.metadata(resolved), resolved.update_policy, came.target.exports)
-        return came.type(known, self._tree.world)
+        resource = came.type(known, self._tree.world)
+        if translated.admits:
+            resource.admit_signals()
+        return resource
 
     async def _prepare_inside(self, resource: nested.StackResource, came: Came, resolved: Any) -> None:
         """The stack that the resource is: made of what Heat made it of, where our type would make it of something else."""
         stack = next((one for one in self._stack.inside if one.id == came.row.physical_id), None)
         if stack is None:
             raise Refused(f"resource {came.row.name} of {self._stack.name} is a stack, and that is not there")
-        group = resource if isinstance(resource, grouping.Group) else None
-        ours = resource.child() if group is None else await group.whole()
+        ours = await _child(resource, stack)
         # What Heat makes for a group has outputs of its own, for attributes that we read in another way.
-        sections = ("resources", "outputs", "conditions") if group is None else ("resources",)
-        if not given.same(ours.template, stack.template, sections):
+        read = () if isinstance(resource, grouping.Group) else ("outputs", "conditions")
+        if not given.same(ours.template, stack.template, ("resources", *read)):
             theirs = given.asked(stack, self._tools.opener)
             values = environment.load(theirs.environment).parameters
             ours = contract.Child(theirs.template, values, exports=ours.exports)
@@ -214,7 +218,14 @@ class _Stack:
         new = NewStack(stack.id, self._identity.project, stack.name, True, stack.owner_id, stack.depth, stack.username)
         return Arrival(
             new, acceptance, status, stack.reason, stack.created_at, stack.updated_at, goal.wanted, self._versions, older,
-            frozenset(self._proven), self._states, self._configs, self._signals)
+            frozenset(self._proven), self._states, self._configs, self._signals, self._made_at)
+
+
+async def _child(resource: nested.StackResource, stack: heat_rows.Stack) -> contract.Child:
+    """The stack inside, as our type would make it. Nobody chooses the names of those in a scaling group: they stay."""
+    if isinstance(resource, auto_scaling_group.AutoScalingGroup):
+        return resource.child_of(stack.template.get("resources") or {})
+    return await resource.whole() if isinstance(resource, grouping.Group) else resource.child()
 
 
 async def _publish(resource: contract.Resource, target: documents.Target) -> str:

@@ -14,11 +14,13 @@ import msgspec
 from isotherm.importing import heat_rows
 from isotherm.resources import contract, nested, software
 from isotherm.resources.heat import (
+    auto_scaling_group,
     delay,
     none,
     random_string,
     resource_chain,
     resource_group,
+    scaling_policy,
     software_config,
     test_resource,
     value,
@@ -35,8 +37,10 @@ class Translated(msgspec.Struct):
     thing: dict[str, Any] | None = None
     config: software.Config | None = None
     signals: list[Taken] = []
-    # Whether Heat's metadata are those of the resource; a handle keeps its signals there.
+    # Whether Heat's metadata are those of the resource; some types keep other things there.
     metadata: bool = True
+    # Whether it may be signalled at an address of its own.
+    admits: bool = False
 
 
 Data = Mapping[str, str]
@@ -53,6 +57,15 @@ def _test_resource(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) ->
 
 def _random_string(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
     return Translated({"value": data["value"]} if "value" in data else {})
+
+
+def _scaling_group(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+    """When it may be scaled again is in its metadata, and soon past."""
+    return Translated(metadata=False)
+
+
+def _scaling_policy(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+    return Translated(metadata=False, admits=True)
 
 
 def _group(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
@@ -77,7 +90,7 @@ def _handle(type_: type[contract.Resource]) -> Translate:
         fields = (lambda one: {named[key]: value for key, value in one.items()}) if _is_old(type_) else dict
         signals = [type_.handle_signal(fields({"id": key, **_lower(one)}), number)
                    for number, (key, one) in enumerate(received.items())]
-        return Translated({"token": data["token"]} if "token" in data else {}, signals=signals, metadata=False)
+        return Translated(signals=signals, metadata=False, admits=True)
 
     return translate
 
@@ -98,6 +111,8 @@ _BY_TYPE: Mapping[type[contract.Resource], Translate] = {
     random_string.RandomString: _random_string,
     resource_group.ResourceGroup: _group,
     resource_chain.ResourceChain: _nothing,
+    auto_scaling_group.AutoScalingGroup: _scaling_group,
+    scaling_policy.ScalingPolicy: _scaling_policy,
     wait_condition.WaitCondition: _nothing,
     wait_condition.WaitConditionHandle: _handle(wait_condition.WaitConditionHandle),
     wait_condition.UpdateWaitConditionHandle: _handle(wait_condition.UpdateWaitConditionHandle),

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from isotherm.states import NodeState, OperationState, Status
 from isotherm.store import accept, adopt, plan, rows, signals, software
 from isotherm.store import tables as t
+from isotherm.store.bulk import Bulk
 from isotherm.store.records import Acceptance, Event, NewStack, Version, Wanted
 
 
@@ -38,6 +39,8 @@ class Arrival(msgspec.Struct):
     configs: Sequence[dict[str, Any]]
     # By resource: what it was told.
     signals: Mapping[str, Sequence[signals.NewSignal]]
+    # By resource: when it was made. The oldest members of a scaling group are the first to go.
+    made_at: Mapping[str, float]
 
 
 def known(connection: sa.Connection, stack_ids: Sequence[str]) -> set[str]:
@@ -84,10 +87,17 @@ def _take(connection: sa.Connection, one: Arrival, now: float) -> None:
         if version.name in one.proven:
             version.digest = digests[version.name]
     adopt.take_over(connection, one.versions, {want.name: want.requires for want in one.wanted}, one.created_at)
+    _MADE_AT(connection, ((one.made_at.get(v.name, one.created_at), v.id) for v in one.versions))
     if one.older:
         for version, id_ in zip(one.older, rows.take_ids(connection, len(one.older)), strict=True):
             version.id = id_
         rows.insert_versions(connection, one.older, one.created_at)
+
+
+_MADE_AT = Bulk(
+    sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id")).values(created_at=sa.bindparam("v_made_at")),
+    "v_made_at", "v_id",
+)
 
 
 def _end_nodes(connection: sa.Connection, one: Arrival) -> None:

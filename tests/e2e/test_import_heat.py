@@ -76,7 +76,7 @@ def test_postgresql_is_read_just_as_well(heat, tmp_path):
                            for url in (running.database, found["postgresql"].url))
         finally:
             engine.close()
-    assert [one.as_dict() for one in here] == [one.as_dict() for one in there] and len(here) == 16
+    assert [one.as_dict() for one in here] == [one.as_dict() for one in there] and len(here) == 18
 
 
 def copy(source: str, target: str) -> None:

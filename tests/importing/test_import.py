@@ -235,6 +235,31 @@ def test_an_older_version_is_cleaned_up_by_the_next_operation(engine, url):
     assert [one["value"] for one in story.things(engine).values()] == ["second", "second"]
 
 
+def test_a_scaling_group_goes_on_from_where_heat_left_it(engine, url):
+    """Heat had made one more than the template says. A signal adds another; the oldest go first."""
+    run(story.bring(engine, url, story.wish(KEY)))
+    there = [id_ for id_ in story.things(engine) if id_.startswith("scaling-legacy")]
+
+    async def grown():
+        async with engine.driving():
+            await engine.orchestrator.signal("scaling-legacy", "grow", None)
+            async with asyncio.timeout(60):
+                while len([id_ for id_ in story.things(engine) if id_.startswith("scaling-legacy")]) < 4:
+                    await asyncio.sleep(0.05)
+
+    async def shrunk():
+        async with engine.driving():
+            template = story.request("scaling-legacy").template.replace("desired_capacity: 2", "desired_capacity: 1")
+            accepted = await engine.orchestrator.update("scaling-legacy", story.Request(template))
+            assert (await story.end(engine, accepted.stack_id))["stack_status"] == "UPDATE_COMPLETE"
+
+    run(grown())
+    assert len(there) == 3 and set(there) < set(story.things(engine))
+    run(shrunk())
+    (left,) = [id_ for id_ in story.things(engine) if id_.startswith("scaling-legacy")]
+    assert left not in there
+
+
 def test_what_rests_in_heat_rests_here_and_is_woken(engine, url):
     run(story.bring(engine, url, story.wish(KEY)))
 

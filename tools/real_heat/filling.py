@@ -35,6 +35,7 @@ REQUESTS: Mapping[str, dict[str, Any]] = {
                         "parameter_defaults": {"colour": "green"}},
     },
     "software": {"files": _files("setup.sh")},
+    "scaling": {},
     "failed": {},
     "stuck": {},
     "resting": {},
@@ -82,8 +83,10 @@ def _change(heat: Heat, path: str) -> None:
     for kind, request in CHANGES.items():
         _send(heat, "PATCH", _address(heat, f"{kind}-{path}"), kind, request)
     heat.call("POST", f"{_address(heat, f'resting-{path}')}/actions", {"suspend": None})
+    heat.call("POST", f"{_address(heat, f'scaling-{path}')}/resources/grow/signal")
     for kind in (*CHANGES, "resting"):
         _wait(heat, f"{kind}-{path}", _ENDS.get(kind, "UPDATE_COMPLETE"))
+    _wait_for_growth(heat, f"scaling-{path}")
 
 
 def _send(heat: Heat, method: str, address: str, kind: str, request: Mapping[str, Any]) -> None:
@@ -128,6 +131,18 @@ def _signal(heat: Heat, name: str, *signals: Mapping[str, Any]) -> None:
         time.sleep(0.2)
     for signal in signals:
         heat.call("POST", f"{address}/handle/signal", signal)
+
+
+def _wait_for_growth(heat: Heat, name: str) -> None:
+    """Scaling is no operation on the stack itself: that it is over shows in what the group tells."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = heat.call("GET", f"{_address(heat, name)}/resources?nested_depth=2")["resources"]
+        members = [one for one in found if one["resource_type"] == "OS::Heat::TestResource"]
+        if len(members) == 3 and all(one["resource_status"].endswith("_COMPLETE") for one in found):
+            return
+        time.sleep(0.2)
+    raise SystemExit(f"heat: {name} has not grown in time\n{heat.log()[-3000:]}")
 
 
 def _told(heat: Heat) -> dict[str, Any]:
