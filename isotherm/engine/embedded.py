@@ -19,6 +19,7 @@ from isotherm.engine import computing, hearing, keyfile, lending, planning, pres
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, WORKERS, Folder
+from isotherm.engine.legacy.engine import Engine as LegacyEngine
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
@@ -36,6 +37,7 @@ class Embedded(Folder):
     def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
         super().__init__(path, files)
         self._worker: Worker | None = None
+        self._legacy: LegacyEngine | None = None
         self._seen: JournalReality | None = None
         self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
@@ -98,13 +100,16 @@ class Embedded(Folder):
         nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._wake, self.settings)
         self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
                               settings=self.settings)
-        task = asyncio.create_task(self._worker.run())
+        self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
+                                    settings=self.settings)
+        tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
         try:
             yield
         finally:
+            self._legacy.stop()
             self._worker.stop()
-            await task
-            self._worker = None
+            await asyncio.gather(*tasks)
+            self._worker = self._legacy = None
             reality.close()
             here.leave()
 
@@ -115,6 +120,8 @@ class Embedded(Folder):
     def _wake(self) -> None:
         if self._worker is not None:
             self._worker.wake()
+        if self._legacy is not None:
+            self._legacy.wake()
 
 
 def server_url(settings: Settings) -> str:

@@ -62,7 +62,7 @@ class Moving(Accepting):
         acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal)
         versions = adoption.versions(found, goal, stack_id, acceptance.operation_id, self._new_id)
 
-        new = NewStack(stack_id, self._project, name, True, username=self._username)
+        new = NewStack(stack_id, self._project, name, self._settings.convergence_engine, username=self._username)
 
         def unit(connection: Connection) -> None:
             now = self._clock.now()

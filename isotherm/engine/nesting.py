@@ -64,14 +64,16 @@ class _Inside(inside.Inside):
 
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
-            depth = self._still_ours(connection) + 1
+            around = self._still_ours(connection)
+            depth = int(around["depth"]) + 1
             if depth > self._nesting.bounds.depth:
                 raise limits.exceeded(f"Recursion depth exceeds {self._nesting.bounds.depth}.")
             owner, depth = (self._around.stack_id, depth) if child.owned else (None, 0)
+            path = bool(around["convergence"]) if child.owned else self._nesting.settings.convergence_engine
             if owner is None:
                 limits.stacks(connection, self._project, self._nesting.settings.max_stacks_per_tenant)
             bounded = self._bounded(connection, acceptance, now)
-            accept.create(connection, NewStack(stack_id, self._project, name, True, owner, depth), bounded, now)
+            accept.create(connection, NewStack(stack_id, self._project, name, path, owner, depth), bounded, now)
             self._plan(connection, acceptance, goal, now)
 
         await self._write(unit)
@@ -150,14 +152,16 @@ class _Inside(inside.Inside):
         return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_, disable_rollback=True,
                           timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started")
 
-    def _still_ours(self, connection: Connection) -> int:
-        """The depth of the stack around, if the resource is still ours to act on."""
+    def _still_ours(self, connection: Connection) -> reads.Row:
+        """The stack around, if the resource is still ours to act on."""
         if self._around.key not in claim.held(connection, [self._around]):
             raise errors.Superseded("the resource around this stack is somebody else's now")
         if reads.is_cancelled(connection, self._around.operation.id):
             raise errors.Permanent("the operation around this stack was cancelled")
         found = reads.stack(connection, self._project, self._around.stack_id)
-        return 0 if found is None else int(found["depth"])
+        if found is None:
+            raise errors.Superseded("the stack around this stack is gone")
+        return found
 
     def _bounded(self, connection: Connection, acceptance: Acceptance, now: float) -> Acceptance:
         """It never has longer than the operation around it."""
@@ -173,7 +177,7 @@ class _Inside(inside.Inside):
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
             self._still_ours(connection)
-            accept.supersede(connection, self._bounded(connection, acceptance, now), now)
+            accept.supersede(connection, self._bounded(connection, acceptance, now), now, preempt=True)
             write_plan(connection, now)
 
         await self._write(unit)

@@ -9,10 +9,12 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store import adopt, listing, nodes, rows, sealing, snapshots
+from isotherm.store import adopt, listing, locks, nodes, rows, sealing, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
+# On the legacy path, one operation at a time, except for what ends the one before.
+_ALWAYS = frozenset({Action.DELETE, Action.ROLLBACK})
 UNFINISHED = (OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING)
 
 
@@ -35,12 +37,16 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
             hint="Update it, delete it, or choose another name.",
         ) from error
     listing.write_tags(connection, stack.id, request.tags)
-    _open(connection, request, 1, now)
+    _open(connection, request, 1, now, convergence=stack.convergence)
 
 
-def supersede(connection: sa.Connection, request: Acceptance, now: float) -> int:
-    """The newest operation of a stack that exists. Answers its generation; raises Conflict if another was faster."""
+def supersede(connection: sa.Connection, request: Acceptance, now: float, *, preempt: bool = False) -> int:
+    """The newest operation of a stack that exists. Answers its generation; raises Conflict if another was faster.
+
+    On the legacy path also if another is in progress, unless this one may `preempt` it, as the stack around may.
+    """
     stack = t.stacks.c
+    convergence = _path(connection, request, preempt=preempt)
     values = {
         stack.generation: request.generation + 1, stack.operation_id: request.operation_id,
         stack.action: request.action, stack.status: Status.IN_PROGRESS, stack.reason: request.reason,
@@ -61,12 +67,27 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float) -> int
         )
     listing.forget_tags(connection, request.stack_id)
     listing.write_tags(connection, request.stack_id, request.tags)
-    _halt(connection, request.stack_id, request.generation, now)
-    _open(connection, request, request.generation + 1, now)
+    _halt(connection, request.stack_id, request.generation, now, convergence=convergence)
+    _open(connection, request, request.generation + 1, now, convergence=convergence)
     return request.generation + 1
 
 
-def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float) -> None:
+def _path(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> bool:
+    """Whether the stack is on the convergence path, on which nothing has to wait."""
+    stack = t.stacks.c
+    found = connection.execute(
+        sa.select(stack.convergence, stack.status, stack.action, stack.name).where(stack.id == request.stack_id)
+    ).one_or_none()
+    if found is None or found.convergence:
+        return True
+    if found.status == Status.IN_PROGRESS and not preempt and request.action not in _ALWAYS:
+        raise errors.Conflict(
+            f"Stack {found.name} already has an action ({Action(found.action).name}) in progress.",
+            kind="ActionInProgress", hint="Wait until it has ended, cancel it, or delete the stack.")
+    return False
+
+
+def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, *, convergence: bool) -> None:
     """The older operation starts nothing more. What is under way keeps its lease, and records itself when it ends."""
     operation = t.operations.c
     running = connection.execute(
@@ -76,34 +97,40 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float)
     ).rowcount
     # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
     if running:
-        halt_nodes(connection, stack_id)
+        halt_nodes(connection, stack_id, convergence=convergence)
         snapshots.give_up(connection, stack_id)
         older = sa.select(operation.id).where(operation.stack_id == stack_id, operation.generation == generation)
         # Whoever waits for it has to wait for the newer one instead.
         nodes.wake_waiters(connection, connection.execute(older).scalar_one(), now)
 
 
-def halt_nodes(connection: sa.Connection, stack_id: str) -> None:
-    """Nobody may take a node of this stack until a plan says so again."""
+def halt_nodes(connection: sa.Connection, stack_id: str, *, convergence: bool = True) -> None:
+    """Nobody may take a node of this stack until a plan says so again. On the legacy path, no plan ever does."""
     node = t.nodes.c
+    under_way = node.due.is_not(None) if convergence else node.state.in_(_UNDER_WAY)
     connection.execute(
-        sa.update(t.nodes)
-        .where(node.stack_id == stack_id, node.due.is_not(None))
-        .values(state=NodeState.PENDING, due=None)
+        sa.update(t.nodes).where(node.stack_id == stack_id, under_way).values(state=NodeState.PENDING, due=None)
     )
 
 
-def _open(connection: sa.Connection, request: Acceptance, generation: int, now: float) -> None:
+_UNDER_WAY = (NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
+
+
+def _open(
+    connection: sa.Connection, request: Acceptance, generation: int, now: float, *, convergence: bool
+) -> None:
     input_ = _take_over(connection, request) if request.input_of else _keep(connection, request)
     limit_s = request.limit_s if request.timeout_s is None else request.timeout_s
     connection.execute(
         sa.insert(t.operations).values(
             id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
             state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback,
-            timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now, fence=0,
+            timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now if convergence else None, fence=0,
             deadline=None if limit_s is None else now + limit_s,
         )
     )
+    if not convergence:
+        locks.ask(connection, request.stack_id, request.operation_id, now)
     started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
                     Status.IN_PROGRESS, request.reason)
     rows.insert_events(connection, [started], now)

@@ -53,10 +53,11 @@ def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
     if not taken:
         return []
     connection.execute(_TAKE, {**rows.ids(taken), "n_worker": lease.worker, "n_until": lease.until})
-    return _load(connection, taken, lease.until)
+    return load(connection, taken, lease.until)
 
 
-def _load(connection: sa.Connection, node_ids: Collection[int], until: float) -> list[Claim]:
+def load(connection: sa.Connection, node_ids: Collection[int], until: float) -> list[Claim]:
+    """Nodes that have just been taken, with all that is needed to act on them."""
     found = connection.execute(_LOAD, rows.ids(node_ids)).all()
     versions = rows.versions(connection, [row[8] for row in found if row[8] is not None])
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
 from isotherm.states import UNCHECKED, VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
-from isotherm.store import accept, hooks, nodes, rows, snapshots
+from isotherm.store import accept, hooks, locks, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 
@@ -35,6 +35,8 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
                 .where(t.operations.c.id == operation_id)
                 .values(state=OperationState.CLEANING, remaining=remaining)
             )
+            if not operation.convergence:
+                accept.halt_nodes(connection, operation.stack_id, convergence=False)
             return
     close(connection, operation, now)
 
@@ -203,6 +205,8 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
         snapshots.doom_all(connection, operation.stack_id, now)
     nodes.wake_waiters(connection, operation.id, now)
     hooks.forget(connection, operation.stack_id)
+    if not operation.convergence:
+        locks.drop(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
 
 
@@ -218,7 +222,7 @@ def _but(connection: sa.Connection, operation: Operation) -> str:
 
 def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
     """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
-    accept.halt_nodes(connection, operation.stack_id)
+    accept.halt_nodes(connection, operation.stack_id, convergence=operation.convergence)
     nodes.wake_waiters(connection, operation.id, now)
     connection.execute(
         sa.update(t.operations)

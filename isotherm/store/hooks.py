@@ -112,8 +112,9 @@ def clear(connection: sa.Connection, stack_id: str, resource: str, hook: str, no
 
 
 def _wake(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
-    waiting = sa.update(t.nodes).where(rows.among(_NODE.id), _NODE.state == NodeState.WAITING).values(due=now)
-    connection.execute(waiting, rows.ids(node_ids))
+    waiting = sa.update(t.nodes).where(
+        rows.among(_NODE.id), _NODE.state == NodeState.WAITING, _NODE.due.is_not(None))
+    connection.execute(waiting.values(due=now), rows.ids(node_ids))
 
 
 def _type(connection: sa.Connection, node_id: int) -> str:

@@ -87,8 +87,10 @@ def clear_order(connection: sa.Connection, stack_id: str) -> None:
 
 
 def wake_waiters(connection: sa.Connection, operation_id: str, now: float) -> None:
-    """The operation has ended: whoever waits for it looks at once. In its transaction, so that nobody can miss it."""
+    """The operation has ended: whoever waits for it looks at once. In its transaction, so that nobody can miss it.
+
+    What waits on the legacy path is not due at any time: its engine sees for itself.
+    """
     node = t.nodes.c
-    connection.execute(
-        sa.update(t.nodes).where(node.awaits == operation_id, node.state == NodeState.WAITING).values(due=now)
-    )
+    waiting = sa.and_(node.awaits == operation_id, node.state == NodeState.WAITING, node.due.is_not(None))
+    connection.execute(sa.update(t.nodes).where(waiting).values(due=now))

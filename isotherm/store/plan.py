@@ -17,7 +17,7 @@ from isotherm import errors
 from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
-from isotherm.store import finish, nodes, rows, sealing
+from isotherm.store import accept, finish, nodes, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
 
@@ -80,6 +80,8 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     )
     if not remaining:
         finish.next_phase(connection, operation_id, now)
+    elif not operation.convergence:
+        accept.halt_nodes(connection, operation.stack_id, convergence=False)
 
 
 def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:

@@ -62,6 +62,8 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     failure: str | None
     fence: int
     project: str = ""
+    # Which of the two paths its stack is on.
+    convergence: bool = True
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):

@@ -12,7 +12,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from isotherm.states import NodeState, OperationState
-from isotherm.store import rows
+from isotherm.store import locks, rows
 from isotherm.store import tables as t
 
 _NODE = t.nodes.c
@@ -35,6 +35,7 @@ _FREE = (
 def workers(connection: sa.Connection, dead: Collection[str], now: float) -> int:
     """Free all that the dead workers held; answers how many nodes that were."""
     freed = connection.execute(_FREE, {**rows.ids(dead), "now": now}).rowcount
+    locks.of_dead(connection, dead, now)
     # Who was planning is not recorded. Planning twice does no harm: the second finds the operation planned.
     connection.execute(
         sa.update(t.operations)

@@ -47,7 +47,7 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
     """Record how steps ended, and everything that follows from it. `new_id` is for a rollback, should one begin."""
     found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
-    _write_versions(connection, valid, now)
+    write_versions(connection, valid, now)
     snapshots.keep(connection, valid, now)
     rows.insert_events(connection, (r.event for r in valid if r.event is not None), now)
     live: list[Report] = []
@@ -79,7 +79,8 @@ _DETACH = Bulk(
 )
 
 
-def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
+def write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
+    """The rows of the resources, as their steps have left them."""
     rows.update_versions(connection, [r.version for r in valid if r.version is not None and not r.removed], now)
     removed = [r.version.id for r in valid if r.removed and r.version is not None]
     if removed:
@@ -113,19 +114,19 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[
     for report in waiting:
         if report.seen is None:
             stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
-    over = _over(connection, waiting) | hooks.pause(connection, live, now)
+    passed = over(connection, waiting) | hooks.pause(connection, live, now)
     for report in live:
         kind, state = report.claim.kind, report.state
         if kind is NodeKind.VISIT and state is NodeState.DONE:
             # A visit proves that the object is there, not that it is what the newest template wants.
             kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
-        wake_in_s = 0.0 if report.claim.node_id in over else report.wake_in_s
+        wake_in_s = 0.0 if report.claim.node_id in passed else report.wake_in_s
         due = now + wake_in_s if state in _COMES_BACK else None
         writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))
     _WRITE(connection, writes)
 
 
-def _over(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
+def over(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
     """Of the nodes that are to wait for something: those for which it has happened before they could say so."""
     ended = _ended_already(connection, [report.awaits for report in waiting if report.seen is None])
     taken = signals.counts(connection, {report.awaits for report in waiting if report.seen is not None})
@@ -160,22 +161,24 @@ def _end_nodes(
 ) -> None:
     first = [Ended(r.claim.node_id, r.state is NodeState.FAILED, r.changed) for r in ended]
     count = len(first) + _wave(connection, operation, first, now)
-    _remove_cleaned(connection, ended)
-    failure = next((_failure(operation, r) for r in ended if r.state is NodeState.FAILED), None)
-    remaining = _count_down(connection, operation, count, failure)
-    if failure and _rolls_back(operation):
+    remove_cleaned(connection, ended)
+    failure = next((failure_of(operation, r) for r in ended if r.state is NodeState.FAILED), None)
+    remaining = count_down(connection, operation, count, failure)
+    if failure and rolls_back(operation):
         finish.fail(connection, operation, failure, now)
         accept.roll_back(connection, operation.stack_id, new_id, now, failure)
     elif remaining == 0:
         finish.next_phase(connection, operation.id, now)
 
 
-def _failure(operation: Operation, report: Report) -> str:
+def failure_of(operation: Operation, report: Report) -> str:
+    """Why the operation fails."""
     action = report.event.action if report.event is not None else operation.action
     return f"Resource {action.name} failed: {report.reason}"
 
 
-def _rolls_back(operation: Operation) -> bool:
+def rolls_back(operation: Operation) -> bool:
+    """Whether a failure now is the beginning of a rollback."""
     # A clean-up that fails leaves a stack that already is what the template says: going back would only do harm.
     return (
         not operation.disable_rollback
@@ -185,7 +188,8 @@ def _rolls_back(operation: Operation) -> bool:
     )
 
 
-def _count_down(connection: sa.Connection, operation: Operation, count: int, failure: str | None) -> int:
+def count_down(connection: sa.Connection, operation: Operation, count: int, failure: str | None) -> int:
+    """So many nodes have ended; answers how many are left."""
     op = t.operations.c
     connection.execute(
         sa.update(t.operations)
@@ -195,7 +199,7 @@ def _count_down(connection: sa.Connection, operation: Operation, count: int, fai
     return operation.remaining - count
 
 
-def _remove_cleaned(connection: sa.Connection, ended: Iterable[Report]) -> None:
+def remove_cleaned(connection: sa.Connection, ended: Iterable[Report]) -> None:
     """A node that has deleted its version has no further part to play."""
     gone = [r.claim.node_id for r in ended if r.claim.kind is NodeKind.CLEANUP and r.state is NodeState.DONE]
     if gone:

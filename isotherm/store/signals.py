@@ -96,7 +96,7 @@ _COUNT_UP = (
 )
 _WAKE = (
     sa.update(t.nodes)
-    .where(_NODE.awaits == sa.bindparam("n_topic"), _NODE.state == NodeState.WAITING)
+    .where(_NODE.awaits == sa.bindparam("n_topic"), _NODE.state == NodeState.WAITING, _NODE.due.is_not(None))
     .values(due=sa.bindparam("n_now"))
 )
 

@@ -26,13 +26,23 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
         not operation.disable_rollback and operation.action in ROLLED_BACK
         and operation.state != OperationState.CLEANING
     )
-    _give_up(connection, operation)
+    _give_up(connection, operation, _ABORTED)
     if rolls_back:
         finish.fail(connection, operation, failure, now)
         accept.roll_back(connection, operation.stack_id, new_id, now, failure)
     else:
         _set_failure(connection, operation, failure)
         _close(connection, operation_id, now)
+
+
+def break_off(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
+    """It cannot go on (legacy path: its engine is gone). Nothing is undone; an update or a delete goes on from here.
+
+    Rows of what was under way lose their intents, not their tokens: what they may have made is found by those.
+    """
+    _give_up(connection, operation, failure)
+    _set_failure(connection, operation, failure)
+    _close(connection, operation.id, now)
 
 
 def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) -> str:
@@ -54,7 +64,7 @@ def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: f
     hooks.give_up(connection, operation, now)
     connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
     # Whoever waits looks again: it may be a pause that nobody needs any more.
-    connection.execute(_of(operation, (NodeState.WAITING,)).values(due=now))
+    connection.execute(_of(operation, (NodeState.WAITING,)).where(_NODE.due.is_not(None)).values(due=now))
     under_way = sa.select(sa.func.count()).where(
         _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(_UNDER_WAY)
     )
@@ -95,7 +105,7 @@ def _of(operation: Operation, states: tuple[NodeState, ...]) -> sa.Update:
     )
 
 
-def _give_up(connection: sa.Connection, operation: Operation) -> None:
+def _give_up(connection: sa.Connection, operation: Operation, reason: str | sa.ColumnElement[str]) -> None:
     under_way = (
         sa.select(_NODE.resource_id)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
@@ -105,7 +115,7 @@ def _give_up(connection: sa.Connection, operation: Operation) -> None:
     connection.execute(
         sa.update(t.resources)
         .where(resource.id.in_(under_way), resource.intent.is_not(None))
-        .values(status=Status.FAILED, reason=_ABORTED, intent=None, digest=None)
+        .values(status=Status.FAILED, reason=reason, intent=None, digest=None)
     )
     # The lease stays with whoever has it: the next operation waits until it is given back or has run out.
     connection.execute(_of(operation, _UNDER_WAY).values(state=NodeState.FAILED, due=None))

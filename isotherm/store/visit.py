@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import finish, nodes, plan, rows
+from isotherm.store import accept, finish, nodes, plan, rows
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite
 
@@ -43,6 +43,8 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     )
     if not writes:
         finish.next_phase(connection, operation_id, now)
+    elif not operation.convergence:
+        accept.halt_nodes(connection, operation.stack_id, convergence=False)
 
 
 def _pending(connection: sa.Connection, action: Action, visited: Collection[int]) -> dict[int, int]:

@@ -1,0 +1,151 @@
+"""The legacy engine: takes the locks of stacks on which something is to be done, and walks each of them by itself.
+
+It keeps a stack for as long as it renews the lease of the lock. If it dies, the lease runs out, and whoever finds that says
+of the stack that its engine went down. If it is stopped in good order, it hands its stacks on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isotherm import errors
+from isotherm.config import Settings
+from isotherm.engine import ports
+from isotherm.engine.legacy.stepping import Shared
+from isotherm.engine.legacy.walker import Walker
+from isotherm.engine.nesting import Nesting
+from isotherm.engine.planning import Planning
+from isotherm.engine.steps import act, answers, consider, telling
+from isotherm.resources import contract
+from isotherm.store import locks
+from isotherm.store.database import Connection, Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How an engine works. `lease_s` is how long a dead engine's stacks lie idle."""
+
+    lease_s: float = 30.0
+    concurrency: int = 1000
+    # How many stacks it has at a time.
+    stacks: int = 100
+    # How long it sleeps at most before it looks by itself: a message is only a hint.
+    idle_s: float = 1.0
+
+
+class Engine:
+    """One engine of the legacy path."""
+
+    def __init__(  # noqa: PLR0913 - the ports of an engine, one each
+        self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
+        new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
+        settings: Settings = Settings(),  # noqa: B008 - frozen
+    ) -> None:
+        self.name = name
+        self._store = store
+        self._clock = world.clock
+        self._tuning = tuning
+        own = dataclasses.replace(
+            world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
+        )
+        self._shared = Shared(
+            store, world.clock, planning, new_id, settings, consider.Considering(types, new_id),
+            act.Acting(types, own, nesting), telling.Telling(planning, types), asyncio.Semaphore(tuning.concurrency),
+        )
+        self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._renew_at = 0.0
+
+    def wake(self) -> None:
+        """There may be something to do: look now rather than later."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Take nothing more, and hand on what is under way. `run` returns when that is done."""
+        self._stopping = True
+        for walker, _ in self._walkers.values():
+            walker.leave()
+        self._wake.set()
+
+    async def run(self) -> None:
+        while not self._stopping or self._walkers:
+            self._wake.clear()
+            try:
+                await self._turn()
+            except Exception as error:
+                log.error("a turn failed", exc_info=telling.quiet(error), extra={"engine": self.name})
+                await asyncio.sleep(self._tuning.idle_s)
+            await self._rest()
+
+    async def _turn(self) -> None:
+        self._forget()
+        await self._renew()
+        now = self._clock.now()
+        room = self._tuning.stacks - len(self._walkers)
+        due = await self._store.read(locks.next_due)
+        if not self._stopping and room > 0 and due is not None and due <= now:
+            await self._take(room)
+        for walker, _ in self._walkers.values():
+            walker.look()
+
+    async def _take(self, room: int) -> None:
+        until = self._clock.now() + self._tuning.lease_s
+
+        def unit(connection: Connection) -> list[locks.Lock]:
+            return locks.due(connection, self.name, until, self._clock.now(), room)
+
+        for lock in await self._store.write(unit):
+            if lock.stack_id in self._walkers:
+                # This engine was away for longer than its lease: what it did is somebody else's by now, be it its own.
+                self._walkers[lock.stack_id][0].lose()
+            walker = Walker(lock, self._shared, act.LeaseGuard(self._clock, until), self.wake)
+            task = asyncio.create_task(self._walk(walker))
+            self._walkers[lock.stack_id] = walker, task
+
+    async def _walk(self, walker: Walker) -> None:
+        try:
+            await walker.run()
+        except Exception as error:
+            # The lease runs out, and whoever finds that says so.
+            log.error("a walk failed", exc_info=telling.quiet(error), extra={"stack": walker.lock.stack_id})
+        finally:
+            self.wake()
+
+    def _forget(self) -> None:
+        for stack_id in [stack_id for stack_id, (_, task) in self._walkers.items() if task.done()]:
+            del self._walkers[stack_id]
+
+    async def _renew(self) -> None:
+        now = self._clock.now()
+        if now < self._renew_at or not self._walkers:
+            return
+        self._renew_at = now + self._tuning.lease_s / 3
+        until = now + self._tuning.lease_s
+        held = [walker.lock for walker, task in self._walkers.values() if not task.done()]
+        try:
+            ours = await self._store.write(lambda connection: locks.renew(connection, held, until))
+        except errors.Unavailable:
+            self._renew_at = now + self._tuning.idle_s
+            raise
+        for walker, task in self._walkers.values():
+            if walker.lock.stack_id in ours:
+                walker.guard.until = until
+            elif not task.done():
+                walker.lose()
+
+    async def _rest(self) -> None:
+        """Sleep until something happens, or it is time to look."""
+        if self._wake.is_set() or (self._stopping and not self._walkers):
+            return
+        try:
+            async with asyncio.timeout(self._tuning.idle_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return

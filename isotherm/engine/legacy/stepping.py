@@ -1,0 +1,90 @@
+"""One node, from its claim to a report: decided, made durable, acted on. What the engine shares between all its stacks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from isotherm import errors
+from isotherm.config import Settings
+from isotherm.engine.planning import Planning
+from isotherm.engine.steps import act, answers, consider, hooks, telling
+from isotherm.resources import contract
+from isotherm.states import NodeState
+from isotherm.store.database import Store
+from isotherm.store.records import Beginning, Claim, Report
+
+log = logging.getLogger(__name__)
+
+Begin = Callable[[Beginning], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The ports of an engine, one each."""
+
+    store: Store
+    clock: contract.Clock
+    planning: Planning
+    new_id: Callable[[], str]
+    settings: Settings
+    consider: consider.Considering
+    act: act.Acting
+    tell: telling.Telling
+    # How many steps may be under way at once.
+    room: asyncio.Semaphore
+
+
+class Stepping:
+    """Brings claims to reports. `begin` makes an intent durable, or raises Superseded."""
+
+    def __init__(self, shared: Shared, guard: act.LeaseGuard, begin: Begin) -> None:
+        self._shared = shared
+        self._guard = guard
+        self._begin = begin
+
+    async def __call__(self, claim: Claim) -> Report:
+        """However it ends, it ends in a report, unless the operation has been overtaken."""
+        tell = self._shared.tell
+        try:
+            async with self._shared.room:
+                return await self._step(claim)
+        except errors.Superseded:
+            raise
+        except errors.Temporary as error:
+            return await tell(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
+        except Exception as error:
+            log.error("a step failed in the engine", exc_info=telling.quiet(error),
+                      extra={"node": claim.node_id, "resource": claim.name})
+            return await tell(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
+
+    async def _step(self, claim: Claim) -> Report:
+        answer = await self._decide(claim)
+        if isinstance(answer, Report):
+            return await self._shared.tell(answer)
+        if isinstance(answer, answers.Republish):
+            return await self._shared.act.republish(claim, answer.version, answer.target, self._guard)
+        version = answer.beginning.version if isinstance(answer, answers.Begin) else answer.version
+        if isinstance(answer, answers.Begin):
+            await self._begin(answer.beginning)
+        intent = answer.intent
+        report = await self._shared.act.step(claim, version, intent, answer.target, self._guard)
+        return hooks.after(claim, await self._shared.tell(report, intent.after, intent.before))
+
+    async def _decide(self, claim: Claim) -> answers.Begin | answers.Continue | answers.Republish | Report:
+        facts = None
+        while True:
+            answer = hooks.before(claim, self._shared.consider(claim, facts))
+            if not isinstance(answer, answers.LookUp):
+                return answer
+            facts = await self._look_up(claim, answer)
+
+    async def _look_up(self, claim: Claim, question: answers.LookUp) -> answers.Facts | None:
+        if question.template:
+            await self._shared.planning.learn(question.template)
+            return None
+        if question.version is not None:
+            return answers.Facts(await self._shared.act.find(claim, question.version, self._guard), None)
+        return answers.Facts(None, await self._shared.planning.hidden_parameters(claim.operation))

@@ -1,0 +1,244 @@
+"""One stack in the hands of one engine: phase after phase, operation after operation, until nothing is left to do.
+
+Each node is a task, which takes its turn, acts, waits in memory, and says in the end who goes next. When the operation is
+overtaken (a delete, a cancel, a rollback, its deadline) nothing more is begun, what waits is dropped, what is being done
+is recorded; then the walker looks what is wanted now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from isotherm import errors
+from isotherm.engine.legacy.stepping import Shared, Stepping
+from isotherm.engine.legacy.walk import Step, Walk
+from isotherm.engine.steps import act, telling
+from isotherm.states import NodeState
+from isotherm.store import limits
+from isotherm.store import walk as walking
+from isotherm.store.database import Connection
+from isotherm.store.locks import Lock
+from isotherm.store.records import Beginning, Claim, Operation, Report
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+_ENDED = (NodeState.DONE, NodeState.FAILED)
+
+
+class _Sleeper:
+    """A node that waits for the world."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.woken = asyncio.Event()
+
+
+class Walker:
+    """Has the lock of one stack, for as long as somebody renews the lease (`guard`)."""
+
+    def __init__(self, lock: Lock, shared: Shared, guard: act.LeaseGuard, wake: Callable[[], None]) -> None:
+        self.lock = lock
+        self.guard = guard
+        self._shared = shared
+        self._wake = wake
+        self._step = Stepping(shared, guard, self._begin)
+        self._walk: Walk | None = None
+        self._operation: Operation | None = None
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._sleepers: dict[int, _Sleeper] = {}
+        self._idle = asyncio.Event()
+        # Nothing more is begun: the operation has been overtaken, or the engine leaves.
+        self._halted = False
+        self._leaving = False
+        self._lost = False
+        self._cancelled = False
+        self._look: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Until nothing is left to do, or the stack is somebody else's."""
+        try:
+            while not self._leaving and (phase := await self._write(self._next)) is not None:
+                await (self._pass(phase) if phase.planned else self._plan(phase.operation))
+            if not self._lost and self._leaving:
+                await self._write(lambda connection: walking.hand_on(connection, self.lock, self._shared.clock.now()))
+        except errors.Superseded:
+            self.lose()
+        finally:
+            for task in (*self._tasks.values(), *([self._look] if self._look else [])):
+                task.cancel()
+            self._wake()
+
+    def _next(self, connection: Connection) -> walking.Phase | None:
+        return walking.phase(connection, self.lock, self._shared.clock.now())
+
+    async def _plan(self, operation: Operation) -> None:
+        try:
+            await self._shared.planning.plan(operation)
+        except errors.Superseded:
+            return
+        except errors.IsothermError as error:
+            log.error("planning an operation failed", exc_info=telling.quiet(error), extra={"operation": operation.id})
+            failure = f"{type(error).__name__}: {error}"[:1000]
+            now = self._shared.clock.now()
+            await self._write(lambda c: walking.give_up(c, self.lock, operation, failure, now))
+
+    # One phase.
+
+    async def _pass(self, phase: walking.Phase) -> None:
+        self._walk, self._operation = Walk(phase), phase.operation
+        self._halted = self._leaving
+        self._cancelled = False
+        self._idle.clear()
+        step = self._walk.start()
+        if step.ended:
+            await self._write(lambda c: walking.follow(c, self.lock, phase.operation, step.wave))
+        self._go_on(step)
+        if self._tasks:
+            await self._idle.wait()
+        if self._walk.is_over and not self._halted:
+            await self._end(phase.operation)
+
+    async def _end(self, operation: Operation) -> None:
+        try:
+            await self._write(lambda c: walking.end_phase(c, self.lock, operation, self._shared.clock.now()))
+        except errors.Superseded:
+            return  # overtaken at the last moment; if the lock is gone too, the next look at it says so
+        self._wake()
+
+    def _go_on(self, step: Step) -> None:
+        for node_id in () if self._halted else step.ready:
+            task = asyncio.create_task(self._visit(node_id))
+            self._tasks[node_id] = task
+            task.add_done_callback(functools.partial(self._is_through, node_id))
+
+    def _is_through(self, node_id: int, _task: asyncio.Task[None]) -> None:
+        self._tasks.pop(node_id, None)
+        self._sleepers.pop(node_id, None)
+        if not self._tasks:
+            self._idle.set()
+
+    async def _visit(self, node_id: int) -> None:
+        assert self._walk is not None
+        try:
+            while not self._halted:
+                claim = await self._take(node_id)
+                if claim is None:
+                    # It was skipped by a cancellation, and so was all that needs it.
+                    self._go_on(self._walk.end(node_id, NodeState.SKIPPED))
+                    return
+                if await self._bring(claim):
+                    return
+        except errors.Superseded:
+            self.halt()
+        except Exception as error:
+            log.error("a walk failed", exc_info=telling.quiet(error), extra={"stack": self.lock.stack_id})
+            self.lose()
+
+    async def _bring(self, claim: Claim) -> bool:
+        """One step. Answers whether the node has come to its end."""
+        assert self._walk is not None
+        report = await self._step(claim)
+        step = Step()
+        if report.state in _ENDED:
+            step = self._walk.end(claim.node_id, report.state, changed=report.changed)
+        over = await self._record(report, step)
+        if over is None:
+            self.halt()
+            return True
+        if report.state in _ENDED:
+            self._go_on(step)
+            return True
+        if report.state is NodeState.WAITING and not over:
+            await self._sleep(report)
+        return False
+
+    async def _sleep(self, report: Report) -> None:
+        if self._halted:
+            return
+        sleeper = self._sleepers[report.claim.node_id] = _Sleeper(report)
+        try:
+            async with asyncio.timeout(report.wake_in_s):
+                await sleeper.woken.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._sleepers.pop(report.claim.node_id, None)
+
+    # What happens meanwhile.
+
+    def look(self) -> None:
+        """There may be news: for those who wait, or of the operation itself."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(self._look_now())
+
+    async def _look_now(self) -> None:
+        operation = self._operation
+        if operation is None or self._halted:
+            return
+        waiting = [sleeper.report for sleeper in self._sleepers.values()]
+        try:
+            found = await self._shared.store.read(lambda c: walking.look(c, self.lock, operation, waiting))
+        except errors.Superseded:
+            self.lose()
+            return
+        except errors.IsothermError:
+            return  # the store does not answer; there will be another look
+        if operation is not self._operation:
+            return
+        if found.overtaken:
+            self.halt()
+        first = found.cancelled and not self._cancelled
+        self._cancelled = found.cancelled
+        for node_id, sleeper in self._sleepers.items():
+            if first or node_id in found.ready:
+                sleeper.woken.set()
+
+    def halt(self) -> None:
+        """Begin nothing more. Those who wait are dropped; steps that run end, and are recorded."""
+        self._halted = True
+        for node_id in list(self._sleepers):
+            self._tasks[node_id].cancel()
+
+    def leave(self) -> None:
+        """The engine stops: somebody else goes on."""
+        self._leaving = True
+        self.halt()
+
+    def lose(self) -> None:
+        """The stack is somebody else's: no word more, and nothing more to reality."""
+        self._halted = self._leaving = self._lost = True
+        self.guard.until = 0.0
+        for task in self._tasks.values():
+            task.cancel()
+
+    # Units of work.
+
+    async def _take(self, node_id: int) -> Claim | None:
+        operation = self._operation
+        assert operation is not None
+        return await self._write(lambda c: walking.take(c, self.lock, operation, node_id, self.guard.until))
+
+    async def _begin(self, beginning: Beginning) -> None:
+        def unit(connection: Connection) -> None:
+            walking.begin(connection, self.lock, beginning, self._shared.clock.now())
+            self._limit(connection)
+
+        await self._write(unit)
+
+    async def _record(self, report: Report, step: Step) -> bool | None:
+        def unit(connection: Connection) -> bool | None:
+            over = walking.record(connection, self.lock, report, step.wave, self._shared.new_id(), self._shared.clock.now())
+            self._limit(connection)
+            return over
+
+        return await self._write(unit)
+
+    def _limit(self, connection: Connection) -> None:
+        limits.events(connection, [self.lock.stack_id], self._shared.settings.max_events_per_stack)
+
+    async def _write(self, unit: Callable[[Connection], T]) -> T:
+        return await self._shared.store.write(unit)
