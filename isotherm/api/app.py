@@ -20,6 +20,7 @@ from isotherm.api import answers, faults, health, openapi, routes, stack_users
 from isotherm.api.auth.standalone import Authenticator
 from isotherm.api.call import Call
 from isotherm.api.caller import Caller
+from isotherm.api.cutting import Cutting
 from isotherm.api.metrics import Metrics
 from isotherm.api.policy import Policy
 from isotherm.api.service import Service
@@ -56,7 +57,7 @@ def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASG
     inner = Starlette(routes=[*open_, *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
                       exception_handlers={404: _nowhere})
     inner.router.redirect_slashes = False
-    return Watching(Versions(inner), metrics)
+    return Watching(Cutting(Versions(inner)), metrics)
 
 
 def _by_path() -> dict[str, dict[str, routes.Route]]:

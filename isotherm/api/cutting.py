@@ -1,0 +1,43 @@
+"""A body without end, or a very long one, is not read to its end once the answer is known: the line is cut instead.
+
+A short one is: the client is sending it anyway, and would lose the answer if the line were cut while it does.
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# What is read for nothing, at most.
+SHORT = 4 << 20
+
+
+class Cutting:
+    """Ends the connection after an answer that came before the end of such a body."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _may_be_long(Headers(scope=scope)):
+            await self._inner(scope, receive, send)
+            return
+        ended = False
+
+        async def receiving() -> Message:
+            nonlocal ended
+            message = await receive()
+            ended = not message.get("more_body", False)
+            return message
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start" and not ended:
+                message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+            await send(message)
+
+        await self._inner(scope, receiving, sending)
+
+
+def _may_be_long(headers: Headers) -> bool:
+    length = headers.get("content-length", "0")
+    return "transfer-encoding" in headers or not length.isdecimal() or int(length) > SHORT
