@@ -32,7 +32,7 @@ def typed(lines: list[str], user: dict[str, str]) -> list[str]:
     mark = "-- and then --"
     script = f"\necho '{mark}'\n".join(lines)
     done = subprocess.run(["bash", "-e", "-c", script], cwd=ROOT, env=user, text=True, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=2 * PATIENCE_S, check=False)
+                          capture_output=True, timeout=5 * PATIENCE_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split(mark)
 
