@@ -1,6 +1,6 @@
 """A real Heat on MariaDB, RabbitMQ and Keystone makes stacks, on both of its paths; `import-heat` brings them over.
 
-`make import-heat` runs it: about a minute and a half, with Heat's environment made before; making it takes two more. The
+`make import-heat` runs it: about two minutes, with Heat's environment made before; making it takes two more. The
 tests in tests/importing do the same with a record of Heat's database, and are part of `make test`.
 """
 
