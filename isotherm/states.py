@@ -24,6 +24,7 @@ class Action(IntEnum):
     ADOPT = 10
     ABANDON = 11
     SIGNAL = 12  # only in events
+    OBSERVE = 13  # only in events: drift was seen, or is gone
 
 
 # Operations that visit every resource and want nothing of it that is not there already.
@@ -42,6 +43,14 @@ class Status(IntEnum):
     IN_PROGRESS = 1
     COMPLETE = 2
     FAILED = 3
+
+
+class Sight(IntEnum):
+    """What a look at an object said. Unseen is not gone."""
+
+    SEEN = 1
+    GONE = 2
+    UNSEEN = 3
 
 
 class NodeState(IntEnum):
@@ -81,6 +90,20 @@ class OperationState(IntEnum):
     COMPLETE = 4
     FAILED = 5
     SUPERSEDED = 6
+
+
+class DriftPolicy(IntEnum):
+    """What follows when an object is not what was made of it."""
+
+    IGNORE = 1  # nobody looks
+    REPORT = 2
+    REPAIR = 3
+
+
+class WatchMode(IntEnum):
+    ACTIVE = 1
+    MAINTENANCE = 2  # somebody works on it: drift is told, and nothing is repaired
+    PAUSED = 3  # nobody looks
 
 
 class DeletionPolicy(IntEnum):

@@ -63,7 +63,7 @@ def _type(one: Option) -> Any:
     if isinstance(one.default, int):
         return types.Integer(min=one.least, max=one.most)
     if isinstance(one.default, float):
-        return types.Float(min=one.least)
+        return types.Float(min=one.least, max=one.most)
     if isinstance(one.default, tuple):
         return types.List()
     return types.String(choices=list(one.choices) or None)

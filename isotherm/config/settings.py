@@ -96,6 +96,25 @@ class Settings:
     local_base_folder: str = option(
         "", "The folder that files and processes of such resources are confined to. Not set: `local` in the folder.")
 
+    # Looking at what is there.
+    observer_interval: float = option(
+        60.0, "How many seconds pass between two looks of the observer at a resource; a stack may have its own.", least=0)
+    observer_type_intervals: tuple[str, ...] = option(
+        (), "The same for types: as OS::Nova::Server=300, with a * at the end for all that begin so.")
+    observer_jitter: float = option(
+        0.1, "By which part of the interval a look may be earlier or later, so that not all come at once.", least=0, most=1)
+    observer_rate: float = option(
+        50.0, "How many calls in a second all observers together make to look, for each project and type.", least=0)
+    observer_batch: int = option(500, "How many resources are looked at in one go.", least=1, most=10_000)
+    observer_policy: str = option(
+        "report", "What follows on drift where neither stack nor resource says it.", choices=("ignore", "report", "repair"))
+    observer_repair_limit: int = option(
+        5, "How often one resource is repaired within observer_repair_window. Then somebody else is taken to be at work "
+        "on it, and it is left alone.", least=1)
+    observer_repair_window: float = option(600.0, "How many seconds that counts.", least=0)
+    observer_repair_rest: float = option(
+        3600.0, "After how many seconds a resource that was given up is repaired again; 0: when somebody says so.", least=0)
+
     # Secrets.
     auth_encryption_key: str = option(
         "", "The key that secrets are encrypted with, 32 characters. Not set: one is made, and kept in the folder.",

@@ -6,16 +6,17 @@ release on it is frozen, and every change is a migration of its own.
 
 from alembic import op
 
-from isotherm.store.tables import metadata, sequences
+from isotherm.store import watch_tables
+from isotherm.store.tables import sequences
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    metadata.create_all(op.get_bind())
+    watch_tables.metadata.create_all(op.get_bind())
     op.bulk_insert(sequences, [{"name": "ids", "next": 1}])
 
 
 def downgrade() -> None:
-    metadata.drop_all(op.get_bind())
+    watch_tables.metadata.drop_all(op.get_bind())
