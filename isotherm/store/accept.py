@@ -126,7 +126,7 @@ def _open(
             id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
             state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback,
             timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now if convergence else None, fence=0,
-            deadline=None if limit_s is None else now + limit_s,
+            deadline=None if limit_s is None else now + limit_s, converge=request.converge,
         )
     )
     if not convergence:
@@ -178,9 +178,9 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
     if stack.action == Action.ADOPT:
         # What was there before stays there.
         adopt.let_go(connection, stack_id)
-    limit_s = connection.execute(
-        sa.select(t.operations.c.timeout_s).where(t.operations.c.id == stack.operation_id)
-    ).scalar_one_or_none()
+    failed = connection.execute(
+        sa.select(t.operations.c.timeout_s, t.operations.c.converge).where(t.operations.c.id == stack.operation_id)
+    ).one_or_none()
     target = rows.operation(connection, stack.complete_operation_id) if stack.complete_operation_id else None
     supersede(
         connection,
@@ -188,7 +188,7 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
             stack_id, stack.generation, operation_id, Action.ROLLBACK, "",
             disable_rollback=stack.disable_rollback, timeout_s=stack.timeout_s,
             tags=target.tags if target else "[]", reason=reason, input_of=target.id if target else "",
-            limit_s=limit_s,
+            limit_s=failed.timeout_s if failed else None, converge=bool(failed and failed.converge),
         ),
         now,
     )

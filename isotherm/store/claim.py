@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from isotherm.states import NodeKind, NodeState
-from isotherm.store import hooks, rows, sealing, settle
+from isotherm.store import hooks, observe, rows, sealing, settle
 from isotherm.store import tables as t
 from isotherm.store.accept import UNFINISHED
 from isotherm.store.bulk import Bulk
@@ -134,13 +134,22 @@ _REPLACE = Bulk(
 )
 
 
+_IS_GONE = Bulk(
+    # What has no object any more proves nothing: no rollback takes it up again.
+    sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id")).values(digest=None), "v_id",
+)
+
+
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
+    # First: what was seen was compared with the rows as they were.
+    observe.record(connection, [b.observation for b in ours if b.observation is not None])
     new = [b for b in ours if b.new]
     for beginning, id_ in zip(new, rows.take_ids(connection, len(new)) if new else (), strict=True):
         beginning.version.id = id_
     rows.insert_versions(connection, [b.version for b in new], now)
     _ATTACH(connection, ((b.version.id, b.claim.node_id) for b in new))
     _REPLACE(connection, ((b.version.id, b.version.replaces) for b in new if b.version.replaces is not None))
+    _IS_GONE(connection, ((b.version.replaces,) for b in new if b.gone))
     rows.update_versions(connection, [b.version for b in ours if not b.new], now)
 
 

@@ -63,7 +63,8 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     taken = _take_up(connection, slots, spares, wanted)
     changed = [
         w for w in wanted
-        if (slot := slots.get(w.name)) is None or w.always or w.name in taken or not slot.proves(w.digest)
+        if operation.converge or (slot := slots.get(w.name)) is None or w.always or w.name in taken
+        or not slot.proves(w.digest)
     ]
     names = {w.name for w in wanted}
     doomed = [slot for slot in slots.values() if slot.name not in names]

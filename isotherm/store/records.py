@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, Status
+from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, Sight, Status
 
 
 class Acceptance(msgspec.Struct, frozen=True, gc=False):
@@ -31,6 +31,8 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     input_of: str = ""
     # How long it may take where nothing was asked for (`timeout_s` is None); None: any time.
     limit_s: float | None = None
+    # It looks at reality before it decides.
+    converge: bool = False
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):
@@ -64,6 +66,8 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     project: str = ""
     # Which of the two paths its stack is on.
     convergence: bool = True
+    # It looks at reality before it decides.
+    converge: bool = False
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
@@ -152,6 +156,30 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     reason: str
 
 
+class Observation(msgspec.Struct, frozen=True, gc=False):
+    """What was seen of one version's object, and what of it is not what was applied."""
+
+    resource_id: int
+    stack_id: str
+    # When the look began: nothing that happened later is in it.
+    seen_at: float
+    sight: Sight
+    # Why nothing could be seen.
+    reason: str = ""
+    # The live properties as JSON; None where nothing was seen.
+    live: str | None = None
+    # A JSON list of {property, applied, live, wanted}.
+    drift: str = "[]"
+    # Since when it is known to differ or to be gone. Whoever records an observation leaves this to the store.
+    drifted_since: float | None = None
+    # Of what had been applied when it was compared.
+    digest: str | None = None
+
+    @property
+    def has_drifted(self) -> bool:
+        return self.sight is Sight.GONE or self.drift != "[]"
+
+
 class Beginning(msgspec.Struct, frozen=True, gc=False):
     """What is about to be done to the cloud: made durable, on condition that the node is still ours to act on."""
 
@@ -160,6 +188,10 @@ class Beginning(msgspec.Struct, frozen=True, gc=False):
     # A new row (create, replace) or a change of the one that the node has.
     new: bool
     event: Event
+    # What was seen before it was decided.
+    observation: Observation | None = None
+    # The version that it takes the place of has no object any more.
+    gone: bool = False
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -202,6 +234,8 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     event: Event | None = None
     # What is kept of it for a snapshot.
     part: Part | None = None
+    # What was seen before it was decided.
+    observation: Observation | None = None
 
 
 class NodeWrite(msgspec.Struct, frozen=True, gc=False):

@@ -143,7 +143,7 @@ _OPERATION = [
     t.operations.c.id, t.operations.c.stack_id, t.stacks.c.name, t.operations.c.generation, t.operations.c.action,
     t.operations.c.state, t.operations.c.input, t.operations.c.disable_rollback, t.operations.c.timeout_s,
     t.operations.c.tags, t.operations.c.remaining, t.operations.c.failure, t.operations.c.fence, t.stacks.c.project,
-    t.stacks.c.convergence,
+    t.stacks.c.convergence, t.operations.c.converge,
 ]
 _CURRENT = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.operation_id == t.operations.c.id).where(among(t.stacks.c.id))
 _BY_ID = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.id == t.operations.c.stack_id).where(among(t.operations.c.id))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, hooks, nodes, rows, signals, snapshots, stop
+from isotherm.store import accept, finish, hooks, nodes, observe, rows, signals, snapshots, stop
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
@@ -81,12 +81,17 @@ _DETACH = Bulk(
 
 def write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
     """The rows of the resources, as their steps have left them."""
+    # First: what was seen was compared with the rows as they were.
+    observe.record(connection, [r.observation for r in valid if r.observation is not None])
     rows.update_versions(connection, [r.version for r in valid if r.version is not None and not r.removed], now)
     removed = [r.version.id for r in valid if r.removed and r.version is not None]
     if removed:
         rows.delete_by_id(connection, t.resources.c.id, removed)
         signals.forget(connection, removed)
+        observe.forget(connection, removed)
         _DETACH(connection, ((r.claim.node_id, r.version.id) for r in valid if r.removed and r.version is not None))
+    right = [r.version.id for r in valid if r.version is not None and _puts_right(r)]
+    observe.put_right(connection, right, now)
     kept = [
         {"stack_id": v.stack_id, "name": v.name, "type": v.type, "physical_id": v.physical_id, "token": v.token,
          "created_at": now}
@@ -94,6 +99,12 @@ def write_versions(connection: sa.Connection, valid: Sequence[Report], now: floa
     ]
     if kept:
         connection.execute(sa.insert(t.retained), kept)
+
+
+def _puts_right(report: Report) -> bool:
+    """Whether reality was just made what the row says, after a look at it."""
+    done = report.state is NodeState.DONE and report.event is not None and report.event.action is Action.UPDATE
+    return done and report.claim.operation.converge and report.observation is None
 
 
 _WRITE = Bulk(

@@ -106,6 +106,8 @@ operations = sa.Table(
     sa.Column("remaining", sa.Integer, nullable=False),
     # The first failure: once there is one, the operation can only fail.
     sa.Column("failure", sa.Text),
+    # It looks at reality before it decides.
+    sa.Column("converge", sa.Boolean, nullable=False, server_default=sa.false()),
     # Nothing new is begun for it, not even on stacks inside.
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("created_at", Time, nullable=False),
@@ -300,6 +302,28 @@ signals = sa.Table(
     sa.Column("created_at", Time, nullable=False),
     sa.UniqueConstraint("resource_id", "key"),
     sa.Index("ix_signals_id", "resource_id", "id"),
+)
+
+# What was last seen of a resource's object, apart from what is wanted and from what was last applied.
+observations = sa.Table(
+    "observations",
+    metadata,
+    sa.Column("resource_id", Id, primary_key=True, autoincrement=False),
+    sa.Column("stack_id", Uuid, nullable=False),
+    # When the look began.
+    sa.Column("seen_at", Time, nullable=False),
+    sa.Column("sight", sa.SmallInteger, nullable=False),
+    # Why nothing could be seen.
+    sa.Column("reason", sa.Text, nullable=False),
+    # The live properties that were last seen; none if that is out of date.
+    sa.Column("live", Json),
+    # What differed from what was applied, by property.
+    sa.Column("drift", Json, nullable=False),
+    # Since when it is known to differ, or to be gone.
+    sa.Column("drifted_since", Time),
+    # Of what had been applied when it was compared.
+    sa.Column("digest", sa.String(40)),
+    sa.Index("ix_observations_stack_id", "stack_id", "drifted_since"),
 )
 
 retained = sa.Table(
