@@ -47,6 +47,9 @@ _NODES = (
 _ALL = _NODES.order_by(_NODE.id).limit(sa.bindparam("limit"))
 # What runs or waits for the world falls due in the future (its lease, its wake-up); what is ready, in the past.
 _UNDER_WAY = _NODES.where(_NODE.due > sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("limit"))
+# On the legacy path nothing falls due: its nodes are told by their state alone, which takes a look at all of them.
+_BUSY = _NODE.state.in_([NodeState.RUNNING, NodeState.WAITING])
+_LEGACY = _NODES.where(_BUSY).order_by(_NODE.id).limit(sa.bindparam("limit"))
 _READY = _NODES.where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("limit"))
 _FOLLOW = (
     _NODES.join(t.edges, _EDGE.dst == _NODE.id)
@@ -71,15 +74,20 @@ def picture(connection: sa.Connection, stack_id: str, now: float, limit: int) ->
     nodes = _rows(connection, _ALL, stack_id, limit=limit + 1)
     if len(nodes) <= limit:
         return Picture(stack, operation, nodes, True, _waits(connection, nodes, unended=False))
-    nodes = _where_it_happens(connection, stack_id, now, limit)
+    nodes = _where_it_happens(connection, stack_id, now, limit, convergence=stack["convergence"])
     return Picture(stack, operation, nodes, False, _waits(connection, nodes, unended=True))
 
 
-def _where_it_happens(connection: sa.Connection, stack_id: str, now: float, limit: int) -> list[dict[str, Any]]:
+def _where_it_happens(
+    connection: sa.Connection, stack_id: str, now: float, limit: int, *, convergence: bool
+) -> list[dict[str, Any]]:
     # A third of the picture is for those that wait.
     most = max(limit * 2 // 3, 1)
-    under_way = _rows(connection, _UNDER_WAY, stack_id, now=now, limit=most) if limit else []
-    if room := min(limit, most) - len(under_way):
+    if not convergence:
+        under_way = _rows(connection, _LEGACY, stack_id, limit=min(limit, most))
+    else:
+        under_way = _rows(connection, _UNDER_WAY, stack_id, now=now, limit=most) if limit else []
+    if convergence and (room := min(limit, most) - len(under_way)):
         under_way += _rows(connection, _READY, stack_id, now=now, limit=room)
     found = {node["id"]: node for node in sorted(under_way, key=lambda node: int(node["id"]))}
     for node in under_way:

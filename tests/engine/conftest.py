@@ -13,13 +13,36 @@ from typing import Any
 import pytest
 import yaml
 
+from isotherm import config
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
 from isotherm.resources.local import processes
 from isotherm.resources.reality import JournalReality
+from tests.engine.differences import DIFFERENCES, OF_ONE_PATH
 
+PATHS = ("convergence", "legacy")
 # Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
 PATIENCE_S = 60.0
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each test of an engine is told twice, once for each path, except where the list of differences has it."""
+    module, test = metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__
+    if "tmp_path" in metafunc.fixturenames and module not in OF_ONE_PATH:
+        paths = PATHS[:1] if test in DIFFERENCES else PATHS
+        metafunc.parametrize("architecture", paths, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def architecture(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path on which new stacks are made; a file of options in the folder has the last word."""
+    chosen = getattr(request, "param", PATHS[0])
+    if chosen == "legacy":
+        options = request.getfixturevalue("tmp_path_factory").mktemp("options") / "legacy.conf"
+        options.write_text("[DEFAULT]\nconvergence_engine = false\n")
+        load = config.load
+        monkeypatch.setattr(config, "load", lambda *files: load(options, *files))
+    return chosen
 
 
 class Lab:

@@ -12,8 +12,9 @@ from isotherm.engine.embedded import Embedded
 from isotherm.engine.following import Frame
 from isotherm.engine.orchestrator import Request
 from isotherm.states import NodeState
-from isotherm.store import claim, release
+from isotherm.store import claim, locks, release, walk
 from isotherm.store import tables as t
+from isotherm.store.database import Connection
 
 
 def template(size: int) -> str:
@@ -26,7 +27,19 @@ async def accepted(engine: Embedded, size: int) -> str:
     return (await engine.orchestrator.create("s", Request(template(size)))).stack_id
 
 
+def take_stack(connection: Connection, engine: str, until: float, now: float) -> int:
+    """As an engine of the legacy path does: the stack first, and then what is to be done on it first."""
+    (lock,) = locks.due(connection, engine, until, now, 100)
+    phase = walk.phase(connection, lock, now)
+    assert phase is not None
+    waiting = {edge.dst for edge in phase.edges}
+    ready = [stop.id for stop in phase.stops if stop.id not in waiting]
+    return len([walk.take(connection, lock, phase.operation, id_, until) for id_ in ready])
+
+
 async def take(engine: Embedded, worker: str, until: float) -> int:
+    if not engine.settings.convergence_engine:
+        return await engine.store.write(lambda c: take_stack(c, worker, until, engine.clock.now()))
     return len(await engine.store.write(lambda c: claim.due(c, claim.Lease(worker, until, 100), engine.clock.now())))
 
 

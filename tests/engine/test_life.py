@@ -151,7 +151,7 @@ def test_bad_stack_names_are_refused(lab, name):
 
 
 @pytest.mark.ledger("S3.2")
-def test_the_row_carries_the_architecture(lab):
+def test_the_row_carries_the_architecture(lab, architecture):
     async def story(it: Lab) -> None:
         (it.engine.path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
         other = Embedded(it.engine.path)
@@ -162,9 +162,11 @@ def test_the_row_carries_the_architecture(lab):
         def rows(connection):
             return dict(connection.exec_driver_sql("SELECT name, convergence FROM stacks").all())
 
-        assert await it.engine.store.read(rows) == {"new": 1, "old": 0}
-        await it.end(await it.api.update("new", it.request({"a": resource()})))
-        assert (await it.engine.store.read(rows))["new"] == 1, "sticky"
+        chosen = int(architecture == "convergence")
+        assert await it.engine.store.read(rows) == {"new": chosen, "old": 0}
+        for name, is_ in (("new", chosen), ("old", 0)):
+            await it.end(await it.api.update(name, it.request({"a": resource()})))
+            assert (await it.engine.store.read(rows))[name] == is_, "sticky, whatever the option says now"
 
     lab(story)
 

@@ -103,8 +103,12 @@ class Walker:
             await self._end(phase.operation)
 
     async def _end(self, operation: Operation) -> None:
+        def unit(connection: Connection) -> None:
+            walking.end_phase(connection, self.lock, operation, self._shared.clock.now())
+            self._limit(connection)
+
         try:
-            await self._write(lambda c: walking.end_phase(c, self.lock, operation, self._shared.clock.now()))
+            await self._write(unit)
         except errors.Superseded:
             return  # overtaken at the last moment; if the lock is gone too, the next look at it says so
         self._wake()
