@@ -72,9 +72,9 @@ class Doorkeeper:
 class Api:
     """A client with the token of standalone mode. Paths are below `/v1/<project>` unless they begin with `http`."""
 
-    def __init__(self, engine: Embedded, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, engine: Embedded, settings: Settings, loop: asyncio.AbstractEventLoop, policy: Any = None) -> None:
         self.engine = engine
-        self.rules = Rules()
+        self.rules = policy or Rules()
         self.doorkeeper = Doorkeeper()
         self.project = PROJECT
         self.token: str | None = TOKEN
@@ -164,15 +164,15 @@ def fault(answer: httpx2.Response) -> tuple[int, str, str | None]:
 
 
 @contextmanager
-def serving(folder: Path, **options: Any) -> Iterator[Api]:
-    """The API over an engine that drives itself, with these options set."""
+def serving(folder: Path, policy: Any = None, **options: Any) -> Iterator[Api]:
+    """The API over an engine that drives itself, with these options set, and a policy where it is not up to the test."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     engine = Embedded(folder)
     engine.settings = dataclasses.replace(engine.settings, **options)
     engine.address = ROOT
-    api = Api(engine, engine.settings, loop)
+    api = Api(engine, engine.settings, loop, policy)
     stack = AsyncExitStack()
     try:
         api.run(stack.enter_async_context(engine.driving()))

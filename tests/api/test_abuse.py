@@ -1,0 +1,285 @@
+"""Cases 25 to 38 of the abuse cases: whose things are whose. Routes are those of the table, so that none is forgotten.
+
+The policy is the real one, with the defaults.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isotherm.api import routes
+from isotherm.api.policy import Enforcer
+from tests.api import things
+from tests.api.conftest import ROOT, Api, fault, resource, serving, template
+from tests.api.test_policy import BROKEN, EXPECTED, write
+
+EVERY = pytest.mark.parametrize("route", routes.TABLE, ids=things.label)
+NOWHERE = dict.fromkeys(("stack_name", "stack_id", "resource_name", "snapshot_id", "output_key", "config_id", "event_id",
+                         "server_id", "deployment_id", "type_name", "version"), "none")
+OWN_IDS = frozenset({"stack_id", "config_id", "deployment_id", "stack_name", "arn:arn"})
+# A body for each route that looks at it first.
+RIGHT: dict[str, dict[str, Any]] = {"stacks:lookup": {"check": None}, "resource:mark_unhealthy": {"mark_unhealthy": True},
+                                    "resource:signal": {}}
+INSIDE = json.dumps(template({"i": resource()}))
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with serving(tmp_path_factory.mktemp("strict"), Enforcer()) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def victim(strict: Api) -> dict[str, str]:
+    """What there is in a project, which is nobody else's business."""
+    with strict.somebody("a"):
+        return things.made(strict, "a-stack")
+
+
+@pytest.fixture(scope="module")
+def stranger(strict: Api, victim: dict[str, str]) -> dict[str, str]:
+    with strict.somebody("b"):
+        return things.made(strict, "b-stack")
+
+
+def alive(api: Api, victim: dict[str, str]) -> None:
+    """All of it is as it was."""
+    with api.somebody("a"):
+        stack = f"/stacks/{victim['stack_name']}/{victim['stack_id']}"
+        assert api.get(stack).json()["stack"]["stack_status"] == "SNAPSHOT_COMPLETE"
+        for path in (f"{stack}/snapshots/{victim['snapshot_id']}", f"/software_configs/{victim['config_id']}",
+                     f"/software_deployments/{victim['deployment_id']}", f"{stack}/resources/r"):
+            assert api.get(path).status_code == 200
+
+
+@EVERY
+def test_case_25_no_route_leads_into_another_project(strict: Api, victim: dict[str, str], route: routes.Route) -> None:
+    for roles in (("member", "reader"), ("admin", "member", "reader"), ("heat_stack_user",), ()):
+        with strict.somebody("b", roles=roles):
+            answer = strict.ask(route.method, f"{ROOT}/v1/a{things.place(route, victim)}", {})
+            assert fault(answer) == (403, "HTTPForbidden", "Access was denied to this resource.")
+    alive(strict, victim)
+
+
+@EVERY
+def test_case_26_what_is_anothers_is_not_found_in_ones_own(
+    strict: Api, victim: dict[str, str], stranger: dict[str, str], route: routes.Route
+) -> None:
+    """By name, by id, by ARN, and the name of one with the id of the other."""
+    if not OWN_IDS & set(things.names(route)):
+        return
+    mixed = [victim, {**victim, "stack_name": "b-stack"}, {**victim, "stack_id": stranger["stack_id"]}]
+    if route.path == "/stacks/{stack_name}" or "{stack_id}" not in route.path:
+        mixed = [victim, {**victim, "stack_name": victim["stack_id"]}]
+    with strict.somebody("b"):
+        for known in mixed:
+            for project in ("a", "b"):  # of the ARN
+                place = things.place(route, {**known, "project": project})
+                answer = strict.ask(route.method, place, RIGHT.get(route.rule, {"template": template({})}))
+                assert answer.status_code in (403, 404), (place, answer.text)
+                for name in ("stack_id", "snapshot_id", "config_id"):
+                    assert victim[name] in place or victim[name] not in answer.text
+    alive(strict, victim)
+
+
+def test_case_26_lists_tell_ones_own_only(strict: Api, victim: dict[str, str], stranger: dict[str, str]) -> None:
+    with strict.somebody("b"):
+        for route in routes.TABLE:
+            if route.method == "GET" and not OWN_IDS & set(things.names(route)) and "stream" not in route.path:
+                text = strict.ask("GET", things.place(route, victim)).text
+                assert not [name for name in ("stack_id", "config_id", "deployment_id") if victim[name] in text], route
+        for snapshot in (f"/snapshots/{victim['snapshot_id']}", f"/snapshots/{victim['snapshot_id']}/restore"):
+            for method in ("GET", "DELETE", "POST"):
+                answer = strict.ask(method, f"/stacks/b-stack/{stranger['stack_id']}{snapshot}")
+                assert answer.status_code in (404, 405)
+    alive(strict, victim)
+
+
+PEOPLE = {"member": ("member", "reader"), "reader": ("reader",), "machine": ("heat_stack_user",), "nobody": ()}
+
+
+@EVERY
+def test_case_27_every_route_for_every_role(strict: Api, route: routes.Route) -> None:
+    """Nothing is there that is asked for: who may ask is told so, and who may not is not told even that."""
+    for who, roles in PEOPLE.items():
+        with strict.somebody("b", roles=roles):
+            answer = strict.ask(route.method, things.place(route, {**NOWHERE, "project": "b"}), {},
+                                headers={"Last-Event-ID": "x"})
+        if who in EXPECTED[route.rule]:
+            assert answer.status_code != 403, (who, answer.text)
+        else:
+            assert fault(answer) == (403, "Forbidden", f"You are not authorized to use {route.rule}."), who
+
+
+@pytest.mark.parametrize("action", ["suspend", "resume", "check", "cancel_update", "cancel_without_rollback"])
+def test_case_27_every_action_for_every_role(strict: Api, action: str) -> None:
+    for who, roles in PEOPLE.items():
+        with strict.somebody("b", roles=roles):
+            answer = strict.post("/stacks/none/none/actions", {action: None})
+        assert answer.status_code == (404 if who in EXPECTED[f"actions:{action}"] else 403), who
+
+
+def test_case_27_there_is_no_second_api(strict: Api) -> None:
+    """CloudFormation's is not served: nothing can be open there."""
+    for path in ("/?Action=ListStacks", "/v1/?Action=ListStacks", "/v1/a?Action=DescribeStacks"):
+        assert strict.ask("GET", ROOT + path, headers={"X-Auth-Token": "wrong"}).status_code in (300, 401, 404)
+
+
+def rows(api: Api) -> dict[str, list[Any]]:
+    """All that the database holds."""
+    with sqlite3.connect(api.engine.path / "isotherm.db") as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}
+    connection.close()
+    return found
+
+
+def test_case_28_who_may_only_read_changes_nothing(strict: Api, stranger: dict[str, str]) -> None:
+    """Heat lets readers check and signal too, by its defaults; whoever minds that changes the rules of these two."""
+    stack = f"/stacks/b-stack/{stranger['stack_id']}"
+    whole = {"template": template({"r": resource("other")}), "stack_name": "new"}
+    before = rows(strict)
+    with strict.somebody("b", roles=("reader",)):
+        for method, path, body in (
+            ("PATCH", stack, {}), ("PATCH", stack, {"parameters": {}}), ("PATCH", stack, whole), ("PUT", stack, whole),
+            ("PUT", f"{stack}/preview", whole), ("PATCH", f"{stack}/preview", {}), ("POST", "/validate", whole),
+            ("POST", "/stacks", whole), ("POST", f"{stack}/snapshots", {}), ("GET", f"{stack}/export", None),
+        ):
+            assert strict.ask(method, path, body).status_code == 403, (method, path)
+        assert strict.post("/stacks/preview", whole).status_code == 200
+        for route in routes.TABLE:
+            if route.method == "GET" and "stream" not in route.path:
+                assert strict.ask("GET", things.place(route, stranger)).status_code < 500
+    with strict.somebody("b"):
+        for method, path in (("PUT", f"{stack}/preview"), ("PATCH", f"{stack}/preview"), ("POST", "/validate")):
+            assert strict.ask(method, path, whole).status_code == 200, (method, path)
+    assert rows(strict) == before
+
+
+def test_case_32_flags_of_administrators(strict: Api, victim: dict[str, str], stranger: dict[str, str]) -> None:
+    with strict.somebody("a"):
+        gone = strict.create("a-gone")
+        strict.delete(gone)
+        strict.end(gone)
+    with strict.somebody("b"):
+        for path in ("/stacks", "/software_configs"):
+            assert fault(strict.get(path, global_tenant="true"))[:2] == (403, "Forbidden")
+        for query in ({"show_deleted": "true"}, {"show_hidden": "true"}, {"show_nested": "true"}, {"tenant": "a"},
+                      {"show_deleted": "true", "id": victim["stack_id"]}, {"owner_id": victim["stack_id"]},
+                      {"marker": victim["stack_id"]}, {"username": "somebody"}, {"with_count": "true"}):
+            told = strict.get("/stacks", **query)
+            assert "a-stack" not in told.text and "a-gone" not in told.text
+            assert told.json().get("count", 1) == 1
+        assert strict.get(f"/stacks/a-gone/{gone.rpartition('/')[2]}").status_code == 404
+
+
+def papers(type_: str, id_: str) -> str:
+    entry = {"resource_id": id_, "type": type_}
+    return json.dumps({"template": template({"n": {"type": type_}}), "resources": {"n": entry}})
+
+
+@pytest.mark.parametrize("kind", ["a stack", "a stack that nobody is around any more"])
+def test_case_33_what_is_anothers_is_not_adopted(strict: Api, kind: str) -> None:
+    """And when the stack that tried is deleted, what it tried to get is still there, and still in its place."""
+    with strict.somebody("a"):
+        path = strict.create(f"outer-{len(kind)}", {"n": {"type": "inside.yaml"}}, files={"inside.yaml": INSIDE})
+        id_ = path.rpartition("/")[2]
+        if kind != "a stack":
+            id_ = strict.get(f"{path}/resources/n").json()["resource"]["physical_resource_id"]
+            strict.delete(f"{path}/abandon")
+            strict.end(path)
+        (before,) = strict.get("/stacks", id=id_, show_nested="true").json()["stacks"]
+    with strict.somebody("b"):
+        thief = strict.create(f"thief-{len(kind)}", adopt_stack_data=papers("inside.yaml", id_),
+                              files={"inside.yaml": INSIDE}, template=None)
+        assert strict.get(thief).json()["stack"]["stack_status"] == "ADOPT_FAILED"
+        assert before["stack_name"] not in strict.get(f"{thief}/resources", nested_depth=3).text
+        strict.delete(thief)
+        assert strict.end(thief)["stack_status"] == "DELETE_COMPLETE"
+    with strict.somebody("a"):
+        assert strict.get("/stacks", id=id_, show_nested="true").json()["stacks"] == [before]
+
+
+def test_case_34_what_a_stack_owns_is_not_adopted(strict: Api, victim: dict[str, str]) -> None:
+    with strict.somebody("a"):
+        owned = strict.get(f"/stacks/a-stack/{victim['stack_id']}/resources/r").json()["resource"]["physical_resource_id"]
+    body = {"stack_name": "t", "adopt_stack_data": papers("OS::Heat::TestResource", owned)}
+    for project in ("a", "b"):
+        with strict.somebody(project):
+            answer = strict.post("/stacks", body)
+            assert fault(answer)[:2] == (409, "Conflict")
+            assert ("of stack a-stack" in answer.text) == (project == "a")
+            assert "t" not in [one["stack_name"] for one in strict.get("/stacks").json()["stacks"]]
+    alive(strict, victim)
+
+
+def test_case_35_nothing_refers_to_what_is_anothers(strict: Api, victim: dict[str, str]) -> None:
+    """Neither by the id of a stack, nor of a group, nor of a config."""
+    group = {"group": {"type": "OS::Heat::AutoScalingGroup", "properties": {
+        "min_size": 1, "max_size": 3, "desired_capacity": 1, "resource": resource()}}}
+    with strict.somebody("a"):
+        scaled = strict.create("a-group", group)
+        group_id = strict.get(f"{scaled}/resources/group").json()["resource"]["physical_resource_id"]
+    with strict.somebody("b"):
+        path = strict.create("b-outside", {"s": {"type": "OS::Heat::Stack", "external_id": victim["stack_id"],
+                                                 "properties": {"template": INSIDE}}})
+        assert strict.get(path).json()["stack"]["stack_status"].endswith("FAILED")
+        policy = {"policy": {"type": "OS::Heat::ScalingPolicy", "properties": {
+            "auto_scaling_group_id": group_id, "scaling_adjustment": 1, "adjustment_type": "change_in_capacity"}}}
+        answer = strict.post("/stacks", {"stack_name": "b-policy", "template": template(policy)})
+        if answer.status_code == 201:
+            policy_path = f"/stacks/b-policy/{answer.json()['stack']['id']}"
+            strict.end(policy_path)
+            strict.post(f"{policy_path}/resources/policy/signal", {})
+        answer = strict.post("/software_deployments", {"config_id": victim["config_id"], "server_id": "server"})
+        assert fault(answer)[0] in (400, 404)
+        assert strict.get("/software_deployments/metadata/server").json() != {}
+        assert victim["deployment_id"] not in strict.get("/software_deployments", server_id="server").text
+    with strict.somebody("a"):
+        assert strict.end(scaled)["stack_status"] == "CREATE_COMPLETE"
+        assert len(strict.get(f"{scaled}/resources", nested_depth=2).json()["resources"]) == 2
+    alive(strict, victim)
+
+
+def test_case_37_a_policy_that_is_being_rewritten_lets_nobody_in(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text('"stacks:index": "!"\n')
+    stop = threading.Event()
+
+    def rewrite() -> None:
+        while not stop.is_set():
+            for text in ('"stacks:index": "!"\n', *BROKEN.values()):
+                write(file, text)
+
+    (tmp_path / "home").mkdir()
+    with serving(tmp_path / "home", Enforcer(file)) as api:
+        writer = threading.Thread(target=rewrite)
+        writer.start()
+        try:
+            assert {api.get("/stacks").status_code for _ in range(200)} == {403}
+        finally:
+            stop.set()
+            writer.join()
+
+
+def test_case_38_the_same_names_are_not_the_same_things(strict: Api, victim: dict[str, str]) -> None:
+    """A stack of the same name, with tags and texts that name the other one's, goes; the other one's stay."""
+    with strict.somebody("a"):
+        own = strict.get(f"/stacks/a-stack/{victim['stack_id']}/resources/r").json()["resource"]["physical_resource_id"]
+    with strict.somebody("b"):
+        path = strict.create("a-stack", {"r": resource(own)}, tags=f"{victim['stack_id']},{own}")
+        assert strict.get(f"{path}/resources/r").json()["resource"]["physical_resource_id"] != own
+        strict.delete(path)
+        assert strict.end(path)["stack_status"] == "DELETE_COMPLETE"
+    alive(strict, victim)
+    with strict.somebody("a"):
+        again = strict.create("a-again", {"r": resource()})
+        assert strict.post(f"{again}/actions", {"check": None}).status_code == 200
+        assert strict.end(again)["stack_status"] == "CHECK_COMPLETE"
