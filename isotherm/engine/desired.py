@@ -11,6 +11,7 @@ from typing import Any
 
 from isotherm.engine import documents
 from isotherm.resources import contract, validation
+from isotherm.resources.nested import within
 from isotherm.resources.registry import Registry
 from isotherm.states import DeletionPolicy
 from isotherm.store.records import Wanted
@@ -167,6 +168,9 @@ class _Wanting:
             return [attribute for attribute in self._type(name).attributes_schema if attribute != "show"]
         if len(path) > 1 and self._type(name).attributes_by_path:
             return [documents.encode(list(path))]
+        if len(path) > 1 and within(str(path[0])) == (str(path[0]).removeprefix("resource."), []):
+            # `[resource.web, ip]` is another way to say `[resource.web.ip]`.
+            return [f"{path[0]}.{path[1]}"]
         return [str(path[0])]
 
 

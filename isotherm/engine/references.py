@@ -32,6 +32,8 @@ class PublishedReferences:
         published = self._published(resource)
         if published is not None and path and (whole := documents.encode([attr, *path])) in published.attributes:
             return published.attributes[whole]
+        if published is not None and path and (further := f"{attr}.{path[0]}") in published.attributes:
+            attr, path = further, path[1:]
         value = None if published is None else published.attributes.get(attr)
         return attributes.select(value, tuple(path)) if path else value
 

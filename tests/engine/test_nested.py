@@ -251,10 +251,11 @@ def test_the_stack_inside_reads_the_resource_around_it(lab):
 def test_resources_inside_can_be_read_by_name(lab):
     async def story(it: Lab) -> None:
         shown = {"value": {"value": {"get_attr": ["a", "resource.inner.output"]}},
+                 "step_by_step": {"value": {"get_attr": ["a", "resource.inner", "output"]}},
                  "reference": {"value": {"get_attr": ["a", "resource.inner"]}}}
         await it.create({"a": nested(value="1")}, files=FILES, outputs=shown)
         found = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
-        assert found["value"] == "1"
+        assert found["value"] == found["step_by_step"] == "1"
         assert found["reference"] in it.objects()
 
     lab(story)
