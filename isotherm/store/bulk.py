@@ -17,7 +17,7 @@ import sqlalchemy as sa
 class Bulk:
     """Executes a statement for many rows, each a tuple in the order of `names`."""
 
-    def __init__(self, statement: sa.Insert | sa.Update, *names: str) -> None:
+    def __init__(self, statement: sa.Insert | sa.Update | sa.Delete, *names: str) -> None:
         self._statement = statement
         self._names = names
         self._compiled: dict[str, _Compiled] = {}

@@ -44,15 +44,18 @@ watch_projects = sa.Table(
     sa.Column("mode", sa.SmallInteger, nullable=False),
 )
 
-# Resources that were repaired of late: how often since when, and whether that was given up.
+# Resources of which drift was told, or which were repaired of late.
 repairs = sa.Table(
     "repairs",
     metadata,
     sa.Column("stack_id", Uuid, primary_key=True),
     sa.Column("name", Name, primary_key=True),
+    # Since when an event says that it has drifted; none once another has said that this is over.
+    sa.Column("told_at", Time),
+    # How often it was repaired since when, when that was last, and whether it was given up.
     sa.Column("rounds", sa.Integer, nullable=False),
-    sa.Column("since", Time, nullable=False),
-    sa.Column("last_at", Time, nullable=False),
+    sa.Column("since", Time),
+    sa.Column("last_at", Time),
     sa.Column("tripped_at", Time),
 )
 

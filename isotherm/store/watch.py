@@ -1,0 +1,217 @@
+"""Units of work of the observer: which stacks are to be looked at, who does it, and how far it has come.
+
+A stack is claimed for one chunk of its resources at a time: whoever has more to do goes to the end of the line. A claim is
+a lease with a fence: what an observer says that has lost it changes no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm.states import Action, DriftPolicy, Status, WatchMode
+from isotherm.store import rows
+from isotherm.store import tables as t
+from isotherm.store.watch_tables import repairs, watch_projects, watches
+
+_WATCH, _STACK = watches.c, t.stacks.c
+# A stack on which something is under way has its turn again so much later; and one that is at rest, or paused.
+BUSY_S, REST_S = 0.5, 5.0
+# More names than this in a hint mean the whole stack.
+MANY_HINTS = 200
+# Stacks inside stacks have the policy of those around them: looked for so far up.
+_DEPTH = 32
+
+
+class Watch(msgspec.Struct, frozen=True, gc=False):
+    """A stack that is to be looked at, with all that was said about how."""
+
+    stack_id: str
+    project: str
+    stack_name: str
+    owner_id: str | None
+    generation: int
+    operation_id: str
+    status: int
+    action: int
+    policy: DriftPolicy | None
+    overrides: dict[str, int]
+    interval_s: float | None
+    mode: WatchMode
+    cursor: str
+    began_at: float | None
+    asked_at: float | None
+    hints: tuple[str, ...]
+    repair_id: str | None
+    fence: int
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether anything can be said of its resources now."""
+        return self.status != Status.IN_PROGRESS and self.action not in (Action.SUSPEND, Action.DELETE)
+
+
+_COLUMNS = (
+    _WATCH.stack_id, _STACK.project, _STACK.name, _STACK.owner_id, _STACK.generation, _STACK.operation_id, _STACK.status,
+    _STACK.action, _WATCH.policy, _WATCH.overrides, _WATCH.interval_s, _WATCH.mode, _WATCH.cursor, _WATCH.began_at,
+    _WATCH.asked_at, _WATCH.hints, _WATCH.repair_id, _WATCH.fence, watch_projects.c.mode,
+)
+_SELECT = (
+    sa.select(*_COLUMNS).join(t.stacks, _STACK.id == _WATCH.stack_id)
+    .outerjoin(watch_projects, watch_projects.c.project == _STACK.project)
+)
+# The index on `due` is the line in which stacks stand.
+_DUE = _SELECT.where(_WATCH.due <= sa.bindparam("now"), _STACK.tomb == "").order_by(_WATCH.due).limit(sa.bindparam("most"))
+
+
+def _watch(row: Any) -> Watch:
+    (stack_id, project, name, owner_id, generation, operation_id, status, action, policy, overrides, interval_s, mode,
+     cursor, began_at, asked_at, hints, repair_id, fence, project_mode) = row
+    return Watch(
+        stack_id, project, name, owner_id, generation, operation_id, status, action,
+        None if policy is None else DriftPolicy(policy), msgspec.json.decode(overrides), interval_s,
+        WatchMode(max(mode, project_mode or 0)), cursor, began_at, asked_at, tuple(msgspec.json.decode(hints)), repair_id,
+        fence,
+    )
+
+
+_NEW = {"overrides": "{}", "mode": int(WatchMode.ACTIVE), "cursor": "", "hints": "[]", "fence": 0}
+
+
+def enrol(connection: sa.Connection, now: float) -> None:
+    """Stacks that nobody watches yet are watched from now on; those that are gone are not."""
+    known = sa.exists().where(_WATCH.stack_id == _STACK.id)
+    new = sa.select(_STACK.id, *(sa.literal(value) for value in _NEW.values()), sa.literal(now)).where(
+        _STACK.tomb == "", ~known)
+    connection.execute(sa.insert(watches).from_select(["stack_id", *_NEW, "due"], new))
+    for table in (watches, repairs):
+        living = sa.exists().where(_STACK.id == table.c.stack_id, _STACK.tomb == "")
+        connection.execute(sa.delete(table).where(~living))
+
+
+def take(connection: sa.Connection, worker: str, now: float, lease_s: float, most: int) -> tuple[list[Watch], float | None]:
+    """The stacks whose turn it is, under a lease; and when it is the next one's."""
+    taken: list[Watch] = []
+    later: list[Watch] = []
+    for row in connection.execute(_DUE, {"now": now, "most": most}).all():
+        one = _watch(row)
+        (taken if one.is_quiet and one.mode is not WatchMode.PAUSED else later).append(one)
+    connection.execute(
+        sa.update(watches).where(rows.among(_WATCH.stack_id))
+        .values(worker=worker, fence=_WATCH.fence + 1, due=now + lease_s), rows.ids(one.stack_id for one in taken))
+    for wait_s, busy in ((BUSY_S, True), (REST_S, False)):
+        connection.execute(
+            sa.update(watches).where(rows.among(_WATCH.stack_id)).values(due=now + wait_s),
+            rows.ids(one.stack_id for one in later if (one.status == Status.IN_PROGRESS) is busy))
+    upcoming = connection.execute(sa.select(sa.func.min(_WATCH.due))).scalar()
+    return [msgspec.structs.replace(one, fence=one.fence + 1) for one in taken], upcoming
+
+
+def one(connection: sa.Connection, stack_id: str, now: float) -> Watch:
+    """The watch of one stack, whoever has it; made if there is none. Raises NoResultFound if there is no stack."""
+    found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
+    if found is None:
+        connection.execute(sa.insert(watches).values(stack_id=stack_id, due=now, **_NEW))
+        found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one()
+    return _watch(found)
+
+
+def peek(connection: sa.Connection, stack_id: str) -> tuple[Watch | None, float | None, float | None]:
+    """The same, where nothing may be written; with the end of the last round, and when the next look is due."""
+    found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
+    times = connection.execute(sa.select(_WATCH.looked_at, _WATCH.due).where(_WATCH.stack_id == stack_id)).one_or_none()
+    return None if found is None else _watch(found), times and times[0], times and times[1]
+
+
+def is_ours(connection: sa.Connection, watch: Watch, worker: str) -> bool:
+    """Whether the lease still holds, and the stack is still as it was when it was taken."""
+    query = sa.select(_WATCH.fence, _WATCH.worker).where(_WATCH.stack_id == watch.stack_id)
+    found = connection.execute(query).one_or_none()
+    return found is not None and tuple(found) == (watch.fence, worker) and is_unmoved(connection, watch)
+
+
+def is_unmoved(connection: sa.Connection, watch: Watch) -> bool:
+    found = connection.execute(
+        sa.select(_STACK.generation, _STACK.status, _STACK.tomb).where(_STACK.id == watch.stack_id)).one_or_none()
+    return found is not None and tuple(found) == (watch.generation, watch.status, "")
+
+
+def give_back(connection: sa.Connection, watch: Watch, worker: str, **values: Any) -> None:
+    """The lease ends, and this is how it goes on. `hints`: those that were dealt with."""
+    dealt = values.pop("hints", ())
+    if dealt:
+        query = sa.select(_WATCH.hints).where(_WATCH.stack_id == watch.stack_id)
+        left = [name for name in msgspec.json.decode(connection.execute(query).scalar_one()) if name not in dealt]
+        values["hints"] = msgspec.json.encode(left).decode()
+    connection.execute(
+        sa.update(watches)
+        .where(_WATCH.stack_id == watch.stack_id, _WATCH.fence == watch.fence, _WATCH.worker == worker)
+        .values(worker=None, **values))
+
+
+def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None, now: float) -> None:
+    """Somebody has reason to believe that there is something to see. None: in the whole stack."""
+    watch = one(connection, stack_id, now)
+    # Whoever has it now goes on, and finds it due again.
+    due = sa.case((_WATCH.worker.is_(None), now), else_=_WATCH.due)
+    together = [] if names is None else list(dict.fromkeys([*watch.hints, *names]))
+    values: dict[str, Any] = {"due": due, "hints": msgspec.json.encode(together).decode()}
+    if names is None or len(together) > MANY_HINTS:
+        values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "[]"}
+    connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(values))
+
+
+def configure(connection: sa.Connection, stack_id: str, now: float, **values: Any) -> None:
+    """How a stack is watched, from now on; whoever looks at it just now loses his lease."""
+    one(connection, stack_id, now)
+    connection.execute(
+        sa.update(watches).where(_WATCH.stack_id == stack_id)
+        .values(due=now, cursor="", began_at=None, worker=None, fence=_WATCH.fence + 1, **values))
+
+
+def override(connection: sa.Connection, stack_id: str, name: str, policy: DriftPolicy | None, now: float) -> None:
+    known = dict(one(connection, stack_id, now).overrides)
+    known.pop(name, None)
+    if policy is not None:
+        known[name] = int(policy)
+    configure(connection, stack_id, now, overrides=msgspec.json.encode(known).decode())
+
+
+def set_project(connection: sa.Connection, project: str, mode: WatchMode, now: float) -> None:
+    connection.execute(sa.delete(watch_projects).where(watch_projects.c.project == project))
+    if mode is not WatchMode.ACTIVE:
+        connection.execute(sa.insert(watch_projects).values(project=project, mode=int(mode)))
+    theirs = sa.select(_STACK.id).where(_STACK.project == project, _STACK.tomb == "")
+    connection.execute(sa.update(watches).where(_WATCH.stack_id.in_(theirs), _WATCH.worker.is_(None)).values(due=now))
+
+
+def project_mode(connection: sa.Connection, project: str) -> WatchMode:
+    query = sa.select(watch_projects.c.mode).where(watch_projects.c.project == project)
+    return WatchMode(connection.execute(query).scalar() or WatchMode.ACTIVE)
+
+
+def standing(connection: sa.Connection, watch: Watch) -> tuple[DriftPolicy | None, WatchMode]:
+    """The policy of the stack, or of the next one around it that has one; and what was paused of it or around it."""
+    policy, mode, around = watch.policy, watch.mode, watch.owner_id
+    for _ in range(_DEPTH):
+        if around is None:
+            break
+        query = sa.select(_STACK.owner_id, _WATCH.policy, _WATCH.mode).outerjoin(watches, _WATCH.stack_id == _STACK.id)
+        around, found, theirs = connection.execute(query.where(_STACK.id == around)).one_or_none() or (None, None, None)
+        policy = DriftPolicy(found) if policy is None and found is not None else policy
+        mode = WatchMode(max(mode, theirs or 0))
+    return policy, mode
+
+
+def root(connection: sa.Connection, stack_id: str) -> tuple[str, list[str]]:
+    """The outermost stack around this one, and all stacks on the way there."""
+    way = [stack_id]
+    for _ in range(_DEPTH):
+        around = connection.execute(sa.select(_STACK.owner_id).where(_STACK.id == way[-1])).scalar()
+        if around is None:
+            break
+        way.append(around)
+    return way[-1], way[:-1]
