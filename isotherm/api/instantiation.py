@@ -56,6 +56,10 @@ class Instantiation:
         given = self._data.get("disable_rollback")
         return None if given is None else queries.boolean("disable_rollback", given, "ValueError")
 
+    def converge(self) -> bool:
+        """Whether reality is looked at before anything is decided."""
+        return queries.boolean("converge", self._data.get("converge", False), "ValueError")
+
     def clear_parameters(self) -> list[str]:
         given = self._data.get("clear_parameters") or []
         if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
@@ -188,7 +192,7 @@ class Instantiation:
         tags = self.tags()
         return Patch(template, files, surroundings, self.clear_parameters() if existing else (), existing,
                      strict=strict, disable_rollback=self.disable_rollback(), timeout_s=self.timeout_s(),
-                     tags=[] if tags is None and not existing else tags)
+                     tags=[] if tags is None and not existing else tags, converge=self.converge())
 
     @contextmanager
     def judged(self) -> Iterator[None]:

@@ -79,6 +79,12 @@ class Settings:
         3600, "How many seconds an operation may take when the request does not say.", least=1)
     hidden_stack_tags: tuple[str, ...] = option(
         (), "Stacks with one of these tags are left out of lists unless they are asked for.")
+    observe_on_update: bool = option(
+        False, "Whether every update looks at reality before it decides, and changes what differs from it. One update can "
+        "ask for it by itself (`converge`).")
+    observe_failure: str = option(
+        "fail", "What an update that looks at reality does with a resource that cannot be looked at: fail, or ignore that, "
+        "say so, and take it for what was last applied.", choices=("fail", "ignore"))
     enable_stack_abandon: bool = option(True, "Whether stacks can be abandoned and exported.", heat="false")
     enable_stack_adopt: bool = option(True, "Whether stacks can be adopted.", heat="false")
 
@@ -104,7 +110,8 @@ class Settings:
     observer_jitter: float = option(
         0.1, "By which part of the interval a look may be earlier or later, so that not all come at once.", least=0, most=1)
     observer_rate: float = option(
-        50.0, "How many calls in a second all observers together make to look, for each project and type.", least=0)
+        50.0, "How many calls in a second all observers together make to look, for each project and type; 0: any number.",
+        least=0)
     observer_batch: int = option(500, "How many resources are looked at in one go.", least=1, most=10_000)
     observer_policy: str = option(
         "report", "What follows on drift where neither stack nor resource says it.", choices=("ignore", "report", "repair"))
@@ -153,6 +160,10 @@ class Settings:
     log_file: str = option(
         "", "Where the log goes. Not set: to the standard error output; of `isotherm up`, to engine.log in the folder.")
     metrics: bool = option(True, "Whether /metrics answers, to whoever can reach the API.", group="observability")
+
+    @property
+    def tolerates_unseen(self) -> bool:
+        return self.observe_failure == "ignore"
 
     #: The files that all this was read from. Other libraries read their own sections there.
     config_files: tuple[str, ...] = ()

@@ -31,6 +31,8 @@ from isotherm.store import accept, reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Acceptance, Operation
 
+# Operations that meet what is there, and may look at it.
+LOOKING = frozenset({Action.UPDATE, Action.RESTORE})
 # Writes the plan of an operation that has just been accepted.
 WritePlan = Callable[[Connection, str, float], None]
 
@@ -49,6 +51,8 @@ class Request:
     restored: Mapping[str, Any] = field(default_factory=dict)
     # Of a stack inside: what the stack around it hides.
     secrets: tuple[str, ...] = ()
+    # Whether an update looks at reality before it decides; it does too where the configuration says so.
+    converge: bool = False
 
     @property
     def asked(self) -> desired.Asked:
@@ -114,6 +118,7 @@ class Accepting(reading.Reading):
             stack_id, generation, operation_id, action, input_, request.disable_rollback, request.timeout_s,
             documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", goal.description,
             limit_s=self._settings.stack_action_timeout,
+            converge=action in LOOKING and (request.converge or self._settings.observe_on_update),
         )
 
     def _again(self, stack: reads.Row, action: Action) -> Acceptance:

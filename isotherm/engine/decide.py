@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Any
 
 from isotherm import errors
-from isotherm.resources import contract, properties
+from isotherm.resources import contract, drift, properties
 from isotherm.states import Action, Status
+
+GONE = "it is gone"
 
 
 class Verdict(Enum):
@@ -33,6 +35,9 @@ class Applied:
     # Whether an object is known at all, and whether it was ever seen to be what its row says.
     made: bool = True
     proven: bool = True
+    # What was seen of the object, if somebody looked: then this is compared, and what was applied only where nothing can
+    # be seen.
+    live: contract.Seen | contract.Gone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +64,9 @@ def decide(
         return Decision(Verdict.REPLACE, "its deletion had begun")
     if renew and implementation.replaced_by_each_update:
         return Decision(Verdict.REPLACE, "each update makes it anew")
-    names = properties.diff(applied.properties, after) | set(applied.uncertain)
-    if not applied.proven:
-        # Something failed half-way: whatever could have been changed in place may have been.
-        names |= {name for name, one in implementation.properties_schema.items() if one.update_allowed}
+    if isinstance(applied.live, contract.Gone):
+        return Decision(Verdict.REPLACE, GONE)
+    names = _differing(implementation, applied, after, applied.live)
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
     lost = applied.action is Action.CHECK or not applied.made
@@ -72,11 +76,26 @@ def decide(
         return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
     if not applied.made and not applied.proven:
         return Decision(Verdict.REPLACE, "nothing had been made", changed)
-    cause = _forced_by(implementation, resource, applied.properties, after, changed)
+    before = applied.properties if applied.live is None else {**applied.properties, **applied.live.properties}
+    cause = _forced_by(implementation, resource, applied.properties, before, after, changed)
     if cause:
         return Decision(Verdict.REPLACE, cause, changed)
     same = not changed and metadata == applied.metadata and applied.status is Status.COMPLETE
     return Decision(Verdict.NOTHING) if same else Decision(Verdict.UPDATE, changed=changed)
+
+
+def _differing(
+    implementation: type[contract.Resource], applied: Applied, after: Mapping[str, Any], live: contract.Seen | None
+) -> set[str]:
+    """The names of properties that are not, or may not be, what they should be."""
+    doubtful = set(applied.uncertain)
+    if not applied.proven:
+        # Something failed half-way: whatever could have been changed in place may have been.
+        doubtful |= {name for name, one in implementation.properties_schema.items() if one.update_allowed}
+    if live is None:
+        return properties.diff(applied.properties, after) | doubtful
+    found = drift.to_change(implementation, applied.properties, live, after)
+    return found.keys() | (doubtful - drift.visible(implementation, live, after))
 
 
 def given(implementation: type[contract.Resource], properties: Mapping[str, Any], restored: Any) -> Mapping[str, Any]:
@@ -87,14 +106,17 @@ def given(implementation: type[contract.Resource], properties: Mapping[str, Any]
 def _forced_by(
     implementation: type[contract.Resource],
     resource: contract.Resource,
+    applied: Mapping[str, Any],
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     changed: Mapping[str, Any],
 ) -> str:
     schema = implementation.properties_schema
+    # What the template has not changed, it cannot be refused for.
+    drifted = {name for name in changed if applied.get(name) == after.get(name)}
     for name in changed:
         known = schema.get(name)
-        if known is not None and known.immutable:
+        if known is not None and known.immutable and name not in drifted:
             text = f"Update to properties {name} of {resource.name} ({implementation.TYPE}) is not supported"
             raise errors.UserError(text, kind="NotSupported")
         if known is not None and not known.update_allowed:

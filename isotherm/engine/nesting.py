@@ -150,7 +150,8 @@ class _Inside(inside.Inside):
     ) -> Acceptance:
         input_, blobs = requests.stored(asked)
         return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_, disable_rollback=True,
-                          timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started")
+                          timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started",
+                          converge=action is Action.UPDATE and self._around.operation.converge)
 
     def _still_ours(self, connection: Connection) -> reads.Row:
         """The stack around, if the resource is still ours to act on."""

@@ -160,7 +160,7 @@ class Orchestrator(
             bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
             stack["timeout_s"] if patch.timeout_s is None else patch.timeout_s,
             documents.decode_any(stack["tags"]) if patch.tags is None else patch.tags, asked.restored,
-            asked.secrets,
+            asked.secrets, patch.converge,
         )
 
     async def _refuse_immutable(self, stack: reads.Row, goal: desired.Desired) -> None:

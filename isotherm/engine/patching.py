@@ -32,6 +32,8 @@ class Patch:
     disable_rollback: bool | None = None
     timeout_s: float | None = None
     tags: Sequence[str] | None = None
+    # Whether the update looks at reality before it decides.
+    converge: bool = False
 
 
 def apply(present: Asked, patch: Patch) -> Asked:

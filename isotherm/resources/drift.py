@@ -55,6 +55,11 @@ def to_change(
     return {name: wanted.get(name) for name in sorted(found)}
 
 
+def visible(type_: type[contract.Resource], seen: Seen, wanted: Mapping[str, Any]) -> set[str]:
+    """The properties of which reality itself says what they are."""
+    return {name for name, _ in _looked_at(type_, wanted, seen) if wanted.get(name) is not None}
+
+
 def _looked_at(type_: type[contract.Resource], given: Mapping[str, Any], seen: Seen) -> list[tuple[str, Schema]]:
     known = type_.schema_for(given)
     return [(name, schema) for name, schema in known.items() if name in seen.properties and _counts(schema)]

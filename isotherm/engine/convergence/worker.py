@@ -19,7 +19,7 @@ from isotherm.engine import documents, ports
 from isotherm.engine.convergence import forgetting
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
-from isotherm.engine.steps import act, answers, consider, hooks, telling
+from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming
@@ -75,12 +75,13 @@ class Worker:
         self._new_id = new_id
         self._tuning = tuning
         self._settings = settings
-        self._consider = consider.Considering(types, new_id)
+        self._consider = consider.Considering(types, new_id, tolerant=settings.tolerates_unseen)
         own = dataclasses.replace(
             world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
         )
         self._act = act.Acting(types, own, nesting)
         self._tell = telling.Telling(planning, types)
+        self._find_out = finding.Finding(self._act, planning, self._tell)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[answers.Begin] = []
@@ -199,7 +200,7 @@ class Worker:
         elif isinstance(answer, answers.LookUp):
             self._spawn(claim, self._look_up(claim, answer))
         else:
-            self._spawn(claim, self._republish(claim, answer.version, answer.target))
+            self._spawn(claim, self._republish(claim, answer))
 
     def _report(self, report: Report) -> None:
         self._reports.append(report)
@@ -236,18 +237,11 @@ class Worker:
         report = await self._act.step(claim, version, intent, target, self._running[claim.key].guard)
         self._report(hooks.after(claim, await self._tell(report, intent.after, intent.before)))
 
-    async def _republish(self, claim: Claim, version: Version, target: documents.Target) -> None:
-        self._report(await self._act.republish(claim, version, target, self._running[claim.key].guard))
+    async def _republish(self, claim: Claim, answer: answers.Republish) -> None:
+        self._report(await self._act.republish(claim, answer, self._running[claim.key].guard))
 
     async def _look_up(self, claim: Claim, question: answers.LookUp) -> None:
-        found, parameter = None, None
-        if question.template:
-            await self._planning.learn(question.template)
-        elif question.version is not None:
-            found = await self._act.find(claim, question.version, self._running[claim.key].guard)
-        else:
-            parameter = await self._planning.hidden_parameters(claim.operation)
-        self._take(claim, None if question.template else answers.Facts(found, parameter))
+        self._take(claim, await self._find_out(claim, question, self._running[claim.key].guard))
 
     async def _plan(self, operation: Operation) -> None:
         try:

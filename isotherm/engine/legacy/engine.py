@@ -55,7 +55,8 @@ class Engine:
             world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
         )
         self._shared = Shared(
-            store, world.clock, planning, new_id, settings, consider.Considering(types, new_id),
+            store, world.clock, planning, new_id, settings,
+            consider.Considering(types, new_id, tolerant=settings.tolerates_unseen),
             act.Acting(types, own, nesting), telling.Telling(planning, types), asyncio.Semaphore(tuning.concurrency),
         )
         self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine.planning import Planning
-from isotherm.engine.steps import act, answers, consider, hooks, telling
+from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store.database import Store
@@ -44,6 +44,7 @@ class Stepping:
         self._shared = shared
         self._guard = guard
         self._begin = begin
+        self._find_out = finding.Finding(shared.act, shared.planning, shared.tell)
 
     async def __call__(self, claim: Claim) -> Report:
         """However it ends, it ends in a report, unless the operation has been overtaken."""
@@ -65,7 +66,7 @@ class Stepping:
         if isinstance(answer, Report):
             return await self._shared.tell(answer)
         if isinstance(answer, answers.Republish):
-            return await self._shared.act.republish(claim, answer.version, answer.target, self._guard)
+            return await self._shared.act.republish(claim, answer, self._guard)
         version = answer.beginning.version if isinstance(answer, answers.Begin) else answer.version
         if isinstance(answer, answers.Begin):
             await self._begin(answer.beginning)
@@ -79,12 +80,4 @@ class Stepping:
             answer = hooks.before(claim, self._shared.consider(claim, facts))
             if not isinstance(answer, answers.LookUp):
                 return answer
-            facts = await self._look_up(claim, answer)
-
-    async def _look_up(self, claim: Claim, question: answers.LookUp) -> answers.Facts | None:
-        if question.template:
-            await self._shared.planning.learn(question.template)
-            return None
-        if question.version is not None:
-            return answers.Facts(await self._shared.act.find(claim, question.version, self._guard), None)
-        return answers.Facts(None, await self._shared.planning.hidden_parameters(claim.operation))
+            facts = await self._find_out(claim, answer, self._guard)

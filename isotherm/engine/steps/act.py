@@ -74,6 +74,12 @@ class Acting:
         resource = self._resource(claim, version, self._properties(version), guard)
         return await resource.find_by_token()
 
+    async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> answers.Look:
+        """What can be seen of the version's object now."""
+        at = self._world.clock.now()
+        sight = await self._resource(claim, version, self._properties(version), guard).get_reality()
+        return answers.Look(sight, at)
+
     async def step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
         guard: LeaseGuard,
@@ -102,14 +108,15 @@ class Acting:
                           awaits=outcome.awaits, seen=outcome.seen)
         return _failed(claim, version, intent, outcome.reason)
 
-    async def republish(self, claim: Claim, version: Version, target: documents.Target, guard: LeaseGuard) -> Report:
+    async def republish(self, claim: Claim, answer: answers.Republish, guard: LeaseGuard) -> Report:
         """Nothing has changed but what others want to know."""
+        version, target = answer.version, answer.target
         resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard,
                                   target=target)
         published = await _publish(resource, target)
         changed = published != version.published
         version.published = published
-        return Report(claim, NodeState.DONE, version, changed=changed)
+        return Report(claim, NodeState.DONE, version, changed=changed, observation=answer.observation)
 
     def _properties(self, version: Version) -> Mapping[str, Any]:
         """What was last applied. Where that was sealed with a lost key, or nothing ever was, as to what could not be

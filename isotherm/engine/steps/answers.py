@@ -11,17 +11,27 @@ from dataclasses import dataclass
 
 from isotherm.engine import documents, papers
 from isotherm.resources import contract
-from isotherm.store.records import Beginning, Claim, Event, Part, Report, Version
+from isotherm.store.records import Beginning, Claim, Event, Observation, Part, Report, Version
 
 Parameter = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of an object. What was said of why nothing was seen tells no secrets."""
+
+    sight: contract.Sight
+    # When the look began.
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
-    """What had to be looked up before a decision: the object that carries our token, and hidden parameters."""
+    """What had to be looked up before a decision: the object that carries our token, hidden parameters, reality."""
 
     physical_id: str | None = None
     parameter: Parameter | None = None
+    look: Look | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +50,14 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template."""
+    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template, for
+    what is live of this version. `known` is what was found out before."""
 
     version: Version | None = None
     secrets: bool = False
     template: str = ""
+    live: bool = False
+    known: Facts = Facts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,7 @@ class Republish:
 
     version: Version
     target: documents.Target
+    observation: Observation | None = None
 
 
 Answer = Begin | Continue | LookUp | Republish | Report

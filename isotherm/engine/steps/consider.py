@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from isotherm import errors
 from isotherm.engine import decide, documents
 from isotherm.engine.references import PublishedReferences
-from isotherm.engine.steps import visiting
+from isotherm.engine.steps import looking, visiting
 from isotherm.engine.steps.answers import (
     Answer,
     Begin,
@@ -37,11 +37,15 @@ _RULES = properties.Rules(custom=custom_constraints.LOCAL)
 
 
 class Considering:
-    """Considers claims. `types` finds the class of a type, `new_token` makes tokens that nobody else has."""
+    """Considers claims. `types` finds the class of a type, `new_token` makes tokens that nobody else has.
 
-    def __init__(self, types: Types, new_token: Callable[[], str]) -> None:
+    `tolerant`: what cannot be looked at is taken for what was last applied.
+    """
+
+    def __init__(self, types: Types, new_token: Callable[[], str], *, tolerant: bool = False) -> None:
         self._types = types
         self._new_token = new_token
+        self._tolerant = tolerant
 
     def __call__(self, claim: Claim, facts: Facts | None = None) -> Answer:
         if claim.kind is not NodeKind.CLEANUP and (text := _sealed(claim)):
@@ -90,33 +94,45 @@ class Considering:
     ) -> Answer:
         definition = definitions.thaw(target.definition)
         if definition.secrets and (facts is None or facts.parameter is None):
-            return LookUp(secrets=True)
+            return LookUp(secrets=True, known=facts or Facts())
         parameter = facts.parameter if facts and facts.parameter else _no_parameter
         implementation = self._types(target.implementation)
+        look = None if facts is None else facts.look
+        seen = None
         try:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
             given = decide.given(implementation, resolved.properties or {}, target.restored)
             after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
             if claim.version is not None and _is_to_be_adopted(claim.version, intent, definition.type):
                 return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
-            decision = decide.decide(
-                implementation, definition.type, _applied(claim.version, intent, target), after, resolved.metadata,
-                renew=_is_new_to(claim),
-            )
+            applied, renew = _applied(claim.version, intent, target), _is_new_to(claim)
+            decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)
+            if applied and claim.version and looking.is_worth_while(claim, implementation, decision):
+                if look is None:
+                    return LookUp(claim.version, live=True, known=facts or Facts())
+                seen = looking.observation(implementation, claim.version, look, after)
+                applied = looking.with_live(applied, look, tolerant=self._tolerant)
+                decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
-            return _refused(claim, definition.type, error)
+            return looking.told(_refused(claim, definition.type, error), seen)
         wish = documents.Intent(
             Action.UPDATE if decision.verdict is decide.Verdict.UPDATE else Action.CREATE, claim.operation.id,
             digest=claim.digest, after=after, metadata=resolved.metadata, changed=dict(decision.changed),
             update_policy=resolved.update_policy,
             requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
         )
+        answer = self._answer(claim, (definition, resolved, target), wish, decision, intent)
+        return looking.told(answer, seen, gone=decision.cause == decide.GONE)
+
+    def _answer(
+        self, claim: Claim, wanted: tuple[Any, Any, documents.Target], wish: documents.Intent,
+        decision: decide.Decision, intent: documents.Intent | None,
+    ) -> Answer:
+        definition, resolved, target = wanted
         if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
-            answer = _nothing(claim, claim.version, wish, target)
-            if not implementation.preemptible or (intent is None and claim.version.digest == claim.digest):
-                return answer
-            # What it is made of besides its properties has changed: the stack inside has to be told.
+            if not self._is_to_be_told(claim, claim.version, target, intent):
+                return _nothing(claim, claim.version, wish, target)
             wish.action = Action.UPDATE
             return self._begin_update(claim, claim.version, wish, target)
         if claim.version is not None and claim.version.external:
@@ -126,6 +142,16 @@ class Considering:
         if decision.verdict is decide.Verdict.UPDATE and claim.version is not None:
             return self._begin_update(claim, claim.version, wish, target)
         return self._begin_create(claim, definition, resolved, wish, target)
+
+    def _is_to_be_told(
+        self, claim: Claim, version: Version, target: documents.Target, intent: documents.Intent | None
+    ) -> bool:
+        """Whether a stack inside has to hear of this operation: what it is made of besides its properties may have
+        changed, or it is to look at reality too."""
+        if not self._types(target.implementation).preemptible:
+            return False
+        looks = claim.operation.converge and version.operation_id != claim.operation.id
+        return looks or intent is not None or version.digest != claim.digest
 
     def _begin_create(
         self, claim: Claim, definition: Any, resolved: Any, wish: documents.Intent, target: documents.Target
@@ -289,13 +315,16 @@ def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
 
 
 def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
+    # By a look at reality it may be found to be what is wanted, whatever was applied.
+    applied = not claim.operation.converge or documents.decode(version.properties, dict[str, Any]) == wish.after
     settled = replace(
-        version, digest=claim.digest, requires=documents.encode(wish.requires), operation_id=claim.operation.id,
+        version, digest=claim.digest, properties=version.properties if applied else documents.encode(wish.after),
+        requires=documents.encode(wish.requires), operation_id=claim.operation.id,
         # It may be that a visit was about to begin, and never did.
         status=Status.COMPLETE, intent=None,
     )
     published = None if version.published is None else documents.decode(version.published, documents.Published)
-    if published is None or not published.attributes.keys() >= set(target.exports):
+    if not applied or published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
     same = (settled.digest, settled.requires, None) == (version.digest, version.requires, version.intent)
     return Report(claim, NodeState.DONE, None if same else settled)

@@ -17,7 +17,8 @@ from isotherm.engine.planning import Planning
 from isotherm.engine.steps import answers
 from isotherm.resources.schema import Schema
 from isotherm.secrets import Redactor
-from isotherm.store.records import Event, Report
+from isotherm.states import NodeState
+from isotherm.store.records import Claim, Event, Report
 from isotherm.template import definitions
 
 # Operations whose secrets are kept at hand.
@@ -51,6 +52,10 @@ class Telling:
         if secrets is not _BLIND:
             secrets = secrets + self._write_only(report, properties)
         return _retold(report, secrets)
+
+    async def text(self, claim: Claim, said: str, *properties: Mapping[str, Any]) -> str:
+        """A text about the resource of this claim, without secrets."""
+        return (await self(Report(claim, NodeState.FAILED, reason=said), *properties)).reason
 
     async def _learn(self, report: Report) -> None:
         """What is secret in the report's operation. If that cannot be known, nothing is told."""

@@ -1,0 +1,41 @@
+"""Finds out what has to be known before a decision: objects by their tokens, hidden parameters, templates, reality."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from isotherm.engine import documents
+from isotherm.engine.planning import Planning
+from isotherm.engine.steps import act, answers, telling
+from isotherm.resources import contract
+from isotherm.store.records import Claim, Version
+
+
+class Finding:
+    """Answers questions about claims."""
+
+    def __init__(self, acting: act.Acting, planning: Planning, tell: telling.Telling) -> None:
+        self._act = acting
+        self._planning = planning
+        self._tell = tell
+
+    async def __call__(self, claim: Claim, question: answers.LookUp, guard: act.LeaseGuard) -> answers.Facts | None:
+        if question.template:
+            await self._planning.learn(question.template)
+            return None
+        if question.version is None:
+            parameter = await self._planning.hidden_parameters(claim.operation)
+            return dataclasses.replace(question.known, parameter=parameter)
+        if question.live:
+            return dataclasses.replace(question.known, look=await self._look(claim, question.version, guard))
+        found = await self._act.find(claim, question.version, guard)
+        return dataclasses.replace(question.known, physical_id=found)
+
+    async def _look(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> answers.Look:
+        look = await self._act.look(claim, version, guard)
+        if not isinstance(look.sight, contract.Unseen):
+            return look
+        # Why it could not be seen may quote anything.
+        reason = await self._tell.text(claim, look.sight.reason, documents.decode(version.properties, dict[str, Any]))
+        return dataclasses.replace(look, sight=dataclasses.replace(look.sight, reason=reason))

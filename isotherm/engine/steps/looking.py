@@ -1,0 +1,81 @@
+"""What a look at reality leads to, in an operation that looks before it decides. Pure.
+
+Unknown is not gone: what could not be seen fails the node, or, where the option says so, is taken for what was last
+applied. Neither happens silently.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from isotherm import errors
+from isotherm.engine import decide, documents
+from isotherm.engine.steps import answers
+from isotherm.resources import contract, drift
+from isotherm.states import Sight
+from isotherm.store.records import Beginning, Claim, Observation, Report, Version
+
+UNSEEN = "It could not be looked at"
+_TAKEN = "; it is taken for what was last applied"
+_VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
+
+
+def is_worth_while(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
+    """Whether what was decided by the rows alone may be decided otherwise by looking."""
+    version = claim.version
+    if not claim.operation.converge or version is None or version.physical_id is None or version.external:
+        return False
+    open_ = decision.verdict in _VERDICTS or decision.cause in type_.properties_schema
+    return open_ and type_.is_observable()
+
+
+def with_live(applied: decide.Applied, look: answers.Look, *, tolerant: bool) -> decide.Applied:
+    """What to compare with. Raises if nothing could be seen and that is not tolerated."""
+    if not isinstance(look.sight, contract.Unseen):
+        return dataclasses.replace(applied, live=look.sight)
+    if tolerant:
+        return applied
+    raise errors.Permanent(f"{UNSEEN}: {look.sight.reason}")
+
+
+def observation(
+    type_: type[contract.Resource], version: Version, look: answers.Look, wanted: Mapping[str, Any] | None = None
+) -> Observation:
+    """What is kept of a look. Without `wanted`, what was applied is wanted."""
+    seen = look.sight
+    if isinstance(seen, contract.Unseen):
+        return Observation(version.id, version.stack_id, look.at, Sight.UNSEEN, seen.reason, digest=version.digest)
+    if isinstance(seen, contract.Gone):
+        return Observation(version.id, version.stack_id, look.at, Sight.GONE, digest=version.digest)
+    applied = documents.decode(version.properties, dict[str, Any])
+    found = [{"property": one.property, "applied": one.applied, "live": one.live, "wanted": one.wanted}
+             for one in drift.compare(type_, applied, seen, wanted)]
+    return Observation(version.id, version.stack_id, look.at, Sight.SEEN, "", documents.encode(dict(seen.properties)),
+                       documents.encode(found), digest=version.digest)
+
+
+def told(answer: answers.Answer, seen: Observation | None, *, gone: bool = False) -> answers.Answer:
+    """The answer, with what was seen before it was decided, and a word of what could not be seen."""
+    if seen is None:
+        return answer
+    said = f"{UNSEEN}: {seen.reason}{_TAKEN}" if seen.sight is Sight.UNSEEN else ""
+    if isinstance(answer, answers.Begin):
+        return dataclasses.replace(answer, beginning=_begun(answer.beginning, seen, said, gone=gone))
+    if isinstance(answer, answers.Republish):
+        return dataclasses.replace(answer, observation=seen)
+    if not isinstance(answer, Report):
+        return answer
+    version = answer.claim.version
+    if said and answer.event is None and version is not None:
+        # As with a pause: the event has the status that the resource has.
+        answer = replace(answer, event=replace(answers.event(answer.claim, version), reason=said))
+    return replace(answer, observation=seen)
+
+
+def _begun(beginning: Beginning, seen: Observation, said: str, *, gone: bool) -> Beginning:
+    event = replace(beginning.event, reason=said) if said else beginning.event
+    return replace(beginning, observation=seen, event=event, gone=gone)
