@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+
+import click
 
 from isotherm import errors
 from isotherm.engine.folder import Folder
@@ -20,6 +22,8 @@ Opened = TypeVar("Opened", bound=Folder)
 
 VARIABLE = "ISOTHERM_HOME"
 LOG = "engine.log"
+#: Under this name a group of commands leaves the files of options that it was given.
+FILES = "isotherm.files"
 
 
 class Trouble(logging.FileHandler):
@@ -40,19 +44,25 @@ def trouble() -> str:
     return next((handler.last for handler in logging.getLogger("isotherm").handlers if isinstance(handler, Trouble)), "")
 
 
-def use(kind: Callable[[Path], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
+def use(kind: Callable[[Path, Sequence[Path]], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
     """Open the home, do the work, and close it."""
     path = folder()
     handler = Trouble(path / LOG)
     log = logging.getLogger("isotherm")
     log.handlers[:], log.propagate = [handler], False
-    opened = kind(path)
+    opened = kind(path, files())
     try:
         return asyncio.run(work(opened))
     finally:
         opened.close()
         log.handlers.clear()
         handler.close()
+
+
+def files() -> tuple[Path, ...]:
+    """The files of options that the group around this command was given."""
+    context = click.get_current_context(silent=True)
+    return () if context is None else context.meta.get(FILES, ())
 
 
 def folder() -> Path:

@@ -37,6 +37,8 @@ COMMANDS = {
     "export": ("isotherm.cli.papers:export", "All there is to say of a stack, for whoever is to take it over."),
     "abandon": ("isotherm.cli.papers:abandon", "Let go of a stack, and leave all that it made where it is."),
     "adopt": ("isotherm.cli.papers:adopt", "Make a stack of what is there already."),
+    "manage": ("isotherm.cli.manage.commands:manage",
+               "What operators do to a service, as with Heat's heat-manage."),
     "import-heat": ("isotherm.cli.import_heat:import_heat", "Bring the stacks of a real Heat over, from its database."),
     "watch": ("isotherm.cli.steer:watch", "Show a stack live, and drive what is under way to its end."),
     "signal": ("isotherm.cli.signal:signal", "Signal a resource of a stack."),
@@ -93,11 +95,11 @@ def cli() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, command: click.Command = cli, name: str = "isotherm") -> int:
     """Run one command; the number is the exit code."""
     terminal = show.Terminal()
     try:
-        code = cli.main(arguments, prog_name="isotherm", obj=terminal, standalone_mode=False)
+        code = command.main(arguments, prog_name=name, obj=terminal, standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else codes.OK
     except click.ClickException as error:

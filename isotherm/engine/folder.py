@@ -30,7 +30,7 @@ class Folder:
         self.clock = SystemClock()
         self.settings = config.load(path / CONFIG, *files)
         ring = functools.partial(keyfile.ring, path, self.settings)
-        url = _database(path, self.settings)
+        url = database_url(path, self.settings)
         self.database = Path(url.removeprefix("sqlite:///"))
         self.store = ThreadedStore.open(url, ring)
         self.reading = Reading(self.store)
@@ -54,7 +54,8 @@ class Folder:
         return presence.anybody(self.path / WORKERS)
 
 
-def _database(path: Path, settings: config.Settings) -> str:
+def database_url(path: Path, settings: config.Settings) -> str:
+    """Where the database of a folder is."""
     url = settings.database_connection or f"sqlite:///{path / DATABASE}"
     if not url.startswith("sqlite:///"):
         raise errors.UserError("[database] connection: only SQLite can be used so far.", kind="NotSupported",

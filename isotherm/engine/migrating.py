@@ -163,20 +163,24 @@ def _leftovers(one: Conversion) -> int:
                for version in one.contents.versions.values())
 
 
-def _find(living: Sequence[Member], word: str) -> Member:
-    """By id, or by name if one stack only has it."""
+def called(living: Sequence[Member], word: str) -> Member:
+    """A stack of any project, by id, or by name if one stack only has it."""
     found = [one for one in living if one.id == word] or [one for one in living if one.name == word]
     if not found:
         raise errors.NotFound(f"The Stack ({word}) could not be found.")
     if len(found) > 1:
         raise errors.UserError(f"Several stacks are called {word}.", hint="Give the id: "
                                + ", ".join(f"{one.id} (project {one.project})" for one in found))
-    around = {one.id: one for one in living}
-    top = _top(found[0], around)
-    if top is not found[0]:
+    return found[0]
+
+
+def _find(living: Sequence[Member], word: str) -> Member:
+    one = called(living, word)
+    top = _top(one, {each.id: each for each in living})
+    if top is not one:
         raise errors.UserError(f"Stack {word} is inside of {top.name}: a tree is migrated as a whole.", kind="NotSupported",
                                hint=f"heat-manage migrate-convergence-1 {top.id}")
-    return found[0]
+    return one
 
 
 def _top(one: Member, around: dict[str, Member]) -> Member:

@@ -74,6 +74,17 @@ def known(folder: Path) -> list[Known]:
     return sorted(found, key=lambda one: (one.since, one.name))
 
 
+@contextmanager
+def dead(folder: Path) -> Iterator[list[str]]:
+    """The workers that have died; they are forgotten once what they held has been released, without an error."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _exclusive(folder):
+        names = [file.stem for file in sorted(folder.glob(f"*{_SUFFIX}")) if not _is_held(file)]
+        yield names
+        for name in names:
+            (folder / f"{name}{_SUFFIX}").unlink(missing_ok=True)
+
+
 def anybody(folder: Path) -> bool:
     """Whether a worker is present in the folder."""
     return any(_is_held(file) for file in folder.glob(f"*{_SUFFIX}"))

@@ -1,0 +1,124 @@
+"""`heat-manage migrate-convergence-1`: from the legacy path to convergence, tree by tree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from isotherm.cli import codes, home, options, show
+from isotherm.engine.embedded import Embedded, new_id
+from isotherm.engine.migrating import Migrating, Outcome, Told
+
+_STYLES = {Outcome.MIGRATED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "yellow"}
+AGAIN = "Run the command again when what is under way has ended, or what has failed has been mended."
+
+
+@click.command("migrate-convergence-1", epilog=options.example(
+    "isotherm manage migrate-convergence-1 --all --dry-run", "isotherm manage migrate-convergence-1 --all",
+    "isotherm manage migrate-convergence-1 6f3c6bd8-2f52-4fc6-9a34-8f3e8a2f6b1c"))
+@click.argument("stacks", nargs=-1, metavar="[STACK_ID]...")
+@click.option("--all", "every", is_flag=True, help="All stacks that are on the legacy path.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be migrated, and what would not.")
+@click.option("--report", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+              help="A file to write the report to, as JSON.")
+@options.json_option
+@click.pass_obj
+def migrate(terminal: show.Terminal, stacks: tuple[str, ...], every: bool, dry_run: bool, report: Path | None) -> int:
+    """Take stacks of the legacy path to convergence.
+
+    A stack goes with everything inside it, or not at all. Only stacks that are at rest and COMPLETE are migrated; the
+    others are named with the reason, and stay as they are. Nothing that the stacks made is touched. It may be run beside
+    the service, be killed at any moment, and be run again: what has been migrated is passed over.
+
+    Ends with 5 if stacks remain on the legacy path that were asked for.
+    """
+    if every == bool(stacks):
+        raise click.UsageError("Give the ids of stacks, or --all.")
+
+    async def work(engine: Embedded) -> list[Told]:
+        migrating = Migrating(engine.store, engine.types, engine.clock, new_id)
+        roots = await migrating.roots(stacks)
+        with _bar(terminal, len(roots)) as advance:
+            told = []
+            for root in roots:
+                told.append(await migrating.migrate(root, dry_run=dry_run))
+                advance(root.name)
+            return told
+
+    told = home.use(Embedded, work)
+    data = _report(told, dry_run=dry_run)
+    if report is not None:
+        report.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
+    terminal.answer(data, lambda: _draw(told, dry_run=dry_run))
+    return codes.FAILED if data["summary"]["remaining"] else codes.OK
+
+
+class _bar:  # noqa: N801 - used like a function
+    """A bar for people; programs and files get none."""
+
+    def __init__(self, terminal: show.Terminal, total: int) -> None:
+        columns = (TextColumn("migrating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                   TextColumn("{task.description}", style="cyan"))
+        self._progress = Progress(*columns, console=terminal.err, transient=True,
+                                  disable=terminal.as_json or not sys.stderr.isatty())
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> Callable[[str], None]:
+        self._progress.start()
+        return lambda name: self._progress.update(self._task, advance=1, description=show.clean(name))
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+
+def _report(told: Sequence[Told], *, dry_run: bool) -> dict[str, Any]:
+    count = {outcome: sum(one.outcome is outcome for one in told) for outcome in Outcome}
+    return {
+        "dry_run": dry_run,
+        "summary": {"migrated": count[Outcome.MIGRATED], "already": count[Outcome.HERE],
+                    "remaining": count[Outcome.REFUSED]},
+        "stacks": [one.as_dict() for one in told],
+    }
+
+
+def _draw(told: Sequence[Told], *, dry_run: bool) -> Iterator[RenderableType]:
+    if not told:
+        yield show.text("No stack is on the legacy path.", "dim")
+        return
+    rows = [(one.name, one.state, show.text(_word(one, dry_run=dry_run), _STYLES[one.outcome]), one.stacks, one.resources,
+             one.id) for one in told]
+    yield show.table(["stack", "status", "outcome", "stacks", "resources", "id"], rows, styles=["cyan"], keep=3)
+    for one in told:
+        for note in _notes(one):
+            yield show.text(f"{one.name}: {note}", "dim")
+    yield from _remaining([one for one in told if one.outcome is Outcome.REFUSED])
+    done = sum(one.outcome is Outcome.MIGRATED for one in told)
+    yield show.text(f"{show.count(done, 'tree')} {'would be migrated' if dry_run else 'migrated'}.", "bold")
+
+
+def _notes(one: Told) -> Iterator[str]:
+    """What the next update will have to do besides what it is asked for."""
+    if one.unproven:
+        yield f"{show.count(one.unproven, 'resource')} will be looked at by the next update"
+    if one.leftovers:
+        yield f"{show.count(one.leftovers, 'leftover')} outside the template will be cleaned up by the next update"
+
+
+def _remaining(refused: Sequence[Told]) -> Iterator[RenderableType]:
+    for one in refused:
+        for reason in one.reasons:
+            yield show.text(f"{one.name} ({one.id}): {reason}", "yellow")
+    if refused:
+        yield show.text(f"WARNING: {show.count(len(refused), 'tree')} on the legacy path "
+                        f"{'remains' if len(refused) == 1 else 'remain'} there. {AGAIN}", "bold yellow")
+
+
+def _word(one: Told, *, dry_run: bool) -> str:
+    return "would be migrated" if dry_run and one.outcome is Outcome.MIGRATED else one.outcome.value

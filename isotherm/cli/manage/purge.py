@@ -1,0 +1,66 @@
+"""`heat-manage purge_deleted`, `purge_deleted_tenant`: what is left of stacks that were deleted long ago goes."""
+
+from __future__ import annotations
+
+import click
+
+from isotherm.cli import home, options, show
+from isotherm.engine import housekeeping
+from isotherm.engine.folder import Folder
+
+_SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+DEFAULT = 90
+
+_age = click.argument("age", type=click.IntRange(min=0), default=DEFAULT)
+_granularity = click.option("-g", "--granularity", type=click.Choice(list(_SECONDS)), default="days", show_default=True,
+                            help="What AGE is counted in.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Only tell how many would go.")
+_batch = click.option("-b", "--batch_size", "--batch-size", "batch", type=click.IntRange(min=1), default=housekeeping.PAGE,
+                      show_default=True, help="How many stacks go in one transaction.")
+
+
+@click.command("purge_deleted", epilog=options.example(
+    "isotherm manage purge_deleted 30", "isotherm manage purge_deleted -g hours -p 3f0c5b4e 12"))
+@_age
+@_granularity
+@click.option("-p", "--project-id", "project", help="Only stacks of this project.")
+@_batch
+@_dry_run
+@options.json_option
+@click.pass_obj
+def purge_deleted(
+    terminal: show.Terminal, age: int, granularity: str, project: str | None, batch: int, dry_run: bool
+) -> None:
+    """Forget stacks that were deleted long ago.
+
+    Their rows, events and texts go; AGE is 90 if it is not given. What may still own an object is kept: a deleted stack
+    with a resource or a snapshot left stays.
+    """
+    _purge(terminal, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
+
+
+@click.command("purge_deleted_tenant", epilog=options.example("isotherm manage purge_deleted_tenant 3f0c5b4e 30"))
+@click.argument("project")
+@_age
+@_granularity
+@_batch
+@_dry_run
+@options.json_option
+@click.pass_obj
+def purge_deleted_tenant(
+    terminal: show.Terminal, project: str, age: int, granularity: str, batch: int, dry_run: bool
+) -> None:
+    """Forget the stacks of one project that were deleted long ago."""
+    _purge(terminal, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
+
+
+def _purge(terminal: show.Terminal, age_s: int, project: str | None, batch: int, *, dry_run: bool) -> None:
+    async def work(folder: Folder) -> int:
+        if dry_run:
+            return await housekeeping.count_deleted(folder, age_s, project)
+        return await housekeeping.purge_deleted(folder, age_s, project, batch)
+
+    gone = home.use(Folder, work)
+    would = "would be forgotten" if dry_run else "forgotten"
+    terminal.answer({"purged": gone, "dry_run": dry_run},
+                    lambda: [show.text(f"{show.count(gone, 'deleted stack')} {would}.")])

@@ -1,0 +1,41 @@
+"""Unit of work: stacks that were deleted long ago are forgotten, with their events and whatever else is left of them.
+
+One that still has something is left alone: a row of a resource, a snapshot that is being deleted. Nothing that may own
+an object goes.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from isotherm.store import rows
+from isotherm.store import tables as t
+
+_STACK = t.stacks.c
+# What belongs to a stack alone, by the stack's id.
+_OWNED = (t.events, t.nodes, t.retained, t.hooks, t.stack_tags, t.stack_locks, t.operations)
+
+
+def deleted(connection: sa.Connection, before: float, project: str | None, limit: int | None = None) -> list[str]:
+    """Stacks that were deleted before this moment and have nothing left, the oldest first."""
+    empty = [~sa.exists().where(table.c.stack_id == _STACK.id) for table in (t.resources, t.snapshots)]
+    query = sa.select(_STACK.id).where(_STACK.tomb != "", _STACK.deleted_at <= before, *empty)
+    if project is not None:
+        query = query.where(_STACK.project == project)
+    return list(connection.execute(query.order_by(_STACK.deleted_at, _STACK.id).limit(limit)).scalars())
+
+
+def forget(connection: sa.Connection, before: float, project: str | None, limit: int) -> list[str]:
+    """Forget so many of them; answers which."""
+    gone = deleted(connection, before, project, limit)
+    operations = connection.execute(
+        sa.select(t.operations.c.id).where(rows.among(t.operations.c.stack_id)), rows.ids(gone)).scalars().all()
+    rows.forget_uses(connection, operations)
+    nodes = connection.execute(
+        sa.select(t.nodes.c.id).where(rows.among(t.nodes.c.stack_id)), rows.ids(gone)).scalars().all()
+    for end in (t.edges.c.src, t.edges.c.dst):
+        rows.delete_by_id(connection, end, nodes)
+    for table in _OWNED:
+        connection.execute(sa.delete(table).where(rows.among(table.c.stack_id)), rows.ids(gone))
+    connection.execute(sa.delete(t.stacks).where(rows.among(_STACK.id)), rows.ids(gone))
+    return gone
