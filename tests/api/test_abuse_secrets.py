@@ -1,0 +1,190 @@
+"""Cases 39, 49, 55, 56 and 58 of the abuse cases, through HTTP: what is hidden, signals by the thousand, callbacks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from isotherm.api import openapi, routes, signed, stream
+from tests.api import things
+from tests.api.conftest import ROOT, TOKEN, Api, fault, resource, template
+from tests.api.test_signed import SUCCESS, anybody, attributes, signals, waiting
+
+MARKER = "Zx9-marker-7Q"
+TRACES = (MARKER, "Zx9-m", "arker-7Q", "Wng5LW1hcmtlci03U")
+# Papers are what another stack is made from: who may have them has all of it, as in Heat.
+TOLD = frozenset({"stacks:export", "stacks:abandon"})
+
+
+@pytest.fixture(autouse=True)
+def short_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream tells what there is, and ends."""
+    async def few(events: Any, _now: int) -> Any:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.5):
+                async for found in events:
+                    yield b"".join(stream._message("event", one.event, one.id) for one in found)
+        await events.aclose()
+    monkeypatch.setattr(stream, "_lines", few)
+
+
+def body(**more: Any) -> dict[str, Any]:
+    """A hidden parameter, everywhere that one can be used."""
+    secret = {"get_param": "pw"}
+    inside = template({"i": resource(secret)}, parameters={"pw": {"type": "string"}})
+    return {
+        "template": template(
+            {"r": resource(secret), "inside": {"type": "inside.yaml", "properties": {"pw": secret}},
+             "group": {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": resource(secret)}},
+             "bad": resource(secret, fail=False)},
+            parameters={"pw": {"type": "string", "hidden": True, "constraints": [{"length": {"max": 40}}]}},
+            outputs={"o": {"value": secret}, "of": {"value": {"get_attr": ["r", "output"]}},
+                     "built": {"value": {"str_replace": {"template": "x-P", "params": {"P": secret}}}}}),
+        "files": {"inside.yaml": json.dumps(inside)}, "parameters": {"pw": MARKER}, **more}
+
+
+def replies(api: Api, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Whatever can be read, by whoever may read everything."""
+    for route in routes.TABLE:
+        if route.method != "GET" or route.rule in TOLD:
+            continue
+        query = {"with_detail": "true"} if route.path.endswith("/resources") else {}
+        if route.path.endswith(("/resources", "/events")):
+            query["nested_depth"] = "5"
+        if route.path.endswith("/stream"):
+            query["after"] = "0"
+        path = things.place(route, known)
+        answer = api.ask("GET", path, **({"params": query} if query else {}))
+        assert answer.status_code in (200, 302), (path, answer.text)
+        yield things.label(route), answer.text + str(answer.headers)
+    for path in ("/metrics", "/health/ready", openapi.PATH, "/"):
+        yield path, api.ask("GET", ROOT + path).text
+    yield "stack", api.get("/stacks", show_nested="true").text
+
+
+def errors(api: Api, path: str) -> Iterator[tuple[str, str]]:
+    """Whatever is refused, with the secret in what is asked."""
+    whole = body()
+    for name, change in {
+        "too long": {"parameters": {"pw": MARKER * 10}}, "no such parameter": {"parameters": {"pw": MARKER, "x": MARKER}},
+        "no text": {"parameters": {"pw": [MARKER, {"a": MARKER}]}},
+        "a number": {"template": template({"g": {"type": "OS::Heat::ResourceGroup", "properties": {
+            "count": {"get_param": "pw"}, "resource_def": resource()}}}, parameters=whole["template"]["parameters"])},
+        "a choice": {"template": template({}, parameters={"pw": {"type": "string", "hidden": True, "constraints": [
+            {"allowed_values": ["a"]}]}})},
+        "a pattern": {"template": template({}, parameters={"pw": {"type": "string", "hidden": True, "constraints": [
+            {"allowed_pattern": "[a-z]*"}]}})},
+        "a whole": {"template": template({}, parameters={"pw": {"type": "number", "hidden": True}})},
+        "a map": {"template": template({}, parameters={"pw": {"type": "json", "hidden": True}})},
+    }.items():
+        for method, place in (("POST", "/stacks"), ("POST", "/stacks/preview"), ("PUT", path), ("PATCH", path),
+                              ("PUT", f"{path}/preview")):
+            answer = api.ask(method, place, {"stack_name": "x", **whole, **change})
+            assert answer.status_code in (200, 201, 202, 400), answer.text
+            yield f"{name}: {method} {place}", answer.text
+            if answer.status_code == 202:
+                yield name, json.dumps(api.end(path))
+
+
+def test_case_39_a_hidden_value_is_in_no_reply_and_no_log(api: Api, caplog: pytest.LogCaptureFixture) -> None:
+    """Case 49 too: lines at DEBUG, metrics, the document."""
+    caplog.set_level(logging.DEBUG)
+    known = things.made(api, **body())
+    path = f"/stacks/s/{known['stack_id']}"
+    found = list(replies(api, known))
+    found += [("preview", api.post("/stacks/preview", {"stack_name": "p", **body()}).text),
+              ("preview of an update", api.put(f"{path}/preview", body(parameters={"pw": "other"})).text),
+              ("validate", api.post("/validate", body()).text)]
+    found += errors(api, path)
+    failing = body()
+    failing["template"]["resources"]["bad"] = resource({"get_param": "pw"}, fail=True)
+    assert api.put(path, failing).status_code == 202
+    assert api.end(path)["stack_status"] == "UPDATE_FAILED"
+    found += replies(api, known)
+    assert len(found) > 100
+    assert [(what, text) for what, text in found if any(trace in text for trace in TRACES)] == []
+    lines = "\n".join(f"{one.getMessage()} {one.__dict__} {one.exc_text}" for one in caplog.records)
+    assert lines and not [trace for trace in TRACES if trace in lines]
+
+
+def test_case_39_papers_are_for_those_who_may_have_them(api: Api) -> None:
+    """The one place that tells: without it nobody could take the stack over. It has a rule of its own."""
+    path = api.create("s", **body())
+    assert MARKER in api.get(f"{path}/export").text
+    api.rules.forbidden.add("stacks:export")
+    assert fault(api.get(f"{path}/export"))[:2] == (403, "Forbidden")
+
+
+def test_case_55_a_signature_is_good_for_nothing_else(api: Api) -> None:
+    path = api.create("s", waiting(), wait=False)
+    found = attributes(api, path)
+    known = {**dict.fromkeys(("resource_name", "snapshot_id", "output_key", "config_id", "event_id", "server_id",
+                              "deployment_id", "type_name", "version"), "none"),
+             "project": "default", "stack_name": "s", "stack_id": path.rpartition("/")[2]}
+    api.token = found["token"]
+    try:
+        assert {api.ask(route.method, things.place(route, known)).status_code for route in routes.TABLE} == {401}
+        query = found["endpoint"].partition("?")[2]
+        api.token = None
+        assert {api.ask(route.method, f"{things.place(route, known)}?{query}").status_code
+                for route in routes.TABLE} == {401}
+    finally:
+        api.token = TOKEN
+
+
+def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most are turned away before anything is read or written; who asks for something else does not notice."""
+    monkeypatch.setattr(signed, "RATE", signed.Rate())
+    monkeypatch.setattr(signed, "BURST", 50)
+    monkeypatch.setattr(signed, "EACH_SECOND", 0)
+    path = api.create("s", waiting(1000), wait=False)
+    url = attributes(api, path)["endpoint"]
+    assert api.post(f"{path}/resources/handle/signal", {"data": "x" * 10_000_000}).status_code in (400, 413)
+    slowest, stop = [0.0], threading.Event()
+
+    def others() -> None:
+        while not stop.is_set():
+            start = time.monotonic()
+            assert api.get("/stacks").status_code == 200
+            slowest[0] = max(slowest[0], time.monotonic() - start)
+
+    other = threading.Thread(target=others)
+    other.start()
+    try:
+        statuses = [api.ask("POST", url, SUCCESS).status_code for _ in range(2000)]
+    finally:
+        stop.set()
+        other.join()
+    assert statuses == [200] * 50 + [429] * 1950
+    assert len(signals(api, path)) == 50
+    assert 0 < slowest[0] < 5
+    other_path = api.create("t", waiting(), wait=False)
+    assert anybody(api, "POST", attributes(api, other_path)["endpoint"], SUCCESS).status_code == 200
+    assert api.end(other_path)["stack_status"] == "CREATE_COMPLETE"
+
+
+def test_case_58_nobody_is_called_back(api: Api) -> None:
+    """Sinks of events are kept, as Heat keeps them, and never called; no other field of a request is an address to call."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(0.5)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    try:
+        sinks = [{"type": "zaqar-queue", "target": url}, {"type": "webhook", "url": url, "target": url}]
+        answer = api.post("/stacks", {"stack_name": "s", "template": template({"r": resource()}),
+                                      "environment": {"event_sinks": sinks}, "notification_topics": [url], "callback": url})
+        assert answer.status_code in (201, 400)
+        if answer.status_code == 201:
+            assert api.end(f"/stacks/s/{answer.json()['stack']['id']}")["stack_status"] == "CREATE_COMPLETE"
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    finally:
+        listener.close()
