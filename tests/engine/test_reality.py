@@ -1,0 +1,307 @@
+"""Updates that look at reality before they decide: what differs is put right, and nothing else is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isotherm import errors
+from isotherm.engine.embedded import Embedded
+from isotherm.engine.orchestrator import Patch
+from isotherm.engine.steps import finding
+from isotherm.resources import contract
+from isotherm.resources.heat.test_resource import TestResource
+from isotherm.states import Sight
+from isotherm.store import observe
+from isotherm.store.records import Observation
+from tests.engine.conftest import Lab, resource
+from tests.engine.local_stage import file
+
+REF = {"get_resource": "a"}
+CHAIN = {"a": resource("1"), "b": resource(REF), "c": resource({"get_attr": ["b", "output"]})}
+
+
+async def converge(it: Lab, resources: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return await it.update(resources, converge=True, **options)
+
+
+async def seen(it: Lab) -> dict[str, Observation]:
+    stack = await it.api.show("s")
+    return await it.engine.store.read(lambda connection: observe.of_stack(connection, stack["id"]))
+
+
+def options(folder: Path, text: str) -> None:
+    folder.mkdir(exist_ok=True, parents=True)
+    (folder / "isotherm.conf").write_text(f"[DEFAULT]\n{text}\n")
+
+
+@pytest.mark.ledger("S1.1", "S1.2")
+def test_what_was_changed_behind_our_back_is_put_right(lab):
+    async def story(it: Lab) -> None:
+        await it.create(CHAIN)
+        before = await it.physical()
+        await it.change(before["a"], {"value": "meddled"})
+        assert (await it.update(CHAIN))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.objects()[before["a"]]["value"] == "meddled", "without looking, nobody knows"
+        stack = await converge(it, CHAIN)
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert it.objects()[before["a"]]["value"] == "1"
+        assert await it.physical() == before, "in place"
+        assert await it.history("b") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"], "nothing else was touched"
+
+    lab(story)
+
+
+@pytest.mark.ledger("S1.1")
+def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab):
+    async def story(it: Lab) -> None:
+        await it.create(CHAIN)
+        before = await it.physical()
+        await it.take_away(before["a"])
+        assert (await converge(it, CHAIN))["stack_status"] == "UPDATE_COMPLETE"
+        after = await it.physical()
+        assert after["a"] != before["a"]
+        assert (after["b"], after["c"]) == (before["b"], before["c"])
+        assert it.objects() == {after["a"]: {"value": "1"}, after["b"]: {"value": after["a"]},
+                                after["c"]: {"value": after["a"]}}
+        assert len(await it.api.resources("s")) == 3
+
+    lab(story)
+
+
+def test_what_cannot_be_put_right_in_place_is_replaced(lab):
+    async def story(it: Lab) -> None:
+        wanted = {"a": resource("1", update_replace=True), "b": resource(REF)}
+        await it.create(wanted)
+        before = await it.physical()
+        await it.change(before["a"], {"value": "meddled"})
+        assert (await converge(it, wanted))["stack_status"] == "UPDATE_COMPLETE"
+        after = await it.physical()
+        assert after["a"] != before["a"]
+        assert it.objects() == {after["a"]: {"value": "1"}, before["b"]: {"value": after["a"]}}
+
+    lab(story)
+
+
+@pytest.mark.ledger("S1.2")
+def test_what_is_so_already_is_not_changed(lab):
+    """The template asks for what somebody has done by hand: only the row learns of it."""
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
+        before = await it.physical()
+        await it.change(before["a"], {"value": "2"})
+        await converge(it, {"a": resource("2"), "b": resource({"get_attr": ["a", "output"]})})
+        assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"], "it was left alone"
+        assert it.objects()[before["b"]]["value"] == "2", "and those who read it are told"
+        await it.update({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
+        assert it.values() == ["1", "1"], "the row had learnt it: to go back is a change"
+
+    lab(story)
+
+
+@pytest.mark.ledger("S1.4")
+def test_the_configuration_asks_for_it(lab, tmp_path):
+    options(tmp_path, "observe_on_update = true")
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        before = await it.physical()
+        await it.change(before["a"], {"value": "meddled"})
+        await it.update({"a": resource("1")})
+        assert it.values() == ["1"]
+        await it.take_away(before["a"])
+        await it.end(await it.api.update("s", Patch()))
+        assert it.values() == ["1"]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S1.3")
+def test_what_was_seen_is_kept_with_its_time(lab):
+    async def story(it: Lab) -> None:
+        await it.create(CHAIN)
+        assert await seen(it) == {}, "nobody has looked"
+        await converge(it, CHAIN)
+        first = await seen(it)
+        assert {name: one.sight for name, one in first.items()} == dict.fromkeys("abc", Sight.SEEN)
+        assert json.loads(first["a"].live or "") == {"value": "1"}
+        assert not any(one.has_drifted for one in first.values())
+        await converge(it, CHAIN)
+        assert (await seen(it))["a"].seen_at > first["a"].seen_at
+
+    lab(story)
+
+
+def blind(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any]) -> None:
+    async def look(self: Any) -> Any:
+        return answer()
+
+    monkeypatch.setattr(TestResource, "handle_get_reality", look)
+
+
+def busy() -> Any:
+    raise errors.Temporary("the service is down", 3.0)
+
+
+@pytest.mark.ledger("S1.5")
+@pytest.mark.parametrize("answer", [busy, lambda: contract.Unseen("the service is down")])
+def test_what_cannot_be_seen_fails_clearly(lab, monkeypatch, answer):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        blind(monkeypatch, answer)
+        stack = await converge(it, {"a": resource("2")})
+        assert stack["stack_status"] == "UPDATE_FAILED"
+        assert "It could not be looked at: the service is down" in stack["stack_status_reason"]
+        assert it.values() == ["1"], "unknown is not gone, and nothing follows from it"
+        told = (await seen(it))["a"]
+        assert (told.sight, told.reason, told.has_drifted) == (Sight.UNSEEN, "the service is down", False)
+
+    lab(story)
+
+
+@pytest.mark.ledger("S1.5")
+def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(lab, monkeypatch, tmp_path):
+    options(tmp_path, "observe_failure = ignore")
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1"), "b": resource("1")})
+        blind(monkeypatch, busy)
+        stack = await converge(it, {"a": resource("2"), "b": resource("1")})
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["1", "2"]
+        told = [(one["resource_name"], one["resource_status_reason"]) for one in await it.api.events("s", last=100)]
+        for name in "ab":
+            assert (name, "It could not be looked at: the service is down; it is taken for what was last applied") in told
+        assert (await seen(it))["b"].sight is Sight.UNSEEN
+
+    lab(story)
+
+
+def test_why_it_cannot_be_seen_tells_no_secrets(lab, monkeypatch):
+    def tell() -> Any:
+        raise ValueError("cannot log in with hush-4711")
+
+    async def story(it: Lab) -> None:
+        hidden = {"p": {"type": "string", "hidden": True}}
+        wanted = {"a": resource({"get_param": "p"})}
+        given = {"parameters": hidden, "environment": {"parameters": {"p": "hush-4711"}}}
+        await it.create(wanted, **given)
+        blind(monkeypatch, tell)
+        stack = await converge(it, wanted, **given)
+        assert stack["stack_status"] == "UPDATE_FAILED"
+        events = await it.api.events("s", last=100)
+        assert "hush-4711" not in str((stack, events, await it.api.resources("s"), await seen(it)))
+        assert "cannot log in" in str(events)
+
+    lab(story)
+
+
+def test_killed_between_the_look_and_the_deed(lab, monkeypatch):
+    """Whoever comes next looks for himself: what was seen by somebody else counts for nothing."""
+    died: list[str] = []
+    original = finding.Finding._look
+
+    async def dies(self: Any, claim: Any, version: Any, guard: Any) -> Any:
+        found = await original(self, claim, version, guard)
+        if not died:
+            died.append(claim.name)
+            raise errors.Temporary("killed", 0.01)
+        return found
+
+    async def story(it: Lab) -> None:
+        await it.create(CHAIN)
+        before = await it.physical()
+        await it.take_away(before["a"])
+        monkeypatch.setattr(finding.Finding, "_look", dies)
+        assert (await converge(it, CHAIN))["stack_status"] == "UPDATE_COMPLETE"
+        assert died == ["a"]
+        assert len(it.objects()) == 3
+        assert before["a"] not in it.objects()
+
+    lab(story)
+
+
+def test_the_wish_to_look_is_kept_with_the_operation(tmp_path, lab):
+    """Whoever accepted it is gone when somebody else drives it; and a newer operation has a wish of its own."""
+    wanted = {"a": resource("1")}
+
+    async def made(it: Lab) -> None:
+        await it.create(wanted)
+        await it.change((await it.physical())["a"], {"value": "meddled"})
+
+    async def accepted() -> None:
+        engine = Embedded(tmp_path)
+        try:
+            await engine.orchestrator.update("s", Lab.request(wanted, converge=True))
+        finally:
+            engine.close()
+
+    async def driven(it: Lab) -> None:
+        await it.until(lambda: ended(it))
+        assert it.values() == ["1"]
+        await it.change((await it.physical())["a"], {"value": "meddled"})
+        await it.update(wanted)
+        assert it.values() == ["meddled"]
+
+    async def ended(it: Lab) -> bool:
+        return bool((await it.api.show("s"))["status"] == "COMPLETE")
+
+    lab(made)
+    asyncio.run(accepted())
+    lab(driven)
+
+
+def test_a_rollback_looks_too_and_takes_up_nothing_that_is_gone(lab):
+    async def story(it: Lab) -> None:
+        old = {"a": resource("1"), "b": resource("1", needs=["a"])}
+        await it.create(old)
+        before = await it.physical()
+        await it.take_away(before["a"])
+        new = {"a": resource("2"), "b": resource("2", needs=["a"], fail=True)}
+        stack = await converge(it, new, disable_rollback=False)
+        assert stack["stack_status"] == "ROLLBACK_COMPLETE"
+        after = await it.physical()
+        assert after["a"] != before["a"]
+        assert it.objects() == {after["a"]: {"value": "1"}, after["b"]: {"value": "1"}}
+
+    lab(story)
+
+
+def test_stacks_inside_look_too(lab):
+    async def story(it: Lab) -> None:
+        inner = it.request({"x": resource("1")}).template
+        wanted = {"g": {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": resource("2")}},
+                  "n": {"type": "inner.yaml"}}
+        await it.create(wanted, files={"inner.yaml": inner})
+        for id_ in it.objects():
+            await it.change(id_, {"value": "meddled"})
+        assert (await converge(it, wanted, files={"inner.yaml": inner}))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["1", "2"]
+
+    lab(story)
+
+
+def test_a_real_file_is_put_right_or_written_again(lab, base):
+    async def story(it: Lab) -> None:
+        wanted = {"f": file("a.txt", "hello"), "g": file("b.txt", "hello")}
+        await it.create(wanted)
+        (base / "a.txt").write_text("meddled")
+        (base / "b.txt").unlink()
+        assert (await converge(it, wanted))["stack_status"] == "UPDATE_COMPLETE"
+        assert [(base / name).read_text() for name in ("a.txt", "b.txt")] == ["hello", "hello"]
+        (base / "a.txt").chmod(0o777)
+        assert (await converge(it, wanted))["stack_status"] == "UPDATE_COMPLETE"
+        assert (base / "a.txt").stat().st_mode & 0o777 == 0o644
+        before = (base / "a.txt").stat().st_mtime_ns
+        await converge(it, wanted)
+        assert (base / "a.txt").stat().st_mtime_ns == before, "nothing differs: nothing is written"
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert not list(base.glob("*.txt"))
+
+    lab(story)
