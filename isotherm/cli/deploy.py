@@ -58,6 +58,8 @@ def deploy(  # noqa: PLR0913 - one for each option
               help="Keep the parameters, the environment and the files of the stack where nothing else is said.")
 @click.option("--clear-parameter", "cleared", multiple=True, metavar="NAME",
               help="Take a parameter back to its default; goes with --existing.")
+@click.option("--converge", is_flag=True,
+              help="Look at reality first: put right what was changed behind our back, make again what is gone.")
 @click.option("--rollback/--no-rollback", default=None, help="If it fails, go back to the last state that was complete.")
 @_timeout
 @_tags
@@ -65,7 +67,7 @@ def deploy(  # noqa: PLR0913 - one for each option
 @click.pass_obj
 def update(  # noqa: PLR0913 - one for each option
            terminal: show.Terminal, name: str, template: str | None, environments: tuple[str, ...],
-           parameters: dict[str, str], existing: bool, cleared: tuple[str, ...], rollback: bool | None,
+           parameters: dict[str, str], existing: bool, cleared: tuple[str, ...], converge: bool, rollback: bool | None,
            timeout: float | None, tags: str | None) -> int:
     """Bring a stack to another template, environment or parameters.
 
@@ -76,7 +78,7 @@ def update(  # noqa: PLR0913 - one for each option
     change = Patch(
         clear_parameters=cleared, existing=existing or template is None or bool(cleared),
         disable_rollback=None if rollback is None else not rollback, timeout_s=timeout * 60 if timeout else None,
-        tags=None if tags is None else _split(tags),
+        tags=None if tags is None else _split(tags), converge=converge,
     )
     if template is None:
         surroundings, files = inputs.surroundings(terminal, environments, parameters)

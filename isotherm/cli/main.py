@@ -30,6 +30,7 @@ COMMANDS = {
     "rollback": ("isotherm.cli.steer:rollback", "Take a stack back to the last state that was complete."),
     "cancel": ("isotherm.cli.steer:cancel", "Stop what is under way on a stack."),
     "check": ("isotherm.cli.steer:check", "Ask every resource of a stack whether it is still there."),
+    "converge": ("isotherm.cli.steer:converge", "Bring a stack back to what its template says, whatever it really is."),
     "suspend": ("isotherm.cli.steer:suspend", "Put every resource of a stack to rest."),
     "resume": ("isotherm.cli.steer:resume", "Wake the resources of a stack that was suspended."),
     "snapshot": ("isotherm.cli.snapshot:snapshot", "Snapshots of a stack: what it was, to go back to."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from isotherm.cli import local, options, show
+from isotherm.engine.orchestrator import Patch
 
 
 @click.command(epilog=options.example("isotherm rollback web"))
@@ -42,6 +43,19 @@ def check(terminal: show.Terminal, name: str) -> int:
     What is gone is marked as failed, and made again by the next update.
     """
     return local.operate(terminal, name, lambda orchestrator: orchestrator.check(name))
+
+
+@click.command(epilog=options.example("isotherm converge web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def converge(terminal: show.Terminal, name: str) -> int:
+    """Bring a stack back to what its template says, whatever it really is.
+
+    Every resource is looked at. What was changed behind our back is put right, in place or by replacement; what is gone is made again, and what hangs
+    on it is told. What is as it should be is left alone.
+    """
+    return local.operate(terminal, name, lambda orchestrator: orchestrator.update(name, Patch(converge=True)))
 
 
 @click.command(epilog=options.example("isotherm suspend web"))

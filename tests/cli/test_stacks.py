@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from isotherm.cli import codes
+from isotherm.resources.reality import JournalReality
 from tests.cli.conftest import Ran, Run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -255,3 +258,17 @@ def test_secrets_are_in_no_answer(run: Run, pair: Path, home: Path) -> None:
     said = run("deploy", "pair", "-t", pair, "-p", "secret=tell-nobody").out
     said += run("show", "pair", "--json").out + run("resources", "pair", "--json").out + run("events", "pair").out
     assert "tell-nobody" not in said
+
+
+def test_converge_makes_again_what_is_gone(run: Run, pair: Path, home: Path) -> None:
+    def ids() -> dict[str, str]:
+        return {one["resource_name"]: one["physical_resource_id"] for one in run("resources", "pair", "--json").data}
+
+    assert run("deploy", "pair", "-t", pair).code == codes.OK
+    for command in (("converge", "pair"), ("update", "pair", "--converge")):
+        before = ids()
+        with contextlib.closing(JournalReality(home / "reality.journal")) as reality:
+            assert asyncio.run(reality.delete(before["shade"]))
+        assert run(*command).code == codes.OK
+        assert ids()["shade"] != before["shade"]
+        assert ids()["lamp"] == before["lamp"]
