@@ -12,6 +12,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.config import Settings
+from isotherm.engine import computing
 from isotherm.fetch import Fetcher
 from isotherm.template import document
 
@@ -27,7 +28,9 @@ async def gathered(
     """The files, with those that were fetched. Raises UserError as the fetcher does."""
     found = dict(files)
     waiting = [url for url in _registered(environment.get("resource_registry")) if url not in found]
-    waiting += [url for text in (template or "", *files.values()) for url in _named(text) if url not in found]
+    texts = [text for text in (template or "", *files.values()) if _may_name(text)]
+    named = await computing.beside(sum(map(len, texts)), lambda: [url for text in texts for url in _named(text)])
+    waiting += [url for url in named if url not in found]
     if not waiting:
         return found
     try:
@@ -59,9 +62,13 @@ def _too_much(what: str) -> errors.UserError:
     return errors.UserError(f"Request limit exceeded: {what}.", kind="RequestLimitExceeded")
 
 
+def _may_name(text: str) -> bool:
+    return any(scheme in text for scheme in _SCHEMES) and "resources" in text.lower()
+
+
 def _named(text: str) -> list[str]:
     """The URLs that a text names, if it is a template."""
-    if not any(scheme in text for scheme in _SCHEMES) or "resources" not in text.lower():
+    if not _may_name(text):
         return []
     try:
         data = document.load(text).data

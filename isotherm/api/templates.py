@@ -11,6 +11,7 @@ from isotherm import errors
 from isotherm.api import answers, faults
 from isotherm.api.call import Call
 from isotherm.api.instantiation import Instantiation
+from isotherm.engine import computing
 
 # What can be left out of a validation: that a service which a type needs is not there.
 _IGNORABLE = frozenset({"99001"})
@@ -42,7 +43,8 @@ async def validate(call: Call) -> Response:
         text = await asked.needed_template()
         surroundings = asked.environment(text)
         files = await asked.all_files(text, surroundings)
-        found = call.orchestrator.validate(text, files, surroundings, nested=nested)
+        found = await computing.beside(
+            len(text), lambda: call.orchestrator.validate(text, files, surroundings, nested=nested))
     return answers.json(found)
 
 

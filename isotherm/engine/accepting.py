@@ -164,7 +164,10 @@ class Accepting(reading.Reading):
     async def _secrets(self, stack: reads.Row | None, asked: desired.Asked | None = None) -> Redactor:
         """Knows what must not be told of the stack as it is, and as it would be with what is asked for."""
         of_stack = concealing.NOBODY if stack is None else await self._planning.all_secrets(stack["id"])
-        return of_stack if asked is None else concealing.union([of_stack, concealing.redactor(asked)])
+        if asked is None:
+            return of_stack
+        own = await self._planning.compute(len(asked.template), lambda: concealing.redactor(asked))
+        return concealing.union([of_stack, own])
 
 
 def refuse_deleted(stack: reads.Row) -> None:

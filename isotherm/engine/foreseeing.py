@@ -25,10 +25,13 @@ class Foreseeing(Accepting):
                                   hint="Preview an update of it, or choose another name.")
         goal = await self._desire(request, name, _NOBODY)
         seen = await self._foresight().tree(request.asked, goal, Place(name, None))
-        values = desired.values_of(request.asked, desired.Identity(name, _NOBODY, self._project))
+        compute, size = self._planning.compute, len(request.template)
+        nobody = desired.Identity(name, _NOBODY, self._project)
+        values = await compute(size, lambda: desired.values_of(request.asked, nobody))
         secrets = await self._secrets(None, request.asked)
+        shown = await compute(size, lambda: secrets.value(sights.Teller(self._types, self._project).made(seen)))
         return {"description": goal.description, "parameters": {one: values.text(one) for one in values},
-                "resources": secrets.value(sights.Teller(self._types, self._project).made(seen)),
+                "resources": shown,
                 "outputs": [{"output_key": one.name, "description": one.description, "output_value": None}
                             for one in goal.bound.outputs.values()]}
 
@@ -38,7 +41,9 @@ class Foreseeing(Accepting):
         goal = await self._desire(request, stack["name"], stack["id"])
         seen = await self._foresight().tree(request.asked, goal, Place(stack["name"], stack["id"]))
         secrets = await self._secrets(stack, request.asked)
-        shown: dict[str, Any] = secrets.value(sights.Teller(self._types, self._project).changed(seen, nested=nested))
+        teller = sights.Teller(self._types, self._project)
+        shown: dict[str, Any] = await self._planning.compute(
+            len(request.template), lambda: secrets.value(teller.changed(seen, nested=nested)))
         return shown
 
     def _foresight(self) -> Foresight:

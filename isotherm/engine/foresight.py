@@ -74,7 +74,10 @@ class Foresight:
         goal = await self._recognised(goal, place.stack_id)
         present = await self._present(place.stack_id)
         now, then = _required_now(present), _required_then(goal)
-        for seen in preview.of(goal, present, self._types):
+        wanted = goal
+        looked = await self._access.planning.compute(
+            len(asked.template), lambda: preview.of(wanted, present, self._types))
+        for seen in looked:
             below = await self._below(asked, goal, seen, place, depth)
             name = seen.item.name
             found.append(Sight(seen, place, below or (), below is None, goal.bound.definitions.get(name),
