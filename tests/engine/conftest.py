@@ -28,8 +28,8 @@ PATIENCE_S = 60.0
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each test of an engine is told twice, once for each path, except where the list of differences has it."""
     module, test = metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__
-    if "tmp_path" in metafunc.fixturenames and module not in OF_ONE_PATH:
-        paths = PATHS[:1] if test in DIFFERENCES else PATHS
+    if "tmp_path" in metafunc.fixturenames:
+        paths = (OF_ONE_PATH[module],) if module in OF_ONE_PATH else PATHS[:1] if test in DIFFERENCES else PATHS
         metafunc.parametrize("architecture", paths, indirect=True)
 
 

@@ -5,12 +5,8 @@
 
 from __future__ import annotations
 
-# Modules whose tests are about one path, or go from one to the other.
-OF_ONE_PATH = {
-    "test_architecture": "the worker of the convergence path itself",
-    "test_legacy": "the legacy path itself",
-    "test_migrating": "the way from one path to the other",
-}
+# Modules whose tests are about one path, or go from one to the other, and the path on which they begin.
+OF_ONE_PATH = {"test_architecture": "convergence", "test_legacy": "legacy", "test_migrating": "convergence"}
 
 _ONE_AT_A_TIME = "concurrent update: on the legacy path a second operation is refused (409) while one is in progress"
 _LEASES = "leases of nodes: on the legacy path the lock of the stack is the only lease"

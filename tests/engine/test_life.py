@@ -9,7 +9,7 @@ from isotherm.engine.embedded import Embedded
 from tests.engine.conftest import Lab, resource
 
 
-@pytest.mark.ledger("S2.3")
+@pytest.mark.ledger("S2.3", "S0.1", "S0.2", "S3.3")
 def test_create_update_delete(lab):
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
@@ -150,7 +150,7 @@ def test_bad_stack_names_are_refused(lab, name):
     lab(story)
 
 
-@pytest.mark.ledger("S3.2")
+@pytest.mark.ledger("S3.1", "S3.2")
 def test_the_row_carries_the_architecture(lab, architecture):
     async def story(it: Lab) -> None:
         (it.engine.path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
