@@ -15,12 +15,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from isotherm.config import Settings
-from isotherm.engine import computing, hearing, keyfile, lending, planning, presence
+from isotherm.engine import computing, hearing, keyfile, lending, planning, ports, presence
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
-from isotherm.engine.folder import JOURNAL, WORKERS, Folder
+from isotherm.engine.folder import JOURNAL, OBSERVERS, WORKERS, Folder
 from isotherm.engine.legacy.engine import Engine as LegacyEngine
 from isotherm.engine.nesting import Nesting
+from isotherm.engine.observer.service import Observer, Tuning
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
 from isotherm.resources import contract, known
@@ -28,7 +29,7 @@ from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
 from isotherm.resources.reality import JournalReality
 from isotherm.secrets.signing import Signer
-from isotherm.store import release
+from isotherm.store import release, watch
 
 
 class Embedded(Folder):
@@ -38,6 +39,7 @@ class Embedded(Folder):
         super().__init__(path, files)
         self._worker: Worker | None = None
         self._legacy: LegacyEngine | None = None
+        self._observer: Observer | None = None
         self._seen: JournalReality | None = None
         self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
@@ -113,6 +115,31 @@ class Embedded(Folder):
             reality.close()
             here.leave()
 
+    @asynccontextmanager
+    async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
+        """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
+        name = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        here = presence.Presence(self.path / OBSERVERS, name)
+        dead = here.join()
+        if dead:
+            await self.store.write(lambda connection: watch.release(connection, dead, self.clock.now()))
+            here.bury(dead)
+        reality, reach = JournalReality(self.path / JOURNAL), self.reach()
+        world = contract.World(
+            self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
+            signals=ports.StoredSignals(self.store), software=ports.StoredSoftware(self.store, self.clock, self.settings))
+        self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
+                                  lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
+        task = asyncio.create_task(self._observer.run())
+        try:
+            yield
+        finally:
+            self._observer.stop()
+            await task
+            self._observer = None
+            reality.close()
+            here.leave()
+
     async def listen(self) -> None:
         """Look for work whenever another process has written something; until cancelled."""
         await hearing.changes(self.database, self._wake)
@@ -122,6 +149,8 @@ class Embedded(Folder):
             self._worker.wake()
         if self._legacy is not None:
             self._legacy.wake()
+        if self._observer is not None:
+            self._observer.wake()
 
 
 def server_url(settings: Settings) -> str:

@@ -19,6 +19,7 @@ from isotherm.store import live
 from isotherm.store.database import ThreadedStore
 
 DATABASE, JOURNAL, WORKERS, CONFIG = "isotherm.db", "reality.journal", "workers", "isotherm.conf"
+OBSERVERS = "observers"
 
 
 class Folder:

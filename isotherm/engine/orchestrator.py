@@ -13,13 +13,13 @@ from isotherm.engine import desired, documents, names, patching, preview
 from isotherm.engine.accepting import Accepted, Request, refuse_deleted, refuse_suspended
 from isotherm.engine.deploying import Deploying
 from isotherm.engine.describing import Describing
+from isotherm.engine.drifting import Drifting
 from isotherm.engine.event_reading import EventReading
 from isotherm.engine.foreseeing import Foreseeing
 from isotherm.engine.foresight import Place
 from isotherm.engine.moving import Abandoned, Moving
 from isotherm.engine.output_reading import OutputReading
 from isotherm.engine.patching import Patch
-from isotherm.engine.resource_reading import ResourceReading
 from isotherm.engine.signalling import Signalling
 from isotherm.engine.snapshotting import Snapshotting
 from isotherm.engine.validating import Validating
@@ -33,7 +33,7 @@ __all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
 
 class Orchestrator(
-    Signalling, Snapshotting, Moving, Describing, Deploying, ResourceReading, EventReading, OutputReading, Validating,
+    Signalling, Snapshotting, Moving, Describing, Deploying, Drifting, EventReading, OutputReading, Validating,
     Foreseeing,
 ):
     """Operations on the stacks of one project, and all that can be read of them."""

@@ -7,7 +7,7 @@ earlier plan intended (lesson A10).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -51,8 +51,14 @@ class Spare:
     usable: bool
 
 
-def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted], now: float) -> None:
-    """Plan the operation and start it; raises Superseded if it is not the newest any more."""
+def write(
+    connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted], now: float,
+    drifted: Collection[str] | None = None,
+) -> None:
+    """Plan the operation and start it; raises Superseded if it is not the newest any more.
+
+    An operation that looks at reality looks at everything; with `drifted`, at these and what depends on them.
+    """
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
@@ -61,10 +67,10 @@ def write(connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted]
     spares = _spares(connection, operation.stack_id)
     wanted = sealing.with_digests(connection, wanted, _digests(slots, spares))
     taken = _take_up(connection, slots, spares, wanted)
+    asked = {w.name for w in wanted if operation.converge or w.always} if drifted is None else set(drifted)
     changed = [
         w for w in wanted
-        if operation.converge or (slot := slots.get(w.name)) is None or w.always or w.name in taken
-        or not slot.proves(w.digest)
+        if w.name in asked or (slot := slots.get(w.name)) is None or w.name in taken or not slot.proves(w.digest)
     ]
     names = {w.name for w in wanted}
     doomed = [slot for slot in slots.values() if slot.name not in names]

@@ -92,8 +92,16 @@ def enrol(connection: sa.Connection, now: float) -> None:
         connection.execute(sa.delete(table).where(~living))
 
 
-def take(connection: sa.Connection, worker: str, now: float, lease_s: float, most: int) -> tuple[list[Watch], float | None]:
-    """The stacks whose turn it is, under a lease; and when it is the next one's."""
+def is_anything(connection: sa.Connection, now: float, *, enrols: bool) -> bool:
+    """Whether it is any stack's turn, or there are stacks that nobody watches yet. Takes no lock."""
+    if connection.execute(sa.select(sa.exists().where(_WATCH.due <= now))).scalar():
+        return True
+    known = sa.exists().where(_WATCH.stack_id == _STACK.id)
+    return enrols and bool(connection.execute(sa.select(sa.exists().where(_STACK.tomb == "", ~known))).scalar())
+
+
+def take(connection: sa.Connection, worker: str, now: float, lease_s: float, most: int) -> list[Watch]:
+    """The stacks whose turn it is, under a lease."""
     taken: list[Watch] = []
     later: list[Watch] = []
     for row in connection.execute(_DUE, {"now": now, "most": most}).all():
@@ -106,8 +114,12 @@ def take(connection: sa.Connection, worker: str, now: float, lease_s: float, mos
         connection.execute(
             sa.update(watches).where(rows.among(_WATCH.stack_id)).values(due=now + wait_s),
             rows.ids(one.stack_id for one in later if (one.status == Status.IN_PROGRESS) is busy))
-    upcoming = connection.execute(sa.select(sa.func.min(_WATCH.due))).scalar()
-    return [msgspec.structs.replace(one, fence=one.fence + 1) for one in taken], upcoming
+    return [msgspec.structs.replace(one, fence=one.fence + 1) for one in taken]
+
+
+def release(connection: sa.Connection, workers: Collection[str], now: float) -> None:
+    """These observers are known to be dead: what they had is due again."""
+    connection.execute(sa.update(watches).where(rows.among(_WATCH.worker)).values(worker=None, due=now), rows.ids(workers))
 
 
 def one(connection: sa.Connection, stack_id: str, now: float) -> Watch:
@@ -126,11 +138,21 @@ def peek(connection: sa.Connection, stack_id: str) -> tuple[Watch | None, float 
     return None if found is None else _watch(found), times and times[0], times and times[1]
 
 
-def is_ours(connection: sa.Connection, watch: Watch, worker: str) -> bool:
-    """Whether the lease still holds, and the stack is still as it was when it was taken."""
+def is_held(connection: sa.Connection, watch: Watch, worker: str) -> bool:
+    """Whether the lease still holds."""
     query = sa.select(_WATCH.fence, _WATCH.worker).where(_WATCH.stack_id == watch.stack_id)
     found = connection.execute(query).one_or_none()
-    return found is not None and tuple(found) == (watch.fence, worker) and is_unmoved(connection, watch)
+    return found is not None and tuple(found) == (watch.fence, worker)
+
+
+def is_ours(connection: sa.Connection, watch: Watch, worker: str) -> bool:
+    """The same; and the stack is still as it was when it was taken."""
+    return is_held(connection, watch, worker) and is_unmoved(connection, watch)
+
+
+def mark_repair(connection: sa.Connection, stack_ids: Collection[str], operation_id: str) -> None:
+    connection.execute(sa.update(watches).where(rows.among(_WATCH.stack_id)).values(repair_id=operation_id),
+                       rows.ids(stack_ids))
 
 
 def is_unmoved(connection: sa.Connection, watch: Watch) -> bool:

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from isotherm.states import NodeKind, Status
 from isotherm.store import rows, sealing
 from isotherm.store import tables as t
+from isotherm.store.records import Observation
 
 _NODE, _VERSION, _SEEN = t.nodes.c, t.resources.c, t.observations.c
 
@@ -91,3 +92,7 @@ def same(connection: sa.Connection, resource_ids: Sequence[int], at: float) -> N
     """They look as they did before."""
     if resource_ids:
         connection.execute(_SAME, {**rows.ids(resource_ids), "o_at": at})
+
+
+def with_reason(one: Observation, reason: str) -> Observation:
+    return msgspec.structs.replace(one, reason=reason)

@@ -1,0 +1,148 @@
+"""Looks at objects, within the budget, and says what of each is not what was made of it. Nothing is changed by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm.engine import documents
+from isotherm.engine.observer.budget import Budget
+from isotherm.resources import contract, drift
+from isotherm.states import Sight
+from isotherm.store.records import Observation
+from isotherm.store.watch_chunks import Target
+
+Types = Callable[[str], type[contract.Resource]]
+
+# So many objects are looked at side by side, where each takes a call of its own.
+_ABREAST = 16
+# A look that takes longer has seen nothing.
+PATIENCE_S = 20.0
+_SLOW = contract.Unseen(f"it took longer than {PATIENCE_S:g} seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of one resource."""
+
+    target: Target
+    observation: Observation
+    # As it was seen the last time.
+    same: bool
+
+    @property
+    def drifted(self) -> bool | None:
+        """None: nobody knows."""
+        return None if self.observation.sight is Sight.UNSEEN else self.observation.has_drifted
+
+    def told(self) -> str:
+        """What has drifted, in a few words and without values."""
+        if self.observation.sight is Sight.GONE:
+            return "it is gone"
+        found = documents.decode(self.observation.drift, list[dict[str, Any]])
+        return ", ".join(one["property"] for one in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The stack that the objects belong to."""
+
+    project: str
+    stack_name: str
+
+
+class Looking:
+    """Looks. Counts what it looks at, and the calls that it makes for it."""
+
+    def __init__(self, types: Types, world: contract.World, budget: Budget) -> None:
+        self._types = types
+        self._world = world
+        self._budget = budget
+        self.looks = 0
+        self.calls = 0
+
+    def type_of(self, target: Target) -> type[contract.Resource] | None:
+        """The type, if it is worth while to look. Stacks inside are watched as stacks."""
+        try:
+            found = self._types(target.implementation)
+        except LookupError:
+            return None
+        return found if found.is_observable() else None
+
+    async def look(self, place: Place, targets: Sequence[Target]) -> list[Look]:
+        """At all of these that can be seen, in any order."""
+        by_type: dict[type[contract.Resource], list[Target]] = {}
+        for target in targets:
+            type_ = self.type_of(target)
+            if type_ is not None:
+                by_type.setdefault(type_, []).append(target)
+        found = await asyncio.gather(*(self._all(type_, place, some) for type_, some in by_type.items()))
+        return [look for looks in found for look in looks]
+
+    async def _all(self, type_: type[contract.Resource], place: Place, targets: Sequence[Target]) -> list[Look]:
+        if type_.observe_many.__func__ is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
+            return await self._together(type_, place, targets)
+        gate = asyncio.Semaphore(_ABREAST)
+
+        async def one(target: Target) -> Look:
+            async with gate:
+                at = await self._turn(type_, place)
+                seen = await _patiently(type_(_self(target, place), self._world).get_reality())
+            return _compared(type_, target, seen or _SLOW, at)
+
+        found = await asyncio.gather(*(one(target) for target in targets))
+        self.looks += len(found)
+        return list(found)
+
+    async def _together(self, type_: type[contract.Resource], place: Place, targets: Sequence[Target]) -> list[Look]:
+        at = await self._turn(type_, place)
+        seen = await _patiently(type_.observe_many(self._world, [_self(target, place) for target in targets]))
+        sights = [_SLOW] * len(targets) if seen is None else seen
+        self.looks += len(targets)
+        return [_compared(type_, target, one, at) for target, one in zip(targets, sights, strict=True)]
+
+    async def _turn(self, type_: type[contract.Resource], place: Place) -> float:
+        await self._budget.take(place.project, type_.TYPE)
+        self.calls += 1
+        return self._world.clock.now()
+
+
+async def _patiently(looking: Any) -> Any:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await looking
+    except TimeoutError:
+        return None
+
+
+def _self(target: Target, place: Place) -> contract.Self:
+    return contract.Self(
+        target.name, place.stack_name, target.stack_id, target.token, documents.decode(target.properties, dict[str, Any]),
+        target.physical_id, documents.decode(target.data, dict[str, Any]), id=target.id, requires=target.requires,
+        external=target.external,
+    )
+
+
+def _compared(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Look:
+    found = _observation(type_, target, seen, at)
+    same = (found.sight, found.live, found.drift, found.digest) == (
+        target.sight, target.live, target.drift, target.seen_digest) and found.sight is Sight.SEEN
+    return Look(target, found, same)
+
+
+def _observation(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Observation:
+    id_, stack_id, digest = target.id, target.stack_id, target.digest
+    if isinstance(seen, contract.Unseen):
+        return Observation(id_, stack_id, at, Sight.UNSEEN, seen.reason, digest=digest)
+    if isinstance(seen, contract.Gone):
+        return Observation(id_, stack_id, at, Sight.GONE, digest=digest)
+    live = documents.encode(dict(seen.properties))
+    if live == target.live and digest == target.seen_digest and target.drift is not None:
+        # The same as before, compared with the same: so is the answer. Most looks end here.
+        return Observation(id_, stack_id, at, Sight.SEEN, "", live, target.drift, digest=digest)
+    applied = documents.decode(target.properties, dict[str, Any])
+    found = [{"property": one.property, "applied": one.applied, "live": one.live, "wanted": one.wanted}
+             for one in drift.compare(type_, applied, seen)]
+    return Observation(id_, stack_id, at, Sight.SEEN, "", live, documents.encode(found), digest=digest)

@@ -1,0 +1,126 @@
+"""What follows from a look: it is kept, it is told once when drift begins and once when it ends, and some is mended.
+
+A breaker for each resource: when it was repaired so often within the window, somebody else is taken to be at work on it.
+Then it is told, and left alone until it has rested, or until somebody says that it may be repaired again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from isotherm.config import Settings
+from isotherm.engine.observer import policies
+from isotherm.engine.observer.looking import Look
+from isotherm.states import DriftPolicy, WatchMode
+from isotherm.store import observe, rows, watch_chunks, watch_repairs
+from isotherm.store import watch as watching
+from isotherm.store.database import Connection
+from isotherm.store.records import Event
+from isotherm.store.watch import Watch
+from isotherm.store.watch_repairs import Repair
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds for the resources of a stack at the moment."""
+
+    policy: DriftPolicy
+    mode: WatchMode
+    repairs: Mapping[str, Repair]
+
+
+def standing_of(connection: Connection, watch: Watch, settings: Settings) -> Standing:
+    policy, mode = watching.standing(connection, watch)
+    return Standing(policy or policies.WORDS[settings.observer_policy], mode,
+                    watch_repairs.of_stack(connection, watch.stack_id))
+
+
+@dataclass(slots=True)
+class Result:
+    """What a look led to: what is to be repaired, and what has just been given up."""
+
+    to_repair: list[Look] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
+
+
+class Recording:
+    """Keeps what was seen, and decides what follows."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def __call__(
+        self, connection: Connection, watch: Watch, standing: Standing, looks: Sequence[Look], now: float
+    ) -> Result:
+        """One unit of work; the caller has checked that the stack is still as it was when it was looked at."""
+        watch_chunks.same(connection, [one.target.id for one in looks if one.same],
+                          min((one.observation.seen_at for one in looks), default=now))
+        changed = [one for one in looks if not one.same]
+        counted = observe.record(connection, [one.observation for one in changed])
+        known = [one for one in looks if one.drifted is not None and (one.same or one.target.id in counted)]
+        result, touched, events = Result(), {}, []
+        for look in known:
+            before = standing.repairs.get(look.target.name)
+            if before is None and not look.drifted:
+                continue
+            after, words = self._judge(watch, standing, look, before or Repair(look.target.name), result, now)
+            if words or after != before:
+                touched[after.name] = after
+            events += [self._event(watch, look, text) for text in words]
+        watch_repairs.write(connection, watch.stack_id, touched.values())
+        rows.insert_events(connection, events, now)
+        return result
+
+    def _judge(
+        self, watch: Watch, standing: Standing, look: Look, before: Repair, result: Result, now: float
+    ) -> tuple[Repair, list[str]]:
+        one = Repair(before.name, before.told_at, before.rounds, before.since, before.last_at, before.tripped_at)
+        words = []
+        self._rest(one, now)
+        if not look.drifted:
+            if one.told_at is not None:
+                one.told_at = None
+                words.append("Drift is gone")
+            return one, words
+        if one.told_at is None:
+            one.told_at = now
+            words.append(f"Drift seen: {look.told()}")
+        if self._is_to_repair(watch, standing, look):
+            if one.tripped_at is None and one.rounds >= self._settings.observer_repair_limit:
+                one.tripped_at = now
+                result.given_up.append(one.name)
+                words.append(f"Repair given up: it was repaired {one.rounds} times within "
+                             f"{self._settings.observer_repair_window:g} seconds, and somebody undoes it")
+            elif one.tripped_at is None:
+                result.to_repair.append(look)
+        return one, words
+
+    def _rest(self, one: Repair, now: float) -> None:
+        """What was long ago does not count any more."""
+        if one.tripped_at is None:
+            if one.since is not None and now - one.since > self._settings.observer_repair_window:
+                one.rounds, one.since, one.last_at = 0, None, None
+        elif self._settings.observer_repair_rest and now - one.tripped_at > self._settings.observer_repair_rest:
+            one.rounds, one.since, one.last_at, one.tripped_at = 0, None, None, None
+
+    @staticmethod
+    def _is_to_repair(watch: Watch, standing: Standing, look: Look) -> bool:
+        if standing.mode is not WatchMode.ACTIVE or look.target.external:
+            return False
+        policy = policies.of(look.target.name, look.target.metadata, watch.overrides, standing.policy)
+        return policy is DriftPolicy.REPAIR
+
+    @staticmethod
+    def count(repairs: Mapping[str, Repair], names: Sequence[str], now: float) -> list[Repair]:
+        """The same, once these have been repaired once more."""
+        counted = []
+        for name in names:
+            one = repairs.get(name) or Repair(name, told_at=now)
+            counted.append(Repair(name, one.told_at, one.rounds + 1, one.since or now, now, one.tripped_at))
+        return counted
+
+    @staticmethod
+    def _event(watch: Watch, look: Look, text: str) -> Event:
+        target = look.target
+        return watch_repairs.event(watch.stack_id, watch.operation_id, target.name, target.type, target.physical_id, text)
