@@ -7,6 +7,7 @@ is from its rows, and where the two agree the row gets the proof of it, so that 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,6 +23,9 @@ from isotherm.states import Status
 from isotherm.store import migrate
 from isotherm.store.database import Connection, Store
 from isotherm.store.migrate import Conversion, Member
+
+# How often it is looked, and how long in between, whether an engine has given back the lock of a stack at rest.
+_LOOKS, _LOOK_S = 10, 0.1
 
 
 class Outcome(Enum):
@@ -84,11 +88,12 @@ class Migrating:
         """One tree. A dry run does everything and takes it back: what would be refused is told."""
         told = Told(root.id, root.name, root.project, root.state)
         try:
-            seen, reasons = await self._store.read(lambda connection: self._look(connection, root.id))
-            told.stacks, told.reasons = len(seen), reasons
+            seen, reasons = await self._look(root.id)
+            told.stacks = len(seen)
             if all(one.convergence for one in seen):
                 told.outcome = Outcome.HERE
                 return told
+            told.reasons = reasons
             if not reasons:
                 await self._migrate(seen, told, dry_run=dry_run)
         except errors.UserError as error:
@@ -99,13 +104,23 @@ class Migrating:
             told.outcome = Outcome.REFUSED
         return told
 
-    def _look(self, connection: Connection, root: str) -> tuple[list[Member], list[str]]:
+    async def _look(self, root: str) -> tuple[list[Member], list[str]]:
+        """The tree, and what stands in the way. An engine that has just ended its work gives back the lock in a moment."""
+        for patience in reversed(range(_LOOKS)):
+            seen, busy = await self._store.read(lambda connection: self._read(connection, root))
+            reasons = list(_obstacles(seen, busy))
+            at_rest = all(one.status is Status.COMPLETE for one in seen)
+            if not (reasons and at_rest and patience):
+                break
+            await asyncio.sleep(_LOOK_S)
+        return seen, reasons
+
+    def _read(self, connection: Connection, root: str) -> tuple[list[Member], dict[str, str]]:
         seen = migrate.tree(connection, root)
         if not seen:
             raise errors.NotFound("it is gone")
-        if all(one.convergence for one in seen):
-            return seen, []
-        return seen, list(_obstacles(seen, migrate.busy(connection, [one.id for one in seen], self._clock.now())))
+        old = [one.id for one in seen if not one.convergence]
+        return seen, migrate.busy(connection, [one.id for one in seen], self._clock.now()) if old else {}
 
     async def _migrate(self, seen: Sequence[Member], told: Told, *, dry_run: bool) -> None:
         made = [await self._store.read(self._prepare(one, seen)) for one in seen if not one.convergence]

@@ -12,13 +12,16 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 
 _STACK = t.stacks.c
-# What belongs to a stack alone, by the stack's id.
-_OWNED = (t.events, t.nodes, t.retained, t.hooks, t.stack_tags, t.stack_locks, t.operations)
+# What may own an object keeps its stack from being forgotten; what was lent is given back by whoever keeps it; a deployment
+# belongs to its project.
+_KEEPING = (t.resources, t.snapshots)
+_OTHERS = (t.credentials, t.software_deployments)
+_OWNED = [table for table in t.metadata.sorted_tables if "stack_id" in table.c and table not in (*_KEEPING, *_OTHERS)]
 
 
 def deleted(connection: sa.Connection, before: float, project: str | None, limit: int | None = None) -> list[str]:
     """Stacks that were deleted before this moment and have nothing left, the oldest first."""
-    empty = [~sa.exists().where(table.c.stack_id == _STACK.id) for table in (t.resources, t.snapshots)]
+    empty = [~sa.exists().where(table.c.stack_id == _STACK.id) for table in _KEEPING]
     query = sa.select(_STACK.id).where(_STACK.tomb != "", _STACK.deleted_at <= before, *empty)
     if project is not None:
         query = query.where(_STACK.project == project)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,6 +162,7 @@ def test_the_texts_of_what_came_before_are_gone(lab):
 
 
 def _as_if_ended(connection: Connection) -> None:
+    connection.execute(sa.delete(t.stack_locks))
     connection.execute(sa.update(t.operations).values(state=4, due=None, deadline=None))
     connection.execute(sa.update(t.nodes).values(state=NodeState.DONE, due=None, worker=None, lease_until=None))
     connection.execute(sa.update(t.resources).values(status=Status.COMPLETE, intent=None))
@@ -284,9 +286,9 @@ async def _have_template(it: Lab, template: dict[str, Any]) -> None:
     """The stack's newest operation is one that asked for this."""
     request = it.request(template)
     stack = (await rows(it.engine, t.stacks))[0]
-    acceptance = it.api._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, "")
-    await it.api._supersede(acceptance, lambda *_: None)
-    await it.engine.store.write(_as_if_ended)
+    goal = await it.api._desire(request, stack["name"], stack["id"])
+    acceptance = it.api._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
+    await it.api._supersede(acceptance, lambda connection, *_: _as_if_ended(connection))
 
 
 @pytest.mark.ledger("S4.4")
@@ -429,5 +431,80 @@ def test_the_store_runs_a_tree_in_one_transaction(lab):
         commits = it.engine.store.commits
         await migrated(it)
         assert it.engine.store.commits == commits + 1
+
+    lab(story)
+
+
+@pytest.fixture
+def old_path(tmp_path: Path) -> None:
+    """New stacks are made on the legacy path, by its own engine."""
+    (tmp_path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
+
+
+@pytest.mark.ledger("S4.1", "S4.3", "S4.4")
+@pytest.mark.usefixtures("old_path")
+def test_what_the_legacy_engine_made_is_migrated_whole(lab):
+    async def story(it: Lab) -> None:
+        await it.create({**TEMPLATE, "a": resource("0")}, files=FILES)
+        # Everything is replaced or changed once, so that there is something to leave behind.
+        stack = await it.update(TEMPLATE, files=FILES)
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert not any(row["convergence"] for row in await rows(it.engine, t.stacks))
+        objects, physical = it.objects(), await it.physical()
+        (told,) = await migrated(it)
+        assert (told.outcome, told.stacks, told.unproven, told.leftovers) == (Outcome.MIGRATED, 4, 0, 0), told
+        assert all(row["convergence"] for row in await rows(it.engine, t.stacks))
+        assert len(await rows(it.engine, t.edges)) == 3
+        last = max(row["id"] for row in await rows(it.engine, t.events))
+        stack = await it.update(TEMPLATE, files=FILES)
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert {row["name"] for row in await rows(it.engine, t.events) if row["id"] > last} == {""}
+        assert (it.objects(), await it.physical()) == (objects, physical)
+        # Convergence takes another operation while one is under way, on every stack of the tree.
+        slow = {**TEMPLATE, "a": resource("5", action_wait_secs={"update": 60})}
+        await it.api.update("s", it.request(slow, files=FILES))
+        stack = await it.update({**TEMPLATE, "c": nested("middle.yaml", value="7")}, files=FILES)
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+@pytest.mark.usefixtures("old_path")
+@pytest.mark.parametrize("action", ["suspend", "check", "rollback"])
+def test_every_complete_state_of_the_legacy_path_is_migrated(lab, action):
+    async def story(it: Lab) -> None:
+        template = {"a": resource("1"), "b": nested(value={"get_attr": ["a", "output"]})}
+        await it.create(template, files=FILES)
+        if action == "rollback":
+            stack = await it.update({**template, "c": resource("x", fail=True)}, files=FILES, disable_rollback=False)
+        else:
+            stack = await it.end(await getattr(it.api, action)("s"))
+        assert stack["stack_status"] == f"{action.upper()}_COMPLETE", stack["stack_status_reason"]
+        (told,) = await migrated(it)
+        assert (told.outcome, told.unproven, told.reasons) == (Outcome.MIGRATED, 0, [])
+        if action == "suspend":
+            await it.end(await it.api.resume("s"))
+        objects = it.objects()
+        assert (await it.update(template, files=FILES))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.objects() == objects
+        assert (await it.update({"a": resource("2")}, files=FILES))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["2"]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S4.2")
+@pytest.mark.usefixtures("old_path")
+def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        accepted = await it.api.update("s", it.request({"a": resource("2", action_wait_secs={"update": 1})}))
+        (told,) = await migrated(it)
+        assert (told.outcome, told.reasons) == (Outcome.REFUSED, ["it is UPDATE_IN_PROGRESS"])
+        assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
+        assert (await migrated(it))[0].outcome is Outcome.MIGRATED
+        assert it.values() == ["2"]
 
     lab(story)

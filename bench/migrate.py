@@ -1,0 +1,95 @@
+"""How long stacks take from the legacy path to convergence, and whether five times as many take five times as long.
+
+The stacks are made by the legacy engine: of twenty resources each, every fifth with half of them in a stack inside, and
+every twentieth with an operation in progress, which is left alone. What is measured is what `heat-manage
+migrate-convergence-1 --all` does after its start. The ratio is of processor time, which a busy neighbour hardly changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import harness
+from isotherm.engine.embedded import Embedded, new_id
+from isotherm.engine.migrating import Migrating, Outcome
+from isotherm.engine.orchestrator import Request
+
+RESOURCES, FEW, MANY = 20, 100, 500
+LINEAR = 1.2
+
+
+def template(size: int, *, inside: bool) -> str:
+    lines = ["heat_template_version: 2021-04-16", "resources:"]
+    for number in range(size):
+        needs = f"{{get_attr: [r{number - 1}, output]}}" if number % 4 else f"v{number}"
+        lines.append(f"  r{number}: {{type: OS::Heat::TestResource, properties: {{value: {needs}}}}}")
+    if inside:
+        lines.append("  inside: {type: leaf.yaml}")
+    return "\n".join(lines)
+
+
+PLAIN = Request(template(RESOURCES, inside=False))
+NESTED = Request(template(RESOURCES // 2, inside=True), {"leaf.yaml": template(RESOURCES // 2 - 1, inside=False)})
+
+
+async def fill(engine: Embedded, count: int) -> int:
+    """Make the stacks; answers how many of them are in progress, and will stay so."""
+    async with engine.driving():
+        for number in range(count):
+            await engine.orchestrator.create(f"s{number:04}", NESTED if number % 5 == 0 else PLAIN)
+        while any(one["status"] == "IN_PROGRESS" for one in await engine.orchestrator.stacks()):
+            await asyncio.sleep(0.2)
+    busy = range(7, count, 20)
+    for number in busy:
+        await engine.orchestrator.check(f"s{number:04}")
+    return len(busy)
+
+
+async def migrated(engine: Embedded, count: int, busy: int) -> tuple[float, float]:
+    """Migrate all: seconds, and seconds of the processor."""
+    migrating = Migrating(engine.store, engine.types, engine.clock, new_id)
+    began, worked = time.perf_counter(), time.process_time()
+    told = [await migrating.migrate(root) for root in await migrating.roots()]
+    spent, work = time.perf_counter() - began, time.process_time() - worked
+    outcomes = [one.outcome for one in told]
+    if (outcomes.count(Outcome.MIGRATED), outcomes.count(Outcome.REFUSED)) != (count - busy, busy):
+        raise SystemExit(f"migrate: {outcomes.count(Outcome.MIGRATED)} of {count} were migrated")
+    if any(one.unproven for one in told):
+        raise SystemExit("migrate: an update would have to look at resources")
+    return spent, work
+
+
+def measured(count: int) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
+        with contextlib.closing(Embedded(path)) as engine:
+
+            async def whole() -> tuple[float, float]:
+                return await migrated(engine, count, await fill(engine, count))
+
+            return asyncio.run(whole())
+
+
+def main() -> int:
+    options = harness.arguments("From the legacy path to convergence: seconds per stack, and whether it is linear.")
+    runs = min(options.runs, 3)
+    report = harness.Report("migrate", runs)
+    few, many = (FEW // 10, MANY // 10) if options.small else (FEW, MANY)
+    pairs = [(measured(few), measured(many)) for _ in range(runs)]
+    for count, index in ((few, 0), (many, 1)):
+        report.figure(f"{count} stacks of {RESOURCES} resources", statistics.median(pair[index][0] for pair in pairs), "s")
+        report.figure(f"{count} stacks: each", statistics.median(pair[index][0] for pair in pairs) / count, "s")
+    ratio = statistics.median((pair[1][1] / many) / (pair[0][1] / few) for pair in pairs)
+    report.figure(f"one of {many} / one of {few}", ratio, "x", limit=LINEAR)
+    return report.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
