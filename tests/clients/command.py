@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 VERSION = "2021-04-16"
 STANDALONE = ("--os-cloud", "isotherm")
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.e2e.conftest import COMMAND, Home
 
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 COUNT = 40
 Start = Callable[..., "Service"]
 Connect = Callable[["Service"], "Client"]

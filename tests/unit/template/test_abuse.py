@@ -24,9 +24,10 @@ from isotherm.template.limits import Budget, Limits
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    start = time.perf_counter()
+    """In processor time: how long others keep us waiting is not ours to judge."""
+    start = time.process_time()
     yield
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds
 
 
 def refusal(text: str | bytes, limits: Limits | None = None) -> UserError:

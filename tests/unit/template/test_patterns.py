@@ -28,10 +28,10 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("pattern", "value"), HOSTILE)
 def test_catastrophic_patterns_end_soon(pattern: str, value: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with contextlib.suppress(patterns.TooComplex):
         assert not patterns.Pattern(pattern).fullmatch(value)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 def test_a_catastrophic_pattern_still_finds_what_matches() -> None:
