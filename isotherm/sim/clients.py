@@ -197,14 +197,14 @@ class Clients:
             if thing.stack == stack and thing.id not in used and self._cloud.status(thing) == "READY"
         ]
         if found:
-            self._witness.drifted = True
             self._cloud.vanish(self._chance.world.choice(sorted(found)))
 
 
 def _wish(request: Request) -> orchestrator.Request:
     template, environment, files = shapes.render(request.shape)
     return orchestrator.Request(
-        template, files, environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s
+        template, files, environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s,
+        converge=request.converge,
     )
 
 

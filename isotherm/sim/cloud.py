@@ -47,6 +47,8 @@ class CloudWitness(Protocol):
 
     def wrong_order(self, what: str, thing: Thing, others: list[str]) -> None: ...
 
+    def drift(self, thing: Thing) -> None: ...
+
 
 class Cloud:
     """Implements the engine's Reality."""
@@ -61,6 +63,7 @@ class Cloud:
         # Every token that was ever used: none may be used twice.
         self._spent: set[str] = set()
         self._ever: set[str] = set()
+        self._drifts = 0
         self.witness: CloudWitness | None = None
         self.calls = 0
         self.build_s = BUILD_S
@@ -95,6 +98,8 @@ class Cloud:
             raise errors.Temporary("the cloud is busy", 2.0)
         thing = self.things.get(physical_id)
         found = None if thing is None else {**thing.properties, "status": self.status(thing)}
+        if self._chance.strikes("drift", "cloud.get"):
+            self._drift()
         await self._faults.point("cloud.get.after")
         return found
 
@@ -159,9 +164,34 @@ class Cloud:
     def vanish(self, physical_id: str) -> None:
         """Somebody deletes an object, and tells nobody."""
         self._note(f"cloud: {physical_id} vanishes")
-        self._spent.discard(self.things[physical_id].token)
-        self._remove(self.things[physical_id])
+        thing = self.things[physical_id]
+        self._spent.discard(thing.token)
+        self._remove(thing)
+        if self.witness is not None:
+            self.witness.drift(thing)
         self.vanished.add(physical_id)
+
+    def _drift(self) -> None:
+        """Somebody else is at work: an object changes, or goes, and nobody is told."""
+        used = {one for thing in self.things.values() for one in thing.uses}
+        found = sorted(
+            thing.id for thing in self.things.values()
+            if not thing.foreign and thing.id not in self.released and self.status(thing) == "READY"
+        )
+        if not found:
+            return
+        thing = self.things[self._chance.world.choice(found)]
+        # What the template does not say, nobody can find wrong.
+        said = [name for name in ("a", "a", "fixed") if thing.properties.get(name)]
+        if thing.id not in used and (not said or self._chance.world.random() < 0.4):
+            self.vanish(thing.id)
+        elif said:
+            self._drifts += 1
+            name, value = self._chance.world.choice(said), f"drift{self._drifts}"
+            self._note(f"cloud: {thing.id} drifts: {name}={value}")
+            thing.properties[name] = value
+            if self.witness is not None:
+                self.witness.drift(thing)
 
     def _remove(self, thing: Thing) -> None:
         del self.things[thing.id]
@@ -185,6 +215,8 @@ class Cloud:
 
     async def _depart(self, verb: str) -> None:
         """It is done; the answer is on its way, and may get lost."""
+        if self._chance.strikes("drift", f"cloud.{verb}"):
+            self._drift()
         await self._faults.point(f"cloud.{verb}.done")
         if self._chance.strikes("answer slow", f"cloud.{verb}"):
             await asyncio.sleep(self._chance.world.uniform(1.0, 6 * self.answer_s))

@@ -7,7 +7,7 @@ is run again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from random import Random
 
@@ -46,9 +46,12 @@ class Request:
     shape: Shape = field(default_factory=dict)
     rollback: bool = False
     timeout_s: float = 3600.0
+    # Whether an update looks at reality before it decides.
+    converge: bool = False
 
     def __str__(self) -> str:
-        said = (("rollback", self.rollback), (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
+        said = (("converge", self.converge), ("rollback", self.rollback),
+                (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
         flags = [word for word, on in said if on and self.verb in (Verb.CREATE, Verb.UPDATE)]
         return f"{self.verb.value} {self.stack}" + (f" ({', '.join(flags)})" if flags else "")
 
@@ -74,18 +77,36 @@ RATES: Mapping[str, float] = {
     "kill": 0.02, "pause": 0.012, "commit fails": 0.03, "commit unheard": 0.03, "commit retried": 0.05,
     "read fails": 0.03, "cloud busy": 0.08, "cloud refuses": 0.04, "build fails": 0.05, "answer slow": 0.10,
     "answer lost, try again": 0.06, "answer lost, error": 0.04, "wake lost": 0.25, "wake late": 0.25, "wake doubled": 0.1,
+    "drift": 0.06,
 }
+# How many histories are of a world that changes by itself.
+_DRIFTING = 0.2
 
 
 def draw(seed: int) -> History:
     """The history of a seed."""
     random = Random(f"history/{seed}")
     rough = random.choice((0.0, 0.3, 1.0, 1.0, 2.0))
-    rates = {fault: rate * rough for fault, rate in RATES.items() if random.random() < 0.6}
-    return History(
+    rates = {fault: rate * rough for fault, rate in RATES.items() if fault != "drift" and random.random() < 0.6}
+    drawn = History(
         seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
         concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
+    drifts = Random(f"drift/{seed}")
+    return _drifting(drifts, drawn) if drifts.random() < _DRIFTING else drawn
+
+
+def _drifting(random: Random, drawn: History) -> History:
+    """The same history in a world that changes by itself, with clients who know that it does."""
+    requests = [replace(one, converge=one.verb is Verb.UPDATE and random.random() < 0.6) for one in drawn.requests]
+    last = {one.stack: one for one in requests if one.verb in (Verb.CREATE, Verb.UPDATE)}
+    for stack, one in last.items():
+        # What is wanted stays as it is: reality is to be brought back to it.
+        at = drawn.requests[-1].at + random.choice((0.0, 5.0, 200.0)) * random.random()
+        requests.append(replace(one, at=at, stack=stack, verb=Verb.UPDATE, converge=True, timeout_s=3600.0))
+    rate = RATES["drift"] * random.choice((0.5, 1.0, 2.0))
+    return replace(drawn, requests=tuple(sorted(requests, key=lambda request: request.at)),
+                   rates={**drawn.rates, "drift": rate})
 
 
 def _requests(random: Random) -> list[Request]:

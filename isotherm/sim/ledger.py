@@ -29,6 +29,10 @@ class Operation:
     inside: bool = False
     # How many times it was said to have ended, and with which word.
     endings: list[str] = field(default_factory=list)
+    # Whether it looks at reality: it was asked to, or goes back from one that was.
+    looks: bool = False
+    # When it was accepted, as the witness counts.
+    tick: int = 0
 
 
 class Ledger:
@@ -52,6 +56,10 @@ class Ledger:
         """`shape`: what a client wants that names something old: a snapshot, papers."""
         operation.shape = self._shape(operation, request) if shape is None else shape
         before = self.newest.get(operation.stack_id)
+        if operation.action is Action.ROLLBACK:
+            operation.looks = before is not None and before.looks
+        elif operation.action is Action.UPDATE:
+            operation.looks = request is not None and request.converge
         undone = operation.action is Action.ROLLBACK and before is not None and before.action is Action.ADOPT
         if request is not None and request.verb is Verb.ABANDON:
             self.before_abandoning[operation.id] = self.wanted.get(operation.stack_id, shapes.EMPTY)

@@ -183,11 +183,12 @@ class Run:
 
     def _converge(self) -> None:
         """What was wanted last, or first where nothing is left of it, is reached from any state."""
-        if self.witness.drifted:
+        looks = "drift" in self.history.rates
+        if self.witness.drifted and not looks:
             self._ask_all(Verb.CHECK, must=False)
         if any(stack.action == Action.SUSPEND for stack in self._stacks()):
             self._ask_all(Verb.RESUME, must=False)
-        self._ask_all(Verb.UPDATE)
+        self._ask_all(Verb.UPDATE, converge=looks)
         self.witness.drifted = False
         for stack in self._stacks():
             operation = self.witness.ledger.newest[stack.id]
@@ -196,7 +197,8 @@ class Run:
     def _no_change(self) -> None:
         """INV-16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
         before, calls = rest.counts(self.database), self.cloud.calls
-        self._ask_all(Verb.UPDATE)
+        # Who looks, and finds everything as it should be, changes nothing either.
+        self._ask_all(Verb.UPDATE, converge="drift" in self.history.rates)
         if self.witness.violations:
             return
         if self.cloud.calls != calls:
@@ -210,11 +212,11 @@ class Run:
         if self.history.ends_with_delete:
             self._ask_all(Verb.DELETE)
 
-    def _ask_all(self, verb: Verb, *, must: bool = True) -> None:
+    def _ask_all(self, verb: Verb, *, must: bool = True, converge: bool = False) -> None:
         """Ask this of every stack, wait, and expect success."""
         for stack in self._stacks():
             wanted = shapes.feasible(self._last_wish(stack.name)) if verb is Verb.UPDATE else {}
-            task = self.clients.send(Request(0.0, stack.name, verb, wanted))
+            task = self.clients.send(Request(0.0, stack.name, verb, wanted, converge=converge))
             if not self.turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
                 self._stuck()
                 return

@@ -79,6 +79,11 @@ class Thing(contract.Resource):
             await self.world.reality.update(self._id(), {**kept, "rest": rest})
         return None
 
+    async def handle_get_reality(self) -> contract.Sight:
+        found = await self.world.reality.get(self._id())
+        return contract.Gone() if found is None else contract.Seen(
+            {name: value for name, value in found.items() if name in self.properties_schema})
+
     async def find_by_token(self) -> str | None:
         return await self.world.reality.find(self.token)
 

@@ -17,7 +17,7 @@ from isotherm.sim import ledger, processes, shapes
 from isotherm.sim.cloud import Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
-from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, OperationState, Status
+from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, OperationState, Sight, Status
 from isotherm.store.memory import MemoryDatabase
 
 UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
@@ -57,6 +57,11 @@ class Witness:
         self._generations: dict[str, int] = {}
         # Once something vanished behind the engine's back, reality is only compared after the engine had a fair look.
         self.drifted = False
+        # By stack of a client's: when something of it drifted last.
+        self._dirty: dict[str, int] = {}
+        self._tick = 0
+        # By resource: when what is kept of it was seen.
+        self._seen: dict[int, float] = {}
 
     def living_stacks(self) -> list[Any]:
         return [stack for stack in self._database.look("stacks") if not stack.tomb]
@@ -83,6 +88,7 @@ class Witness:
             name = by.name if by else ""
             operation = ledger.Operation(stack.operation_id, stack.id, stack.name, stack.generation, Action(stack.action),
                                          {}, name, stack.owner_id is not None)
+            operation.tick = self._next_tick()
             wish = self.wishes.get(name) if operation.action in (Action.RESTORE, Action.ADOPT) else None
             self.ledger.accepted(operation, self.requests.get(name), wish)
             if operation.action is Action.ADOPT:
@@ -124,6 +130,35 @@ class Witness:
         self._no_lost_wake_up(nodes, stacks)
         self._one_owner(resources, nodes)
         self._requirements(resources)
+        self._observations(resources)
+
+    def _observations(self, resources: dict[int, Any]) -> None:
+        """INV-19: an older look never overwrites a newer one, and nothing is said to be gone that is there."""
+        for row in self._database.look("observations"):
+            if row.seen_at < self._seen.get(row.resource_id, 0.0):
+                self.broken("I19", f"an older look at #{row.resource_id} has overwritten a newer one")
+            self._seen[row.resource_id] = row.seen_at
+            known = resources.get(row.resource_id)
+            if known is None:
+                self.broken("I16", f"what was seen of #{row.resource_id} is kept, and its row is gone")
+            elif row.sight == Sight.GONE and known.physical_id in self._cloud.things:
+                self.broken("I19", f"{known.physical_id} is said to be gone, and is there")
+
+    def drift(self, thing: Thing) -> None:
+        """An object was changed, or went, behind the engine's back."""
+        self.drifted = True
+        self._dirty[thing.stack.partition("-")[0]] = self._next_tick()
+
+    def _next_tick(self) -> int:
+        self._tick += 1
+        return self._tick
+
+    def _has_looked(self, operation: ledger.Operation) -> None:
+        """INV-19: an operation that looked has found all that had drifted when it was accepted."""
+        if operation.looks and not operation.inside and self._dirty.get(operation.stack, 0) < operation.tick:
+            self.compare(operation.stack_id, operation.stack, operation.shape)
+            self._dirty.pop(operation.stack, None)
+            self.drifted = bool(self._dirty)
 
     def _hear_events(self) -> None:
         for event in self._database.look("events", self._last_event):
@@ -142,6 +177,8 @@ class Witness:
             turned = operation.action in (Action.SUSPEND, Action.RESUME) and not operation.inside
             if status == "COMPLETE" and turned and not self.drifted:
                 self._at_rest(operation.stack_id, operation.stack, operation.action is Action.SUSPEND)
+            if status == "COMPLETE" and self._dirty:
+                self._has_looked(operation)
             whole = operation.action not in VISITING and not operation.inside
             if status == "COMPLETE" and whole and not self.drifted:
                 self.compare(operation.stack_id, operation.stack, operation.shape)

@@ -18,6 +18,7 @@ from isotherm.engine.convergence import worker
 from isotherm.engine.references import PublishedReferences
 from isotherm.engine.steps import act, consider, visiting
 from isotherm.graph import plan as planning
+from isotherm.resources import contract, drift, properties, sight
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import accept, adopt, claim, finish, nodes, plan, reads, rows, settle, signals, stop, visit
 from isotherm.store import tables as t
@@ -113,10 +114,10 @@ def the_older_operation_is_not_stopped(patch: Patch) -> None:
 def both_of_two_simultaneous_updates_are_accepted(patch: Patch) -> None:
     """[B9] The loser of a race overwrites the winner, and both are told that all is well."""
 
-    def supersede(original: Any, connection: Any, request: Any, now: float) -> int:
+    def supersede(original: Any, connection: Any, request: Any, now: float, **named: Any) -> int:
         stack = t.stacks.c
         newest = connection.execute(sa.select(stack.generation).where(stack.id == request.stack_id)).scalar()
-        original(connection, msgspec.structs.replace(request, generation=newest or request.generation), now)
+        original(connection, msgspec.structs.replace(request, generation=newest or request.generation), now, **named)
         return int(request.generation) + 1
 
     wrapped(patch, accept, "supersede", supersede)
@@ -290,8 +291,8 @@ def the_union_of_requirements_is_forgotten(patch: Patch) -> None:
 @bug
 def requirements_are_not_recorded(patch: Patch) -> None:
     """[I9] A version does not say what its object uses."""
-    wrapped(patch, act, "_done", lambda original, claimed, version, intent, published: original(
-        claimed, version, msgspec.structs.replace(intent, requires=[]), published))
+    wrapped(patch, act, "_done", lambda original, claimed, version, intent, *rest: original(
+        claimed, version, msgspec.structs.replace(intent, requires=[]), *rest))
 
 
 @bug
@@ -580,7 +581,7 @@ def a_stack_inside_ends_before_it_is_waited_for(patch: Patch) -> None:
 @bug
 def a_signal_comes_before_it_is_waited_for(patch: Patch) -> None:
     """[I10] As above, with signals: what came in between is never looked at."""
-    wrapped(patch, settle, "_over", lambda original, connection, waiting: original(
+    wrapped(patch, settle, "over", lambda original, connection, waiting: original(
         connection, [report for report in waiting if report.seen is None]))
 
 
@@ -632,3 +633,51 @@ def what_is_adopted_uses_nothing(patch: Patch) -> None:
     """[I9] A delete that comes at once does not know what to delete first."""
     wrapped(patch, adopt, "take_over", lambda original, connection, versions, requires, now: original(
         connection, versions, dict.fromkeys(requires, ()), now))
+
+
+# Reality.
+
+
+@bug
+def what_cannot_be_seen_is_gone(patch: Patch) -> None:
+    """[I19] The cloud does not answer, and the object is made once more."""
+    original = sight.attempt
+
+    async def attempt(*arguments: Any) -> Any:
+        found = await original(*arguments)
+        return contract.Gone() if isinstance(found, contract.Unseen) else found
+
+    patch.setattr(sight, "attempt", attempt)
+
+
+@bug
+def only_what_the_template_changed_is_looked_at(patch: Patch) -> None:
+    """[I19] A row proves that there is nothing to do, whatever the object is like by now."""
+
+    def operation(original: Any, *arguments: Any) -> Any:
+        found = original(*arguments)
+        return found and msgspec.structs.replace(found, converge=False)
+
+    wrapped(patch, rows, "operation", operation)
+
+
+@bug
+def what_was_seen_is_not_compared(patch: Patch) -> None:
+    """[I19] The object is looked at, and what was last applied is believed all the same."""
+
+    def to_change(type_: Any, applied: Any, seen: Any, wanted: Any) -> dict[str, Any]:
+        return {name: wanted.get(name) for name in properties.diff(applied, wanted)}
+
+    patch.setattr(drift, "to_change", to_change)
+
+
+@bug
+def a_rollback_does_not_look(patch: Patch) -> None:
+    """[I19] Who looked and failed goes back to what his rows say was there."""
+
+    def supersede(original: Any, connection: Any, request: Any, *rest: Any, **named: Any) -> int:
+        looks = request.converge and request.action is not Action.ROLLBACK
+        found: int = original(connection, msgspec.structs.replace(request, converge=looks), *rest, **named)
+        return found
+
+    wrapped(patch, accept, "supersede", supersede)
