@@ -23,7 +23,7 @@ from tests.e2e.conftest import Home
 
 # `make migrate-torture` has a hundred.
 KILLS = int(os.environ.get("ISOTHERM_KILLS", "15"))
-STACKS = 3 * KILLS
+STACKS = 2 * KILLS
 MANAGE = [sys.executable, "-m", "isotherm.cli.manage.commands"]
 LEAF = """
 heat_template_version: 2021-04-16
@@ -123,7 +123,7 @@ def kill_somewhere(home: Home, before: int, dice: random.Random) -> bool:
             else:
                 deadline = time.monotonic() + 60
                 while left(home.folder) == before and process.poll() is None and time.monotonic() < deadline:
-                    time.sleep(0.001)
+                    time.sleep(0.005)
                 time.sleep(dice.uniform(0, 0.02))
         finally:
             process.kill()
