@@ -1,26 +1,31 @@
 """How long stacks take from the legacy path to convergence, and whether five times as many take five times as long.
 
 The stacks are made by the legacy engine: of twenty resources each, every fifth with half of them in a stack inside, and
-every twentieth with an operation in progress, which is left alone. What is measured is what `heat-manage
-migrate-convergence-1 --all` does after its start. The ratio is of processor time, which a busy neighbour hardly changes.
+every twentieth with an operation in progress, which is left alone. They are made by a process of its own, so that what is
+measured is what `heat-manage migrate-convergence-1 --all` does after its start, and nothing that an engine has left in
+memory. The ratio is of processor time, which a busy neighbour hardly changes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from bench import harness
+from isotherm import collector
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.migrating import Migrating, Outcome
 from isotherm.engine.orchestrator import Request
 
 RESOURCES, FEW, MANY = 20, 100, 500
+FILL = "--fill"
 LINEAR = 1.2
 
 
@@ -38,27 +43,30 @@ PLAIN = Request(template(RESOURCES, inside=False))
 NESTED = Request(template(RESOURCES // 2, inside=True), {"leaf.yaml": template(RESOURCES // 2 - 1, inside=False)})
 
 
-async def fill(engine: Embedded, count: int) -> int:
-    """Make the stacks; answers how many of them are in progress, and will stay so."""
+def busy(count: int) -> range:
+    """Those that have an operation in progress."""
+    return range(7, count, 20)
+
+
+async def fill(engine: Embedded, count: int) -> None:
+    """Make the stacks."""
     async with engine.driving():
         for number in range(count):
             await engine.orchestrator.create(f"s{number:04}", NESTED if number % 5 == 0 else PLAIN)
         while any(one["status"] == "IN_PROGRESS" for one in await engine.orchestrator.stacks()):
             await asyncio.sleep(0.2)
-    busy = range(7, count, 20)
-    for number in busy:
+    for number in busy(count):
         await engine.orchestrator.check(f"s{number:04}")
-    return len(busy)
 
 
-async def migrated(engine: Embedded, count: int, busy: int) -> tuple[float, float]:
+async def migrated(engine: Embedded, count: int) -> tuple[float, float]:
     """Migrate all: seconds, and seconds of the processor."""
     migrating = Migrating(engine.store, engine.types, engine.clock, new_id)
     began, worked = time.perf_counter(), time.process_time()
     told = [await migrating.migrate(root) for root in await migrating.roots()]
     spent, work = time.perf_counter() - began, time.process_time() - worked
     outcomes = [one.outcome for one in told]
-    if (outcomes.count(Outcome.MIGRATED), outcomes.count(Outcome.REFUSED)) != (count - busy, busy):
+    if (outcomes.count(Outcome.MIGRATED), outcomes.count(Outcome.REFUSED)) != (count - len(busy(count)), len(busy(count))):
         raise SystemExit(f"migrate: {outcomes.count(Outcome.MIGRATED)} of {count} were migrated")
     if any(one.unproven for one in told):
         raise SystemExit("migrate: an update would have to look at resources")
@@ -69,15 +77,18 @@ def measured(count: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
+        subprocess.run([sys.executable, "-m", "bench.migrate", FILL, folder, str(count)], check=True)
+        gc.collect()
         with contextlib.closing(Embedded(path)) as engine:
-
-            async def whole() -> tuple[float, float]:
-                return await migrated(engine, count, await fill(engine, count))
-
-            return asyncio.run(whole())
+            return asyncio.run(migrated(engine, count))
 
 
 def main() -> int:
+    if sys.argv[1:2] == [FILL]:
+        with contextlib.closing(Embedded(Path(sys.argv[2]))) as engine:
+            asyncio.run(fill(engine, int(sys.argv[3])))
+        return 0
+    collector.calm()
     options = harness.arguments("From the legacy path to convergence: seconds per stack, and whether it is linear.")
     runs = min(options.runs, 3)
     report = harness.Report("migrate", runs)
