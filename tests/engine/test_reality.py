@@ -40,7 +40,7 @@ def options(folder: Path, text: str) -> None:
     (folder / "isotherm.conf").write_text(f"[DEFAULT]\n{text}\n")
 
 
-@pytest.mark.ledger("S1.1", "S1.2")
+@pytest.mark.ledger("S1.2", "S1.3")
 def test_what_was_changed_behind_our_back_is_put_right(lab):
     async def story(it: Lab) -> None:
         await it.create(CHAIN)
@@ -57,7 +57,7 @@ def test_what_was_changed_behind_our_back_is_put_right(lab):
     lab(story)
 
 
-@pytest.mark.ledger("S1.1")
+@pytest.mark.ledger("S1.3")
 def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab):
     async def story(it: Lab) -> None:
         await it.create(CHAIN)
@@ -72,8 +72,7 @@ def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab):
         assert len(await it.api.resources("s")) == 3
 
     lab(story)
-
-
+@pytest.mark.ledger("S1.3")
 def test_what_cannot_be_put_right_in_place_is_replaced(lab):
     async def story(it: Lab) -> None:
         wanted = {"a": resource("1", update_replace=True), "b": resource(REF)}
@@ -122,7 +121,6 @@ def test_the_configuration_asks_for_it(lab, tmp_path):
     lab(story)
 
 
-@pytest.mark.ledger("S1.3")
 def test_what_was_seen_is_kept_with_its_time(lab):
     async def story(it: Lab) -> None:
         await it.create(CHAIN)
@@ -149,7 +147,6 @@ def busy() -> Any:
     raise errors.Temporary("the service is down", 3.0)
 
 
-@pytest.mark.ledger("S1.5")
 @pytest.mark.parametrize("answer", [busy, lambda: contract.Unseen("the service is down")])
 def test_what_cannot_be_seen_fails_clearly(lab, monkeypatch, answer):
     async def story(it: Lab) -> None:
@@ -165,7 +162,6 @@ def test_what_cannot_be_seen_fails_clearly(lab, monkeypatch, answer):
     lab(story)
 
 
-@pytest.mark.ledger("S1.5")
 def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(lab, monkeypatch, tmp_path):
     options(tmp_path, "observe_failure = ignore")
 
@@ -285,8 +281,7 @@ def test_stacks_inside_look_too(lab):
         assert it.values() == ["1", "2"]
 
     lab(story)
-
-
+@pytest.mark.ledger("S1.2", "S1.3")
 def test_a_real_file_is_put_right_or_written_again(lab, base):
     async def story(it: Lab) -> None:
         wanted = {"f": file("a.txt", "hello"), "g": file("b.txt", "hello")}
