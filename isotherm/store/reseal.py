@@ -36,7 +36,6 @@ SEALED = (
     Columns(t.resources, ("id",), rows.SEALED, "id", "stack_id"),
     Columns(t.nodes, ("id",), ("definition",), "id", "stack_id"),
     Columns(t.observations, ("resource_id",), ("live", "drift"), "resource_id", "stack_id"),
-    Columns(t.observations, ("resource_id",), ("live", "drift"), "resource_id", "stack_id"),
     Columns(t.signals, ("resource_id", "number"), ("details",), "resource_id", "number"),
     Columns(t.snapshot_parts, ("snapshot_id", "name"), ("document",), "snapshot_id", "name", "part"),
     Columns(t.software_configs, ("id",), ("document",), "id", "project"),

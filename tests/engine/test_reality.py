@@ -13,7 +13,6 @@ import pytest
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Patch
-from isotherm.engine.steps import finding
 from isotherm.resources import contract
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.states import Sight
@@ -144,7 +143,7 @@ def blind(monkeypatch: pytest.MonkeyPatch, answer: Callable[[], Any]) -> None:
 
 
 def busy() -> Any:
-    raise errors.Temporary("the service is down", 3.0)
+    raise errors.Temporary("the service is down", 0.01)
 
 
 @pytest.mark.parametrize("answer", [busy, lambda: contract.Unseen("the service is down")])
@@ -179,6 +178,22 @@ def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(lab, monkeypa
     lab(story)
 
 
+def test_a_busy_service_is_asked_again(lab, monkeypatch):
+    asked: list[int] = []
+
+    def answer() -> Any:
+        asked.append(1)
+        return busy() if len(asked) == 1 else contract.Seen({"value": "1"})
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        blind(monkeypatch, answer)
+        assert (await converge(it, {"a": resource("1")}))["stack_status"] == "UPDATE_COMPLETE"
+        assert len(asked) == 2
+
+    lab(story)
+
+
 def test_why_it_cannot_be_seen_tells_no_secrets(lab, monkeypatch):
     def tell() -> Any:
         raise ValueError("cannot log in with hush-4711")
@@ -194,31 +209,6 @@ def test_why_it_cannot_be_seen_tells_no_secrets(lab, monkeypatch):
         events = await it.api.events("s", last=100)
         assert "hush-4711" not in str((stack, events, await it.api.resources("s"), await seen(it)))
         assert "cannot log in" in str(events)
-
-    lab(story)
-
-
-def test_killed_between_the_look_and_the_deed(lab, monkeypatch):
-    """Whoever comes next looks for himself: what was seen by somebody else counts for nothing."""
-    died: list[str] = []
-    original = finding.Finding._look
-
-    async def dies(self: Any, claim: Any, version: Any, guard: Any) -> Any:
-        found = await original(self, claim, version, guard)
-        if not died:
-            died.append(claim.name)
-            raise errors.Temporary("killed", 0.01)
-        return found
-
-    async def story(it: Lab) -> None:
-        await it.create(CHAIN)
-        before = await it.physical()
-        await it.take_away(before["a"])
-        monkeypatch.setattr(finding.Finding, "_look", dies)
-        assert (await converge(it, CHAIN))["stack_status"] == "UPDATE_COMPLETE"
-        assert died == ["a"]
-        assert len(it.objects()) == 3
-        assert before["a"] not in it.objects()
 
     lab(story)
 

@@ -144,6 +144,30 @@ def test_a_history_that_breaks_something_is_made_smaller(monkeypatch: pytest.Mon
     assert len(small.history.requests) < len(drawn.requests)
 
 
+@pytest.mark.ledger("S1.3")
+@pytest.mark.parametrize("seed", range(8))
+def test_killed_between_the_look_and_the_deed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes next looks for himself, and makes what is gone once."""
+    shape = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1")}
+    requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(200.0, "s0", Verb.VANISH),
+                Request(201.0, "s0", Verb.UPDATE, shape, converge=True))
+    drawn = dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False)
+    world = run.Run(drawn)
+    killed: list[str] = []
+
+    def may_die(process: processes.Process, hook: str) -> None:
+        if world.loop.time() - world.epoch > 201.0 and hook == "cloud.get.after" and len(killed) < 2:
+            killed.append(hook)
+            world.faults.kill(process, hook)
+
+    monkeypatch.setattr(world.faults, "may_die", may_die)
+    outcome = world.play()
+    assert outcome.well, outcome.violations
+    assert len(killed) == 2
+    made = [line for line in outcome.lines if "cloud: created" in line]
+    assert len(made) == 3, "two at first, and the one that had vanished"
+
+
 @pytest.mark.ledger("S2.14")
 @pytest.mark.parametrize("seed", range(5))
 def test_a_failed_replacement_leaves_the_old_one_for_the_rollback(seed: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from typing import Any
 
@@ -10,6 +11,9 @@ from isotherm.engine.planning import Planning
 from isotherm.engine.steps import act, answers, telling
 from isotherm.resources import contract
 from isotherm.store.records import Claim, Version
+
+# A service that is busy is asked again so often, and with no longer pauses than this.
+_LOOKS, _LONGEST_PAUSE_S = 3, 5.0
 
 
 class Finding:
@@ -33,9 +37,17 @@ class Finding:
         return dataclasses.replace(question.known, physical_id=found)
 
     async def _look(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> answers.Look:
-        look = await self._act.look(claim, version, guard)
+        look = await self._patient_look(claim, version, guard)
         if not isinstance(look.sight, contract.Unseen):
             return look
         # Why it could not be seen may quote anything.
         reason = await self._tell.text(claim, look.sight.reason, documents.decode(version.properties, dict[str, Any]))
         return dataclasses.replace(look, sight=dataclasses.replace(look.sight, reason=reason))
+
+    async def _patient_look(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> answers.Look:
+        for _ in range(_LOOKS - 1):
+            look = await self._act.look(claim, version, guard)
+            if not isinstance(look.sight, contract.Unseen) or look.sight.retry_after_s is None:
+                return look
+            await asyncio.sleep(min(look.sight.retry_after_s, _LONGEST_PAUSE_S))
+        return await self._act.look(claim, version, guard)
