@@ -25,10 +25,12 @@ from isotherm.api.service import Service
 from isotherm.config import Settings
 from isotherm.engine import gauging
 from isotherm.engine.embedded import Embedded
+from tests.engine.conftest import PATHS
+from tests.engine.differences import DIFFERENCES
 from tools import keystone as identity
 
 # Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 ROOT = "http://isotherm.test"
 TOKEN = "a-token-for-tests"
 PROJECT = "default"
@@ -186,16 +188,33 @@ def serving(folder: Path, policy: Any = None, **options: Any) -> Iterator[Api]:
         loop.close()
 
 
+# What these are about is done by an engine: each of their tests is asked on both paths.
+BOTH = frozenset({"test_actions", "test_events", "test_moving", "test_outputs", "test_resources", "test_snapshots",
+                  "test_software", "test_stacks"})
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    module, test = metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__
+    for fixture in {"api", "shared"} & set(metafunc.fixturenames):
+        if module in BOTH and test not in DIFFERENCES:
+            metafunc.parametrize(fixture, PATHS, indirect=True, scope="function" if fixture == "api" else "module")
+
+
+def _on(request: pytest.FixtureRequest) -> dict[str, bool]:
+    """The option that chooses the path of new stacks."""
+    return {"convergence_engine": getattr(request, "param", "convergence") == "convergence"}
+
+
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[Api]:
-    with serving(tmp_path) as it:
+def api(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Api]:
+    with serving(tmp_path, **_on(request)) as it:
         yield it
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+def shared(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Api]:
     """One for all tests of a module: for those that only look, or that use names of their own."""
-    with serving(tmp_path_factory.mktemp("shared")) as it:
+    with serving(tmp_path_factory.mktemp("shared"), **_on(request)) as it:
         yield it
 
 

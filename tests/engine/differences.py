@@ -32,6 +32,8 @@ DIFFERENCES = {
     "test_an_update_overtakes_a_snapshot": _ONE_AT_A_TIME,
     "test_a_copy_that_comes_too_late_is_deleted": _ONE_AT_A_TIME,
     "test_a_newer_update_does_not_wait_for_the_answer_to_an_older_config": _ONE_AT_A_TIME,
+    "test_something_newer_may_come_while_something_is_under_way": _ONE_AT_A_TIME,
+    "test_an_update_calls_a_delete_off": _ONE_AT_A_TIME,
     "test_what_a_dead_worker_held_is_free_and_what_others_hold_is_not": _LEASES,
     "test_a_worker_that_was_wrongly_called_dead_cannot_speak_any_more": _LEASES,
 }

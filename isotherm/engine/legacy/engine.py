@@ -107,6 +107,8 @@ class Engine:
                 # This engine was away for longer than its lease: what it did is somebody else's by now, be it its own.
                 self._walkers[lock.stack_id][0].lose()
             walker = Walker(lock, self._shared, act.LeaseGuard(self._clock, until), self.wake)
+            if self._stopping:
+                walker.leave()
             task = asyncio.create_task(self._walk(walker))
             self._walkers[lock.stack_id] = walker, task
 

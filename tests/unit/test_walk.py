@@ -1,0 +1,53 @@
+"""The walk of the legacy path, whatever the graph: each node once, requirements first, and nothing after a failure."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isotherm.engine.legacy.walk import Walk
+from isotherm.states import Action, EdgeKind, NodeKind, NodeState
+from isotherm.store.records import Edge, Operation
+from isotherm.store.walk import Phase, Stop
+
+OPERATION = Operation("o", "s", "s", 1, Action.UPDATE, 2, "", True, None, "[]", 0, None, 0)
+
+
+@st.composite
+def phases(draw: st.DrawFn) -> Phase:
+    count = draw(st.integers(1, 12))
+    stops = [Stop(id_, draw(st.sampled_from([NodeKind.UPDATE, NodeKind.BARRIER, NodeKind.CLEANUP])), draw(st.booleans()))
+             for id_ in range(count)]
+    pairs = draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=30))
+    edges = [Edge(src, dst, draw(st.sampled_from(EdgeKind))) for src, dst in pairs if src < dst]
+    return Phase(OPERATION, stops, edges)
+
+
+@given(phases(), st.randoms(use_true_random=False))
+def test_a_walk(phase: Phase, dice) -> None:
+    walk, ended = Walk(phase), dict[int, NodeState]()
+    kinds, dirty = {stop.id: stop.kind for stop in phase.stops}, {stop.id for stop in phase.stops if stop.dirty}
+    step, ready = walk.start(), list[int]()
+    looked_at = set[int]()
+    while True:
+        assert not step.ended.keys() & ended.keys(), "each ends once"
+        ended |= step.ended
+        dirty |= step.dirty
+        ready += step.ready
+        if not ready:
+            break
+        node = ready.pop(dice.randrange(len(ready)))
+        assert node not in looked_at, "each is looked at once"
+        looked_at.add(node)
+        before = [edge for edge in phase.edges if edge.dst == node]
+        assert all(edge.src in ended for edge in before), "requirements first"
+        assert all(ended[edge.src] is NodeState.DONE or edge.kind is EdgeKind.SOFT for edge in before)
+        assert kinds[node] is NodeKind.CLEANUP or (kinds[node] is NodeKind.UPDATE and node in dirty)
+        ended[node] = NodeState.FAILED if dice.random() < 0.3 else NodeState.DONE
+        step = walk.end(node, ended[node], changed=dice.random() < 0.5)
+    assert walk.is_over
+    assert ended.keys() == kinds.keys()
+    assert looked_at.isdisjoint(id_ for id_, state in ended.items() if state is NodeState.SKIPPED)
+    for edge in phase.edges:
+        if edge.kind is not EdgeKind.SOFT and ended[edge.src] in (NodeState.FAILED, NodeState.SKIPPED):
+            assert ended[edge.dst] is NodeState.SKIPPED
