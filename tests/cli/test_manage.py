@@ -199,12 +199,14 @@ def test_what_may_own_something_is_not_forgotten(run: Run, home: Path, template:
     assert len(rows(home, t.resources)) == 2
 
 
-def test_a_stack_that_is_stuck_is_reset(run: Run, home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("convergence", ["true", "false"])
+def test_a_stack_that_is_stuck_is_reset(run: Run, home: Path, tmp_path: Path, convergence: str) -> None:
     stuck = tmp_path / "stuck.yaml"
     stuck.write_text("heat_template_version: 2018-08-31\nresources:\n"
                      "  a: {type: OS::Heat::TestResource, properties: {value: x, action_wait_secs: {create: 600}}}\n"
                      "  b: {type: OS::Heat::TestResource, depends_on: a}\n")
     home.mkdir()
+    (home / "isotherm.conf").write_text(f"[DEFAULT]\nconvergence_engine = {convergence}\n")
     with closing(Embedded(home)) as engine:
         asyncio.run(_begin(engine, stuck.read_text()))
     assert run("manage", "reset_stack_status", "no-such", "--yes").code == codes.NOT_FOUND

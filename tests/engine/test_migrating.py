@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -506,5 +507,36 @@ def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab):
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
         assert (await migrated(it))[0].outcome is Outcome.MIGRATED
         assert it.values() == ["2"]
+
+    lab(story)
+
+
+@pytest.mark.ledger("S4.4")
+@pytest.mark.usefixtures("old_path")
+def test_updates_that_come_while_it_works_are_refused_or_done_and_never_lost(lab):
+    async def story(it: Lab) -> None:
+        names = [f"s{number:02}" for number in range(20)]
+        made = [await it.api.create(name, it.request({"a": resource("old")})) for name in names]
+        for one in made:
+            await it.end(one)
+
+        async def update(name: str) -> bool:
+            try:
+                accepted = await it.api.update(name, it.request({"a": resource(f"new-{name}")}))
+            except errors.Conflict as error:
+                assert error.kind == "ActionInProgress"
+                return False
+            assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
+            return True
+
+        asked, told = await asyncio.gather(
+            asyncio.gather(*(update(name) for name in names)), asyncio.create_task(migrated(it)))
+        assert {one.outcome for one in told} <= {Outcome.MIGRATED, Outcome.REFUSED}
+        done = [name for name, accepted in zip(names, asked, strict=True) if accepted]
+        assert it.values() == sorted([f"new-{name}" for name in done] + ["old"] * (len(names) - len(done)))
+        assert all(one.outcome is Outcome.MIGRATED for one in await migrated(it))
+        assert await migrated(it) == []
+        assert all([await update(name) for name in names])
+        assert it.values() == sorted(f"new-{name}" for name in names)
 
     lab(story)
