@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from isotherm.api import (
     actions,
+    drift,
     events,
     listing,
     lookup,
@@ -69,6 +70,8 @@ _DEPLOYMENT: dict[str, Schema] = {
     "input_values": _or_null(MAP),
 }
 
+_POLICIES, _MODES = ("ignore", "report", "repair"), ("active", "maintenance", "paused")
+
 SCHEMAS: dict[str, Schema] = {
     "Create": _object("stack_name", **_DESCRIPTION, adopt_stack_data=TEXT),
     "Update": _object("template", **_CHANGE),
@@ -85,6 +88,13 @@ SCHEMAS: dict[str, Schema] = {
     "SoftwareDeployment": _object("config_id", **_DEPLOYMENT, server_id=_or_null(TEXT),
                                   stack_user_project_id=_or_null({**TEXT, "maxLength": software.PROJECT_LENGTH})),
     "SoftwareDeploymentChange": _object(**_DEPLOYMENT, output_values=_or_null(MAP)),
+    "StackDrift": {**_object(policy={"type": ["string", "null"], "enum": [*_POLICIES, None]},
+                             interval={"type": ["number", "null"], "exclusiveMinimum": 0},
+                             mode={**TEXT, "enum": list(_MODES)}), "minProperties": 1, "additionalProperties": False},
+    "ResourceDrift": {**_object("policy", policy={"type": ["string", "null"], "enum": [*_POLICIES, None]}),
+                      "additionalProperties": False},
+    "ProjectDrift": {**_object("mode", mode={**TEXT, "enum": list(_MODES)}), "additionalProperties": False},
+    "Observe": _object(resources={**TEXTS, "maxItems": drift.MOST}),
     "Link": _object("href", "rel", href=TEXT, rel=TEXT),
     "Error": _object("code", "title", "explanation", "error", code={"type": "integer"}, title=TEXT, explanation=TEXT,
                      error=_object("type", "traceback", type=TEXT, message=TEXT, traceback={"type": ["string", "null"]})),
@@ -130,6 +140,7 @@ QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
     types.functions: {"with_condition_func": FLAG},
     resources.index: {**dict.fromkeys(resources.FILTERS, TEXTS), "type": TEXT, "nested_depth": COUNT, "with_detail": FLAG},
     resources.show: {"with_attr": TEXTS},
+    drift.of_stack: {"all": FLAG},
     events.index: _EVENTS,
     events.of_resource: _EVENTS,
     stream.of_stack: {"after": COUNT},
@@ -144,6 +155,8 @@ BODIES: Mapping[Handler, Body] = {
     stacks.update: Body("Update"), preview.update: Body("Update"), stacks.patch: Body("Patch"),
     preview.patch: Body("Patch"), actions.act: Body("Action"), resources.mark_unhealthy: Body("Unhealthy"),
     resources.signal: Body("Signal", required=False), signed.signal: Body("Signal", required=False),
+    drift.set_stack: Body("StackDrift"), drift.set_resource: Body("ResourceDrift"),
+    drift.set_project: Body("ProjectDrift"), drift.observe_stack: Body("Observe", required=False),
     snapshots.create: Body("Snapshot"), software.create_config: Body("SoftwareConfig"),
     software.create_deployment: Body("SoftwareDeployment"), software.update_deployment: Body("SoftwareDeploymentChange"),
 }
@@ -185,6 +198,10 @@ ANSWERS: Mapping[Handler, Answer] = {
        for handler in (software.create_config, software.show_config)},
     **{handler: Answer(200, _object("software_deployment", software_deployment=MAP))
        for handler in (software.create_deployment, software.show_deployment, software.update_deployment)},
+    **{handler: Answer(200, _object("drift", drift=MAP))
+       for handler in (drift.of_stack, drift.of_resource, drift.of_project, drift.set_stack, drift.set_resource,
+                       drift.set_project)},
+    drift.observe_stack: Answer(202, _NULL), drift.observe_resource: Answer(202, _NULL),
     services.build_info: Answer(200, _object("api", "engine", api=MAP, engine=MAP)),
     services.index: Answer(200, _object("services", services=MAPS)),
 }

@@ -16,6 +16,19 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 # A node under way is in one of these states.
 _UNDER_WAY = (NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
 OTHER = "other"
+# What the observers of all processes have written down; sums since the database was made are called so.
+_WATCHED = {
+    "observers": ("observers", "Observers that are there."),
+    "watched": ("watched_stacks", "Stacks that are watched."),
+    "lag_s": ("observer_lag_seconds", "For how long the first stack has been waiting for its turn."),
+    "drifted": ("drifted_resources", "Resources that are not what was made of them, or are gone."),
+    "unseen": ("unseen_resources", "Resources that could not be seen at the last look."),
+    "given_up": ("given_up_resources", "Resources that are not repaired any more, because somebody undoes it."),
+    "looks": ("observer_looks", "Looks at resources, in all."),
+    "calls": ("observer_calls", "Calls that were made for them, in all."),
+    "repairs": ("observer_repairs", "Resources for which a repair was accepted, in all."),
+    "trips": ("observer_give_ups", "How often a repair was given up, in all."),
+}
 
 
 class Metrics:
@@ -37,6 +50,8 @@ class Metrics:
         self._stacks = Gauge("isotherm_stacks", "Stacks that are there, by action and status.", ["action", "status"],
                              registry=own)
         self._workers = Gauge("isotherm_workers", "Workers of the engine that are alive.", registry=own)
+
+        self._watched = {name: Gauge(f"isotherm_{told}", help_, registry=own) for name, (told, help_) in _WATCHED.items()}
 
     def begun(self) -> None:
         self._running.inc()
@@ -60,6 +75,8 @@ class Metrics:
         for (action, status), count in gauges.stacks.items():
             self._stacks.labels(action.name, status.name).set(count)
         self._workers.set(gauges.workers)
+        for name, gauge in self._watched.items():
+            gauge.set(getattr(gauges.watched, name))
 
     def text(self) -> bytes:
         return generate_latest(self._registry)

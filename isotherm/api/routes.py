@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from isotherm.api import (
     actions,
+    drift,
     events,
     listing,
     lookup,
@@ -73,6 +74,18 @@ _INSIDE_STACKS = [
     Route("GET", RESOURCE + "/events/{event_id}", events.show, "events:show"),
 ]
 
+# Beside Heat's API.
+_DRIFT = [
+    Route("GET", STACK + "/drift", drift.of_stack, "drift:show"),
+    Route("PUT", STACK + "/drift", drift.set_stack, "drift:set"),
+    Route("GET", RESOURCE + "/drift", drift.of_resource, "drift:show"),
+    Route("PUT", RESOURCE + "/drift", drift.set_resource, "drift:set"),
+    Route("POST", STACK + "/observe", drift.observe_stack, "drift:observe"),
+    Route("POST", RESOURCE + "/observe", drift.observe_resource, "drift:observe"),
+    Route("GET", "/drift", drift.of_project, "drift:show_project"),
+    Route("PUT", "/drift", drift.set_project, "drift:set_project"),
+]
+
 _SOFTWARE = [
     Route("GET", "/software_configs", software.configs, "software_configs:index"),
     Route("POST", "/software_configs", software.create_config, "software_configs:create"),
@@ -115,6 +128,7 @@ TABLE: list[Route] = [
     Route("DELETE", STACK + "/abandon", moving.abandon, "stacks:abandon"),
     Route("GET", STACK + "/export", moving.export, "stacks:export"),
     *_INSIDE_STACKS,
+    *_DRIFT,
     *_SOFTWARE,
     Route("GET", "/events/stream", stream.of_project, "events:index"),
     Route("GET", "/build_info", services.build_info, "build_info:build_info"),

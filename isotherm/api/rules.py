@@ -75,6 +75,14 @@ _EVENTS = {
     "index": (READER, "List the events of a stack."),
     "show": (READER, "See an event."),
 }
+# Beside Heat's rules.
+_DRIFT = {
+    "show": (READER, "See what of a stack is not what was made of it."),
+    "set": (MEMBER, "Say what is done about drift, and how a stack or a resource is watched."),
+    "observe": (MEMBER, "Have the observer look soon: a hint that there may be something to see."),
+    "show_project": (READER, "See whether the stacks of the project are watched."),
+    "set_project": (MEMBER, "Pause the watching or the repairs of all stacks of the project."),
+}
 _CONFIGS = {
     "global_index": ("rule:deny_everybody", "List the software configs of all projects."),
     "index": (READER, "List software configs."),
@@ -115,6 +123,7 @@ _BY_SUBJECT = {
     "actions": _ACTIONS,
     "build_info": {"build_info": (READER, "See what version runs.")},
     "cloudformation": _CLOUDFORMATION,
+    "drift": _DRIFT,
     "events": _EVENTS,
     "resource": _RESOURCES,
     "resource_types": dict.fromkeys(_ADMIN_TYPES, (ADMIN_TYPE, "Use this type in a template.")),

@@ -20,9 +20,10 @@ from isotherm.cli import codes, problems, show
 
 #: name -> (module:attribute, what it does)
 COMMANDS = {
-    "up": ("isotherm.cli.up:up", "Run the service: API and engine in one process."),
+    "up": ("isotherm.cli.up:up", "Run the service: API, engine and observer in one process."),
     "api": ("isotherm.cli.api:api", "Run the API without an engine, until it is told to end."),
     "engine": ("isotherm.cli.engine:engine", "Run a worker without the API, until it is told to end."),
+    "observer": ("isotherm.cli.observer:observer", "Run an observer alone, until it is told to end."),
     "config": ("isotherm.cli.config:config", "The options there are, and what they are set to."),
     "deploy": ("isotherm.cli.deploy:deploy", "Make a stack from a template, and watch it come into being."),
     "update": ("isotherm.cli.deploy:update", "Bring a stack to another template, environment or parameters."),
@@ -45,6 +46,9 @@ COMMANDS = {
     "signal": ("isotherm.cli.signal:signal", "Signal a resource of a stack."),
     "hook": ("isotherm.cli.signal:hook", "Places at which an operation pauses until it is told to go on."),
     "mark-unhealthy": ("isotherm.cli.signal:mark_unhealthy", "Say of a resource that it does not work."),
+    "drift": ("isotherm.cli.drift:drift", "What of a stack is not what was made of it, and what is done about it."),
+    "observe": ("isotherm.cli.drift:observe", "Look now at what a stack has made, and show what has drifted."),
+    "observing": ("isotherm.cli.drift:observing", "Pause the watching or the repairs of all stacks, or go on."),
     "list": ("isotherm.cli.stacks:list_", "The stacks there are."),
     "show": ("isotherm.cli.stack:show_", "One stack: its state, how far it has come, its outputs."),
     "resources": ("isotherm.cli.contents:resources", "The resources of a stack."),

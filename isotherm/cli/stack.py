@@ -30,11 +30,13 @@ async def _stack(engine: Embedded, name: str) -> dict[str, Any]:
     stack = await engine.orchestrator.show(name)
     gone = stack["deletion_time"] is not None
     found = [] if gone else await engine.orchestrator.outputs(name)
-    return {**stack, "driven": engine.is_driven() and stack["status"] == "IN_PROGRESS", "outputs": found}
+    drift = (await engine.orchestrator.drifted([stack["id"]]))[stack["id"]]
+    return {**stack, "driven": engine.is_driven() and stack["status"] == "IN_PROGRESS", "outputs": found, "drift": drift}
 
 
 def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:
-    yield Text.assemble((show.clean(stack["stack_name"]), "bold"), "  ", words.status(stack["stack_status"]))
+    yield Text.assemble((show.clean(stack["stack_name"]), "bold"), "  ", words.status(stack["stack_status"]),
+                        words.drift(stack["drift"]))
     if stack["description"]:
         yield show.indent(show.text(" ".join(stack["description"].split()), "dim"))
     yield from words.nobody(stack)

@@ -24,7 +24,10 @@ def list_(terminal: show.Terminal) -> None:
 
 async def _stacks(folder: Folder) -> list[dict[str, Any]]:
     driven = folder.is_driven()
-    return [{**stack, "driven": driven and stack["status"] == "IN_PROGRESS"} for stack in await folder.reading.stacks()]
+    found = await folder.reading.stacks()
+    drift = await folder.reading.drifted([stack["id"] for stack in found])
+    return [{**stack, "driven": driven and stack["status"] == "IN_PROGRESS", "drift": drift[stack["id"]]}
+            for stack in found]
 
 
 def _draw_list(stacks: list[dict[str, Any]], width: int) -> Iterator[RenderableType]:
@@ -32,7 +35,8 @@ def _draw_list(stacks: list[dict[str, Any]], width: int) -> Iterator[RenderableT
         yield Text("There are no stacks. To make one: isotherm deploy NAME -t TEMPLATE", "dim")
         return
     columns = ["name", "status", "changed", "tags", "id"]
-    rows = [(s["stack_name"], words.status(s["stack_status"]), s["updated_time"] or s["creation_time"],
+    rows = [(s["stack_name"], words.status(s["stack_status"]) + words.drift(s["drift"]),
+             s["updated_time"] or s["creation_time"],
              ", ".join(s["tags"]), s["id"]) for s in stacks]
     # Names are enough for people; ids are for programs and wide windows.
     shown = len(columns) if width >= 110 else 4

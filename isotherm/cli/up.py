@@ -20,7 +20,7 @@ EXAMPLE = options.example("isotherm up", "export OS_CLIENT_CONFIG_FILE=$ISOTHERM
 @options.json_option
 @click.pass_obj
 def up(terminal: show.Terminal, host: str | None, port: int | None, files: tuple[Path, ...]) -> None:
-    """Run the service: API and engine in one process.
+    """Run the service: API, engine and observer in one process.
 
     It ends in good order with Ctrl-C; work that was under way goes on with the next start.
     """
@@ -28,7 +28,7 @@ def up(terminal: show.Terminal, host: str | None, port: int | None, files: tuple
     async def work(engine: Embedded, stop: serving.Stop) -> None:
         async with serving.listening(engine, host, port) as api:
             api.tell(terminal)
-            async with engine.driving():
+            async with engine.driving(), engine.observing():
                 await api.serve(stop)
 
     # On the terminal the log would be in the way.

@@ -59,6 +59,14 @@ def status(word: str) -> Text:
     return Text(word, next((style for end, style in _STYLES.items() if word.endswith(end)), ""))
 
 
+def drift(marks: Mapping[str, int]) -> Text:
+    """A mark behind the status of a stack of which something has drifted."""
+    if not marks["drifted"]:
+        return Text()
+    given_up = ", repair given up" if marks["given_up"] else ""
+    return Text(f" ≠ {marks['drifted']} drifted{given_up}", "yellow")
+
+
 def duration(seconds: float) -> str:
     """0.4 s, 12.3 s, 2:05, 1:02:05."""
     if seconds < 60:

@@ -146,6 +146,8 @@ class Drifting(ResourceReading):
         cursor: str | None = ""
         while cursor is not None:
             cursor = await self._observe_some(looking, watch, name, cursor)
+        if name is None:
+            await self._store.write(lambda connection: watching.looked(connection, row["id"], self._clock.now()))
 
     async def _observe_some(self, looking: Looking, watch: Watch, name: str | None, cursor: str) -> str | None:
         """Look at one resource, or at the next ones; answers where to go on."""

@@ -128,15 +128,15 @@ class Embedded(Folder):
         world = contract.World(
             self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
             signals=ports.StoredSignals(self.store), software=ports.StoredSoftware(self.store, self.clock, self.settings))
-        self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
-                                  lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
-        task = asyncio.create_task(self._observer.run())
+        observer = self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
+                                             lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
+        task = asyncio.create_task(observer.run())
         try:
             yield
         finally:
-            self._observer.stop()
+            observer.stop()
             await task
-            self._observer = None
+            self._observer = None if self._observer is observer else self._observer
             reality.close()
             here.leave()
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from isotherm.engine.folder import Folder
 from isotherm.states import Action, NodeState, Status
-from isotherm.store import gauges
+from isotherm.store import gauges, watch_views
+from isotherm.store.watch_views import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,14 @@ class Gauges:
     stacks: dict[tuple[Action, Status], int]
     # Those that are alive.
     workers: int
+    # What is watched, and what of it is not what it should be.
+    watched: Numbers = Numbers()  # noqa: RUF009 - frozen
 
 
 async def gauge(folder: Folder) -> Gauges:
     """Raises Unavailable if the database does not answer."""
     now = folder.clock.now()
     found = await folder.store.read(lambda connection: gauges.read(connection, now))
+    watched = await folder.store.read(lambda connection: watch_views.numbers(connection, now))
     alive = sum(worker.alive for worker in folder.workers())
-    return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, alive)
+    return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, alive, watched)

@@ -10,7 +10,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import views
-from isotherm.store import listing, reads
+from isotherm.store import listing, observe, reads, watch_repairs
 from isotherm.store.database import Connection, Store
 from isotherm.store.listing import ORDERS, Filters, Wish
 
@@ -78,6 +78,15 @@ class Reading:
             return reads.events(connection, row["id"], after)
 
         return [views.event(one) for one in await self._store.read(unit)]
+
+    async def drifted(self, stack_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """By stack: how many of its resources have drifted as far as is known, and how many are not repaired any more."""
+
+        def unit(connection: Connection) -> dict[str, dict[str, int]]:
+            drifted, given_up = observe.drifted(connection, stack_ids), watch_repairs.given_up(connection, stack_ids)
+            return {id_: {"drifted": drifted.get(id_, 0), "given_up": given_up.get(id_, 0)} for id_ in stack_ids}
+
+        return await self._store.read(unit)
 
     async def _find(self, name_or_id: str, *, deleted: bool = False) -> reads.Row:
         found = await self._store.read(lambda connection: reads.stack(connection, self._project, name_or_id))

@@ -161,17 +161,24 @@ def is_unmoved(connection: sa.Connection, watch: Watch) -> bool:
     return found is not None and tuple(found) == (watch.generation, watch.status, "")
 
 
-def give_back(connection: sa.Connection, watch: Watch, worker: str, **values: Any) -> None:
-    """The lease ends, and this is how it goes on. `hints`: those that were dealt with."""
+def give_back(connection: sa.Connection, watch: Watch, worker: str, *, due: float, **values: Any) -> None:
+    """The lease ends, and this is how it goes on. `hints`: those that were dealt with.
+
+    Whoever gave a hint in the meantime is not forgotten: it is due at once, and a round begins anew if that was asked for.
+    """
     dealt = values.pop("hints", ())
-    if dealt:
-        query = sa.select(_WATCH.hints).where(_WATCH.stack_id == watch.stack_id)
-        left = [name for name in msgspec.json.decode(connection.execute(query).scalar_one()) if name not in dealt]
-        values["hints"] = msgspec.json.encode(left).decode()
+    query = sa.select(_WATCH.hints, _WATCH.asked_at).where(_WATCH.stack_id == watch.stack_id)
+    found = connection.execute(query).one_or_none()
+    if found is None:
+        return
+    left = [name for name in msgspec.json.decode(found.hints) if name not in dealt]
+    asked = found.asked_at != watch.asked_at
+    if asked:
+        values |= {"cursor": "", "began_at": None}
     connection.execute(
         sa.update(watches)
         .where(_WATCH.stack_id == watch.stack_id, _WATCH.fence == watch.fence, _WATCH.worker == worker)
-        .values(worker=None, **values))
+        .values(worker=None, due=0.0 if left or asked else due, hints=msgspec.json.encode(left).decode(), **values))
 
 
 def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None, now: float) -> None:
@@ -184,6 +191,11 @@ def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None
     if names is None or len(together) > MANY_HINTS:
         values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "[]"}
     connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(values))
+
+
+def looked(connection: sa.Connection, stack_id: str, now: float) -> None:
+    """Somebody has looked at the whole stack."""
+    connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(looked_at=now))
 
 
 def configure(connection: sa.Connection, stack_id: str, now: float, **values: Any) -> None:

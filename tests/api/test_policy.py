@@ -39,7 +39,7 @@ ANY_ADMIN = {*ADMINS, "no project"}
 MACHINES = {*READERS, "machine"}
 
 READ = words("""
-    actions:check build_info:build_info events:index events:show resource:index resource:show
+    actions:check build_info:build_info drift:show drift:show_project events:index events:show resource:index resource:show
     software_configs:index software_configs:show software_deployments:index software_deployments:show
     stacks:detail stacks:environment stacks:files stacks:index stacks:list_outputs stacks:list_resource_types
     stacks:list_snapshots stacks:list_template_functions stacks:list_template_versions stacks:preview
@@ -50,7 +50,7 @@ READ = words("""
 """)
 WRITE = words("""
     actions:action actions:cancel_update actions:cancel_without_rollback actions:resume actions:snapshot actions:suspend
-    resource:mark_unhealthy software_configs:create software_configs:delete
+    drift:observe drift:set drift:set_project resource:mark_unhealthy software_configs:create software_configs:delete
     software_deployments:create software_deployments:delete software_deployments:update
     stacks:abandon stacks:create stacks:delete stacks:delete_snapshot stacks:export stacks:generate_template
     stacks:preview_update stacks:preview_update_patch stacks:restore_snapshot stacks:snapshot stacks:update

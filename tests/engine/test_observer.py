@@ -129,3 +129,216 @@ def _is(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
 def _running(base: Path) -> set[int]:
     found = [keeping.state(confinement.Confined(base), one.stem) for one in base.glob(".isotherm/processes/*.json")]
     return {one.child[0] for one in found if one is not None and one.is_running and one.child is not None}
+
+
+def test_what_is_ignored_is_not_looked_at(lab, tmp_path):
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": {**file(), "metadata": {"isotherm": {"drift": "ignore"}}}, "other": file("b.txt")})
+        async with observed(it, "repair"):
+            await becomes(it, "other", "in_sync")
+            path.unlink()
+            (tmp_path / "local" / "b.txt").unlink()
+            await until(_is((tmp_path / "local" / "b.txt").exists))
+            assert (await seen(it, "config"), path.exists()) == ("never_seen", False)
+            await it.api.set_resource_policy("s", "config", "repair")
+            await until(_is(path.exists))
+
+    lab(story)
+
+
+def test_metadata_can_ask_for_repair_of_one(lab, tmp_path):
+    options(tmp_path, **OFTEN)
+    base = tmp_path / "local"
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": {**file("a"), "metadata": {"isotherm": {"drift": "repair"}}}, "b": file("b")})
+        async with observed(it):
+            (base / "a").unlink()
+            (base / "b").unlink()
+            await until(_is((base / "a").exists))
+            await becomes(it, "b", "gone")
+            assert not (base / "b").exists()
+
+    lab(story)
+
+
+def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab, tmp_path):
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        async with observed(it, "repair", mode="maintenance"):
+            path.unlink()
+            await becomes(it, "config", "gone")
+            await it.api.set_watch("s", mode="paused")
+            path.write_text("hello")
+            before = await looks(it)
+            await asyncio.sleep(0.5)
+            assert (await seen(it, "config"), await looks(it)) == ("gone", before)
+            path.unlink()
+            await it.api.set_project_mode("maintenance")
+            await it.api.set_watch("s", mode="active")
+            await asyncio.sleep(0.5)
+            assert not path.exists(), "the project is in maintenance"
+            await it.api.set_project_mode("active")
+            await until(_is(path.exists))
+
+    lab(story)
+
+
+async def looks(it: Lab) -> str:
+    return str((await it.api.resource_drift("s", "config"))["observed_time"])
+
+
+def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        wait = {"type": "OS::Heat::TestResource", "properties": {"value": "x", "wait_secs": 1}}
+        async with observed(it, "repair"):
+            await becomes(it, "config", "in_sync")
+            accepted = await it.api.update("s", it.request({"config": file(), "slow": wait}))
+            path.unlink()
+            while (await it.api.show("s"))["status"] == "IN_PROGRESS":
+                assert (await it.api.show("s"))["generation"] == accepted.generation
+                await asyncio.sleep(0.05)
+            await until(_is(path.exists))
+        assert (await it.api.show("s"))["generation"] == accepted.generation + 1
+
+    lab(story)
+
+
+def test_a_hint_is_looked_at_at_once(lab, tmp_path):
+    options(tmp_path, **SELDOM)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        async with observed(it):
+            await becomes(it, "config", "in_sync")
+            path.unlink()
+            await asyncio.sleep(0.3)
+            assert await seen(it, "config") == "in_sync", "it is not time yet"
+            await it.api.hint("s", ["config"])
+            await becomes(it, "config", "gone")
+            path.write_text("hello")
+            await it.api.hint("s")
+            await becomes(it, "config", "in_sync")
+
+    lab(story)
+
+
+def test_types_and_stacks_have_intervals_of_their_own(lab, tmp_path):
+    options(tmp_path, observer_interval=3600, observer_type_intervals="Isotherm::Local::Directory=0.05", observer_rate=0)
+    base = tmp_path / "local"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(), "d": folder()})
+        async with observed(it):
+            await becomes(it, "config", "in_sync")
+            (base / "a.txt").unlink()
+            (base / "d").rmdir()
+            await becomes(it, "d", "gone")
+            assert await seen(it, "config") == "in_sync"
+            await it.api.set_watch("s", interval=0.05)
+            await becomes(it, "config", "gone")
+
+    lab(story)
+
+
+@pytest.mark.ledger("S1.5")
+def test_a_fight_is_given_up_and_that_is_said(lab, tmp_path):
+    """Abuse case 67: an actor undoes each repair."""
+    options(tmp_path, observer_interval=0.05, observer_rate=20, observer_repair_limit=3)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(content="ours"), "other": file("b.txt")})
+        began = asyncio.get_running_loop().time()
+        async with observed(it, "repair"):
+            fight = asyncio.create_task(_undo(path))
+            try:
+                await until(lambda: _given_up(it, "config"))
+                generation = (await it.api.show("s"))["generation"]
+                await asyncio.sleep(0.5)
+                assert (await it.api.show("s"))["generation"] == generation == 4, "three repairs, and no more"
+            finally:
+                fight.cancel()
+            assert [one for one in await told(it, "config") if "given up" in one] == [
+                "Repair given up: it was repaired 3 times within 600 seconds, and somebody undoes it"]
+            whole = await it.api.drift("s")
+            assert (whole["given_up"], whole["resources"][0]["repairs"]) == (["config"], 3)
+            (tmp_path / "local" / "b.txt").unlink()
+            await until(_is((tmp_path / "local" / "b.txt").exists))
+            await it.api.set_watch("s", policy="repair")
+            await until(_is(lambda: path.read_text() == "ours"))
+            took = asyncio.get_running_loop().time() - began
+        numbers = await it.engine.store.read(lambda connection: watch_views.numbers(connection, 0.0))
+        assert (numbers.trips, numbers.given_up) == (1, 0)
+        assert numbers.calls <= 20 * (took + 0.2) + 2, "the budget was kept"
+
+    lab(story)
+
+
+async def _undo(path: Path) -> None:
+    while True:
+        with contextlib.suppress(OSError):
+            if path.read_text() == "ours":
+                path.write_text("theirs")
+        await asyncio.sleep(0.005)
+
+
+async def _given_up(it: Lab, name: str) -> bool:
+    return (await it.api.resource_drift("s", name))["given_up_since"] is not None
+
+
+def test_what_is_inside_is_repaired_by_the_stack_around(lab, tmp_path):
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+    inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
+            "properties: {path: a.txt, content: x}}\n"
+
+    async def story(it: Lab) -> None:
+        await it.create({"inside": {"type": "inner.yaml"}, "beside": resource()}, files={"inner.yaml": inner})
+        async with observed(it, "repair"):
+            path.unlink()
+            await until(_is(path.exists))
+        assert (await it.end(await _nothing(it)))["stack_status"] == "UPDATE_COMPLETE"
+        assert await it.history("beside") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
+
+    lab(story)
+
+
+async def _nothing(it: Lab) -> Any:
+    stack = await it.api.show("s")
+    return type("Accepted", (), {"stack_id": stack["id"]})()
+
+
+def test_two_share_the_work_and_one_that_dies_is_replaced(lab, tmp_path):
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        dead = Tuning(lease_s=0.5, idle_s=0.02, enrol_s=0.05)
+        async with it.engine.observing(dead):
+            await becomes(it, "config", "in_sync")
+            one = it.engine._observer
+            assert one is not None
+            one._look = _never  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
+            await asyncio.sleep(0.2)
+            path.unlink()
+            async with it.engine.observing(dead):
+                await becomes(it, "config", "gone")
+
+    lab(story)
+
+
+async def _never(_watch: Any) -> None:
+    await asyncio.sleep(3600)

@@ -12,7 +12,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from isotherm import errors
 from isotherm.config import Settings
@@ -220,7 +220,7 @@ class Observer:
         interval_s = self._intervals.of(target.type, watch.interval_s) * (1 - self._settings.observer_jitter)
         return now - target.seen_at < interval_s * 0.9
 
-    def _after(self, watch: Watch, chunk: _Chunk) -> dict[str, object]:
+    def _after(self, watch: Watch, chunk: _Chunk) -> dict[str, Any]:
         """How the watch goes on when this chunk is done."""
         now = self._clock.now()
         if chunk.hinted:
@@ -242,7 +242,7 @@ class Observer:
                 one.observation, secrets.text(one.observation.reason))) for one in looks
         ]
 
-    async def _repair(self, watch: Watch, names: list[str], went_on: dict[str, object]) -> None:
+    async def _repair(self, watch: Watch, names: list[str], went_on: dict[str, Any]) -> None:
         """One ordinary operation. It is counted, and the stack given back, in the transaction that accepts it."""
         goal = await self._store.read(lambda connection: watch_goals.of(connection, watch, names))
         later = {**went_on, "due": self._clock.now() + watching.BUSY_S}

@@ -1,0 +1,76 @@
+"""Drift, as a user types it: shown as a diff, marked in lists, looked at now, and what is done about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.ledger("S1.4")
+
+TEMPLATE = """
+heat_template_version: 2021-04-16
+resources:
+  config: {type: Isotherm::Local::File, properties: {path: a.txt, content: as it should be}}
+  neighbour: {type: Isotherm::Local::File, properties: {path: b.txt, content: same}}
+"""
+
+
+@pytest.fixture
+def place(run, tmp_path: Path, home: Path) -> Path:
+    """A stack, and the file that it has made."""
+    (tmp_path / "t.yaml").write_text(TEMPLATE)
+    assert run("deploy", "web", "-t", tmp_path / "t.yaml").code == 0
+    return home / "local" / "a.txt"
+
+
+def test_what_nobody_looked_at_is_not_called_well(run, place):
+    shown = run("drift", "web")
+    assert shown.code == 0
+    assert "not looked at yet" in shown.out and "never" in shown.out
+
+
+def test_a_look_shows_a_diff(run, place):
+    place.write_text("as somebody\nlikes it")
+    shown = run("observe", "web")
+    lines = [line.strip() for line in shown.out.splitlines()]
+    assert '- live    "as somebody\\nlikes it"' in lines
+    assert "+ wanted  as it should be" in lines and "applied as it should be" in lines
+    assert "1 as it should be, 1 drifted" in shown.out
+    assert "neighbour" not in shown.out
+    assert "since 20" in run("drift", "web", "config").out
+    data = run("drift", "web", "--json").data
+    assert (data["drift"], data["resources"][0]["properties"][0]["live"]) == ("drifted", "as somebody\nlikes it")
+    whole = run("drift", "web", "--all", "--json").data["resources"]
+    assert {one["resource_name"] for one in whole} == {"config", "neighbour"}
+
+
+def test_lists_and_show_have_a_mark(run, place):
+    assert "drifted" not in run("list").out + run("show", "web").out
+    place.unlink()
+    assert "gone" in run("observe", "web", "config").out
+    assert "≠ 1 drifted" in run("list").out
+    assert "≠ 1 drifted" in run("show", "web").out
+    assert run("list", "--json").data[0]["drift"] == {"drifted": 1, "given_up": 0}
+    assert run("converge", "web").code == 0
+    assert place.read_text() == "as it should be"
+    assert "drifted" not in run("list").out
+
+
+def test_how_it_is_watched_can_be_said(run, place):
+    told = run("drift", "web", "--policy", "repair", "--interval", 5, "--mode", "maintenance", "--json").data
+    assert (told["policy"], told["interval"], told["mode"]) == ("repair", 5, "maintenance")
+    assert run("drift", "web", "config", "--policy", "ignore", "--json").data["policy"] == "ignore"
+    assert run("drift", "web", "config", "--policy", "default", "--json").data["policy"] == "repair"
+    back = run("drift", "web", "--policy", "default", "--interval", 0, "--mode", "active", "--json").data
+    assert (back["policy"], back["interval"], back["mode"]) == ("report", None, "active")
+    assert run("observing", "paused", "--json").data == {"mode": "paused"}
+    assert run("drift", "web", "--json").data["mode"] == "paused"
+    assert run("observing").out.strip() == "paused"
+
+
+def test_what_makes_no_sense_is_refused(run, place):
+    assert run("drift", "web", "nobody").code != 0
+    assert run("drift", "nobody").code != 0
+    assert run("drift", "web", "config", "--mode", "paused").code == 2
+    assert run("drift", "web", "--policy", "mend").code == 2
