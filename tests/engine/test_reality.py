@@ -290,3 +290,20 @@ def test_a_real_file_is_put_right_or_written_again(lab, base):
         assert not list(base.glob("*.txt"))
 
     lab(story)
+
+
+def test_what_others_read_is_read_anew(lab):
+    """It was published while it had drifted, and put right by hand: nothing is left to do but to tell."""
+
+    async def story(it: Lab) -> None:
+        reader = resource({"get_attr": ["a", "output"]})
+        await it.create({"a": resource("1")})
+        made = await it.physical()
+        await it.change(made["a"], {"value": "meddled"})
+        await it.update({"a": resource("1"), "b": reader})
+        assert it.values() == ["meddled", "meddled"]
+        await it.change(made["a"], {"value": "1"})
+        assert (await converge(it, {"a": resource("1"), "b": reader}))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["1", "1"]
+
+    lab(story)

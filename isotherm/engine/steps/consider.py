@@ -324,7 +324,9 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
         status=Status.COMPLETE, intent=None,
     )
     published = None if version.published is None else documents.decode(version.published, documents.Published)
-    if not applied or published is None or not published.attributes.keys() >= set(target.exports):
+    # Who looks at reality reads anew what others read of it. It may be that somebody put it right, and never said so.
+    fresh = claim.operation.converge and bool(target.exports or version.intent is not None)
+    if not applied or fresh or published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
     same = (settled.digest, settled.requires, None) == (version.digest, version.requires, version.intent)
     return Report(claim, NodeState.DONE, None if same else settled)
