@@ -6,8 +6,12 @@ The stacks live in a folder of their own that is gone when the tour ends. Nothin
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from isotherm.cli import codes, main
@@ -33,6 +37,13 @@ TOUR = [
     ("What is there now?", "list", codes.OK),
     ("And away with it.", "delete leaves --yes", codes.OK),
 ]
+HEAL = [
+    ("A real application: a config file, a web server that reads it, a health page.",
+     "deploy web -t examples/webapp.yaml -p port={port}", codes.OK),
+    ("Whatever drifts is to be repaired; look every half second.", "drift web --policy repair --interval 0.5", codes.OK),
+]
+HEALED = [("What happened?", "events web --last 8", codes.OK)]
+PATIENCE_S = 60.0
 NEXT = """
 That was the tour; its stacks are gone. Yours live in ~/.local/share/isotherm, or where ISOTHERM_HOME says:
 
@@ -40,6 +51,7 @@ That was the tour; its stacks are gone. Yours live in ~/.local/share/isotherm, o
   isotherm deploy demo -t examples/site.yaml        Ctrl-C or kill -9 does no harm ...
   isotherm watch demo                               ... this goes on
   isotherm plan demo -t examples/site.yaml -e examples/production.env.yaml
+  isotherm deploy web -t examples/webapp.yaml       then see "Watch it heal" in README.md
   isotherm --help"""
 
 
@@ -48,20 +60,64 @@ def show_step(number: int, why: str, command: str) -> None:
     print(f"\n{bold}{number}. {why}{plain}\n{dim}$ isotherm {command}{plain}\n", flush=True)
 
 
-def tour() -> int:
-    os.chdir(Path(__file__).resolve().parent.parent)
-    for number, (why, command, expected) in enumerate(TOUR, 1):
+def take(steps: Sequence[tuple[str, str, int]], first: int) -> int:
+    """Take these steps; the answer is 0 if each came out as expected."""
+    for number, (why, command, expected) in enumerate(steps, first):
         show_step(number, why, command)
         code = main.main(command.split())
         sys.stdout.flush()
         if code != expected:
             print(f"the tour stops here: exit code {code} where {expected} was expected", file=sys.stderr)
             return code or 1
-    print(NEXT)
     return 0
 
 
+def heal(home: Path, first: int) -> int:
+    """A real application, broken by us and mended by the service."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    try:
+        if code := take([(why, command.format(port=port), expected) for why, command, expected in HEAL], first):
+            return code
+        command = [sys.executable, "-m", "isotherm.cli.main", "up", "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as service:
+            try:
+                mended = broken(home / "local" / "webapp" / "config.json", first + len(HEAL))
+            finally:
+                service.terminate()
+        return take(HEALED, first + len(HEAL) + 1) if mended else 1
+    finally:
+        main.main(["delete", "web", "--yes"])
+
+
+def broken(config: Path, number: int) -> bool:
+    """Delete the file, and wait until it is there again."""
+    show_step(number, "The service runs, and somebody deletes the config file ...", "up")
+    time.sleep(2)
+    config.unlink()
+    print(f"$ rm {config}", flush=True)
+    began = time.monotonic()
+    while not config.exists():
+        if time.monotonic() - began > PATIENCE_S:
+            print("the tour stops here: the file did not come back", file=sys.stderr)
+            return False
+        time.sleep(0.05)
+    took = time.monotonic() - began
+    print(f"... and {took:.1f} seconds later it is there again: {config.read_text().strip()}", flush=True)
+    time.sleep(1)
+    return True
+
+
+def tour(home: Path) -> int:
+    os.chdir(Path(__file__).resolve().parent.parent)
+    code = take(TOUR, 1) or heal(home, len(TOUR) + 1)
+    if not code:
+        print(NEXT)
+    return code
+
+
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="isotherm-tour-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="isotherm-tour-", ignore_cleanup_errors=True) as scratch:
         os.environ["ISOTHERM_HOME"] = scratch
-        sys.exit(tour())
+        sys.exit(tour(Path(scratch)))
