@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from isotherm import errors
+from isotherm.engine.legacy.recording import Recorder
 from isotherm.engine.legacy.stepping import Shared, Stepping
 from isotherm.engine.legacy.walk import Step, Walk
 from isotherm.engine.steps import act, telling
@@ -46,6 +47,7 @@ class Walker:
         self._shared = shared
         self._wake = wake
         self._step = Stepping(shared, guard, self._begin)
+        self._recorder = Recorder(self._follow, self._record)
         self._walk: Walk | None = None
         self._operation: Operation | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -144,12 +146,8 @@ class Walker:
 
     async def _bring(self, claim: Claim) -> bool:
         """One step. Answers whether the node has come to its end."""
-        assert self._walk is not None
         report = await self._step(claim)
-        step = Step()
-        if report.state in _ENDED:
-            step = self._walk.end(claim.node_id, report.state, changed=report.changed)
-        over = await self._record(report, step)
+        over, step = await self._recorder(report)
         if over is None:
             self.halt()
             return True
@@ -233,11 +231,22 @@ class Walker:
 
         await self._write(unit)
 
-    async def _record(self, report: Report, step: Step) -> bool | None:
-        def unit(connection: Connection) -> bool | None:
-            over = walking.record(connection, self.lock, report, step.wave, self._shared.new_id(), self._shared.clock.now())
+    def _follow(self, report: Report) -> Step:
+        """What follows from a report."""
+        assert self._walk is not None
+        if report.state not in _ENDED:
+            return Step()
+        return self._walk.end(report.claim.node_id, report.state, changed=report.changed)
+
+    async def _record(self, reports: Sequence[tuple[Report, Step]]) -> list[bool | None]:
+        def unit(connection: Connection) -> list[bool | None]:
+            now = self._shared.clock.now()
+            answers = [
+                walking.record(connection, self.lock, report, step.wave, self._shared.new_id(), now)
+                for report, step in reports
+            ]
             self._limit(connection)
-            return over
+            return answers
 
         return await self._write(unit)
 
