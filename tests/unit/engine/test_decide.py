@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import ClassVar
 
 import pytest
@@ -70,3 +71,29 @@ def test_metadata_alone_is_an_update_without_changed_properties():
     decision = decide(Thing, "Test::Thing", applied(soft="1"), {"soft": "1"}, {"new": True})
     assert decision.verdict is Verdict.UPDATE
     assert decision.changed == {}
+
+
+@pytest.mark.ledger("S1.2", "S1.3")
+@pytest.mark.parametrize(("was", "live", "after", "verdict", "changed"), [
+    ({"soft": "1"}, contract.Gone(), {"soft": "1"}, Verdict.REPLACE, set()),
+    ({"soft": "1"}, contract.Seen({"soft": "1"}), {"soft": "1"}, Verdict.NOTHING, set()),
+    ({"soft": "1"}, contract.Seen({"soft": "9"}), {"soft": "1"}, Verdict.UPDATE, {"soft"}),
+    ({"soft": "1"}, contract.Seen({"soft": "2"}), {"soft": "2"}, Verdict.NOTHING, set()),
+    ({"hard": "1"}, contract.Seen({"hard": "9"}), {"hard": "1"}, Verdict.REPLACE, {"hard"}),
+    ({"hard": "1"}, contract.Seen({"hard": "2"}), {"hard": "2"}, Verdict.NOTHING, set()),
+    ({"fixed": "1"}, contract.Seen({"fixed": "9"}), {"fixed": "1"}, Verdict.REPLACE, {"fixed"}),
+    ({"soft": "1"}, contract.Seen({}), {"soft": "2"}, Verdict.UPDATE, {"soft"}),
+])
+def test_what_was_seen_is_what_counts(was, live, after, verdict, changed):
+    decision = decide(Thing, "Test::Thing", dataclasses.replace(applied(**was), live=live), after, {})
+    assert (decision.verdict, set(decision.changed)) == (verdict, changed)
+
+
+def test_a_look_takes_away_doubt():
+    """How an update ended is not known, or how far one came that failed: reality knows, as far as it can be seen."""
+    was = dataclasses.replace(applied(soft="1", uncertain=("soft",)), live=contract.Seen({"soft": "2"}))
+    assert decide(Thing, "Test::Thing", was, {"soft": "2"}, {}).verdict is Verdict.NOTHING
+    unseen = dataclasses.replace(was, live=contract.Seen({}))
+    assert decide(Thing, "Test::Thing", unseen, {"soft": "2"}, {}).verdict is Verdict.UPDATE
+    failed = dataclasses.replace(was, proven=False, uncertain=())
+    assert decide(Thing, "Test::Thing", failed, {"soft": "2"}, {}).verdict is Verdict.NOTHING
