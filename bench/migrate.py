@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import shutil
 import statistics
 import subprocess
 import sys
@@ -73,13 +74,19 @@ async def migrated(engine: Embedded, count: int) -> tuple[float, float]:
     return spent, work
 
 
-def measured(count: int) -> tuple[float, float]:
+def filled(folder: Path, count: int) -> Path:
+    """A home with so many stacks, to be copied for each measurement."""
+    folder.mkdir()
+    (folder / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
+    subprocess.run([sys.executable, "-m", "bench.migrate", FILL, str(folder), str(count)], check=True)
+    return folder
+
+
+def measured(home: Path, count: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        (path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
-        subprocess.run([sys.executable, "-m", "bench.migrate", FILL, folder, str(count)], check=True)
+        shutil.copytree(home, folder, dirs_exist_ok=True)
         gc.collect()
-        with contextlib.closing(Embedded(path)) as engine:
+        with contextlib.closing(Embedded(Path(folder))) as engine:
             return asyncio.run(migrated(engine, count))
 
 
@@ -90,10 +97,11 @@ def main() -> int:
         return 0
     collector.calm()
     options = harness.arguments("From the legacy path to convergence: seconds per stack, and whether it is linear.")
-    runs = min(options.runs, 3)
-    report = harness.Report("migrate", runs)
+    report = harness.Report("migrate", options.runs)
     few, many = (FEW // 10, MANY // 10) if options.small else (FEW, MANY)
-    pairs = [(measured(few), measured(many)) for _ in range(runs)]
+    with tempfile.TemporaryDirectory() as folder:
+        homes = [(filled(Path(folder) / str(count), count), count) for count in (few, many)]
+        pairs = [[measured(*home) for home in homes] for _ in range(options.runs)]
     for count, index in ((few, 0), (many, 1)):
         report.figure(f"{count} stacks of {RESOURCES} resources", statistics.median(pair[index][0] for pair in pairs), "s")
         report.figure(f"{count} stacks: each", statistics.median(pair[index][0] for pair in pairs) / count, "s")
