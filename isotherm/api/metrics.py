@@ -49,6 +49,10 @@ class Metrics:
                              registry=own)
         self._stacks = Gauge("isotherm_stacks", "Stacks that are there, by action and status.", ["action", "status"],
                              registry=own)
+        self._paths = Gauge("isotherm_stacks_by_path", "Stacks that are there, by the path that they are on.", ["path"],
+                            registry=own)
+        self._locked = Gauge("isotherm_stack_locks", "Stacks of the legacy path that an engine has, or waits for one.",
+                             registry=own)
         self._workers = Gauge("isotherm_workers", "Workers of the engine that are alive.", registry=own)
 
         self._watched = {name: Gauge(f"isotherm_{told}", help_, registry=own) for name, (told, help_) in _WATCHED.items()}
@@ -74,6 +78,9 @@ class Metrics:
         self._stacks.clear()
         for (action, status), count in gauges.stacks.items():
             self._stacks.labels(action.name, status.name).set(count)
+        for path, count in gauges.paths.items():
+            self._paths.labels(path).set(count)
+        self._locked.set(gauges.locked)
         self._workers.set(gauges.workers)
         for name, gauge in self._watched.items():
             gauge.set(getattr(gauges.watched, name))

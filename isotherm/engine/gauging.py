@@ -20,6 +20,9 @@ class Gauges:
     queue: int
     oldest_s: float
     stacks: dict[tuple[Action, Status], int]
+    # By the path that they are on; and how many of the legacy path an engine has, or waits for one.
+    paths: dict[str, int]
+    locked: int
     # Those that are alive.
     workers: int
     # What is watched, and what of it is not what it should be.
@@ -32,4 +35,5 @@ async def gauge(folder: Folder) -> Gauges:
     found = await folder.store.read(lambda connection: gauges.read(connection, now))
     watched = await folder.store.read(lambda connection: watch_views.numbers(connection, now))
     alive = sum(worker.alive for worker in folder.workers())
-    return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, alive, watched)
+    return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, found.paths, found.locked, alive,
+                  watched)

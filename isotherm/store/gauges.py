@@ -15,6 +15,8 @@ _READY = sa.select(sa.func.count(), sa.func.min(_NODE.due)).where(_NODE.due <= s
 _STACKS = (
     sa.select(_STACK.action, _STACK.status, sa.func.count()).where(_STACK.tomb == "").group_by(_STACK.action, _STACK.status)
 )
+_PATHS = sa.select(_STACK.convergence, sa.func.count()).where(_STACK.tomb == "").group_by(_STACK.convergence)
+_LOCKS = sa.select(sa.func.count()).select_from(t.stack_locks)
 
 
 class Gauges(msgspec.Struct, frozen=True):
@@ -26,10 +28,16 @@ class Gauges(msgspec.Struct, frozen=True):
     queue: int
     oldest_s: float
     stacks: dict[tuple[Action, Status], int]
+    # By the path that they are on; and how many of the legacy path an engine has, or waits for one.
+    paths: dict[str, int]
+    locked: int
 
 
 def read(connection: sa.Connection, now: float) -> Gauges:
     nodes = {NodeState(state): count for state, count in connection.execute(_NODES)}
     queue, oldest = connection.execute(_READY, {"now": now}).one()
     stacks = {(Action(action), Status(status)): count for action, status, count in connection.execute(_STACKS)}
-    return Gauges(nodes, queue, 0.0 if oldest is None else max(0.0, now - oldest), stacks)
+    found = {bool(convergence): count for convergence, count in connection.execute(_PATHS)}
+    paths = {"convergence": found.get(True, 0), "legacy": found.get(False, 0)}
+    locked = connection.execute(_LOCKS).scalar_one()
+    return Gauges(nodes, queue, 0.0 if oldest is None else max(0.0, now - oldest), stacks, paths, locked)
