@@ -117,6 +117,13 @@ def take(connection: sa.Connection, worker: str, now: float, lease_s: float, mos
     return [msgspec.structs.replace(one, fence=one.fence + 1) for one in taken]
 
 
+def recall(connection: sa.Connection, now: float, latest: float) -> None:
+    """Stacks that are to be looked at later than any is by the options of today have their turn now."""
+    connection.execute(
+        sa.update(watches)
+        .where(_WATCH.due > latest, _WATCH.worker.is_(None), _WATCH.interval_s.is_(None)).values(due=now))
+
+
 def release(connection: sa.Connection, workers: Collection[str], now: float) -> None:
     """These observers are known to be dead: what they had is due again."""
     connection.execute(sa.update(watches).where(rows.among(_WATCH.worker)).values(worker=None, due=now), rows.ids(workers))

@@ -100,6 +100,9 @@ class Observer:
 
     async def run(self) -> None:
         """Until it is stopped; what is under way then ends first."""
+        now = self._clock.now()
+        latest = now + self._intervals.round(None) * (1 + self._settings.observer_jitter)
+        await self._store.write(lambda connection: watching.recall(connection, now, latest))
         while not self._stopping:
             self._wake.clear()
             try:
