@@ -75,10 +75,17 @@ def renew(connection: sa.Connection, locks: Sequence[Lock], until: float) -> set
     return {lock.stack_id for lock in locks if _write(connection, lock, lease_until=until, due=until)}
 
 
+# Asked by every unit of work: built once.
+_HOLD = (
+    sa.select(_LOCK.operation_id)
+    .where(_LOCK.stack_id == sa.bindparam("l_stack_id"), _LOCK.fence == sa.bindparam("l_fence"))
+    .with_for_update()
+)
+
+
 def hold(connection: sa.Connection, lock: Lock) -> str:
     """The operation that is wanted now; raises Superseded if another engine has the stack."""
-    mine = sa.select(_LOCK.operation_id).where(_LOCK.stack_id == lock.stack_id, _LOCK.fence == lock.fence)
-    found = connection.execute(mine.with_for_update()).scalar()
+    found = connection.execute(_HOLD, {"l_stack_id": lock.stack_id, "l_fence": lock.fence}).scalar()
     if found is None:
         raise errors.Superseded(lock.stack_id)
     return str(found)

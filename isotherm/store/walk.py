@@ -21,6 +21,12 @@ from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
 
 _NODE, _OP = t.nodes.c, t.operations.c
 _UNENDED = (NodeState.PENDING, NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
+_TAKE = (
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"), _NODE.generation == sa.bindparam("n_generation"),
+           _NODE.state.in_(_UNENDED))
+    .values(state=NodeState.RUNNING, fence=_NODE.fence + 1, due=None, awaits=None)
+)
 
 
 class Stop(msgspec.Struct, frozen=True, gc=False):
@@ -95,11 +101,7 @@ def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection
 def take(connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, until: float) -> Claim | None:
     """A node whose turn has come, with all that is needed to act on it. None: it was skipped meanwhile."""
     _current(connection, lock, operation.id)
-    hit = connection.execute(
-        sa.update(t.nodes)
-        .where(_NODE.id == node_id, _NODE.generation == operation.generation, _NODE.state.in_(_UNENDED))
-        .values(state=NodeState.RUNNING, fence=_NODE.fence + 1, due=None, awaits=None)
-    )
+    hit = connection.execute(_TAKE, {"n_id": node_id, "n_generation": operation.generation})
     return claim.load(connection, [node_id], until)[0] if hit.rowcount else None
 
 
@@ -199,7 +201,9 @@ def end_phase(connection: sa.Connection, lock: Lock, operation: Operation, now: 
 def give_up(connection: sa.Connection, lock: Lock, operation: Operation, failure: str, now: float) -> None:
     """The operation cannot be walked at all."""
     _current(connection, lock, operation.id)
-    stop.break_off(connection, operation, failure, now)
+    present = rows.operation(connection, operation.id)
+    if present is not None and present.state in accept.UNFINISHED:
+        stop.break_off(connection, present, failure, now)
 
 
 def hand_on(connection: sa.Connection, lock: Lock, now: float) -> None:

@@ -82,6 +82,9 @@ class Walker:
             await self._shared.planning.plan(operation)
         except errors.Superseded:
             return
+        except errors.Temporary as error:
+            # It may have been written all the same: the next look at the operation tells.
+            await asyncio.sleep(error.retry_after_s)
         except errors.IsothermError as error:
             log.error("planning an operation failed", exc_info=telling.quiet(error), extra={"operation": operation.id})
             failure = f"{type(error).__name__}: {error}"[:1000]
@@ -225,11 +228,7 @@ class Walker:
         return await self._write(lambda c: walking.take(c, self.lock, operation, node_id, self.guard.until))
 
     async def _begin(self, beginning: Beginning) -> None:
-        def unit(connection: Connection) -> None:
-            walking.begin(connection, self.lock, beginning, self._shared.clock.now())
-            self._limit(connection)
-
-        await self._write(unit)
+        await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
 
     def _follow(self, report: Report) -> Step:
         """What follows from a report."""
