@@ -42,7 +42,7 @@ OPERATIONS = ("create", "no-op", "update all", "delete")
 async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
     commits, began, worked = engine.store.commits, time.perf_counter(), time.process_time()
     accepted = await asked
-    while (stack := await engine.orchestrator.show(accepted.stack_id))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.01)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")

@@ -48,7 +48,7 @@ def grouped(size: int) -> Request:
 async def _timed(engine: Embedded, asked: Awaitable[Any]) -> float:
     began = time.process_time()
     accepted = await asked
-    while (stack := await engine.orchestrator.show(accepted.stack_id))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.01)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")

@@ -38,7 +38,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> tuple[float, float]
     """Seconds by the wall, and of the processor."""
     began, busy = time.perf_counter(), time.process_time()
     accepted = await asked
-    while (stack := await engine.orchestrator.show(accepted.stack_id))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.2)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
