@@ -95,7 +95,7 @@ async def cost(watched: Watched, report: harness.Report) -> None:
         later = [await watched.round() for _ in range(2)]
     report.figure("first round: processor per resource", first["cpu"] / watched.size * 1e6, "us")
     each = statistics.median(one["cpu"] for one in later) / watched.size * 1e6
-    report.figure("round with nothing changed: processor per resource", each, "us", limit=400.0)
+    report.figure("round with nothing changed: processor per resource", each, "us", limit=200.0)
     report.figure("round with nothing changed", statistics.median(one["seconds"] for one in later), "s")
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     report.figure("memory that watching adds", grown, "MiB", limit=200.0)

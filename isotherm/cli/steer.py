@@ -47,14 +47,17 @@ def check(terminal: show.Terminal, name: str) -> int:
 
 @click.command(epilog=options.example("isotherm converge web"))
 @click.argument("name")
+@click.argument("resource", required=False)
 @options.json_option
 @click.pass_obj
-def converge(terminal: show.Terminal, name: str) -> int:
+def converge(terminal: show.Terminal, name: str, resource: str | None) -> int:
     """Bring a stack back to what its template says, whatever it really is.
 
-    Every resource is looked at. What was changed behind our back is put right, in place or by replacement; what is gone is made again, and what hangs
-    on it is told. What is as it should be is left alone.
+    Every resource is looked at, or RESOURCE and what hangs on it. What was changed behind our back is put right, in place
+    or by replacement; what is gone is made again, and what hangs on it is told. What is as it should be is left alone.
     """
+    if resource is not None:
+        return local.operate(terminal, name, lambda orchestrator: orchestrator.converge_one(name, resource))
     return local.operate(terminal, name, lambda orchestrator: orchestrator.update(name, Patch(converge=True)))
 
 

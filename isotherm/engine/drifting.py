@@ -179,6 +179,12 @@ class Drifting(ResourceReading):
         return contract.World(self._clock, self.reality(), random.SystemRandom(), signals=ports.StoredSignals(self._store),
                               software=ports.StoredSoftware(self._store, self._clock), local=reach.local, http=reach.http)
 
+    async def converge_one(self, name_or_id: str, name: str) -> Accepted:
+        """Look at one resource, put it right, and tell what depends on it. Raises Conflict while something is under way."""
+        row = await self._find(name_or_id)
+        await self._expect_resource(row, name)
+        return await self.repair(watch_goals.Goal(row["id"], row["generation"], (name,)), [name], lambda *_: None)
+
     async def repair(self, goal: watch_goals.Goal, names: Sequence[str], also: Also) -> Accepted:
         """An update to what the stack already is, which looks at what drifted and changes that and what depends on it.
 

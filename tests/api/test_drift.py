@@ -13,7 +13,7 @@ import pytest
 from isotherm.engine.observer.service import Tuning
 from tests.api.conftest import PATIENCE_S, ROOT, Api, fault, serving
 
-pytestmark = pytest.mark.ledger("S1.4")
+pytestmark = pytest.mark.ledger("S1.5")
 
 
 @pytest.fixture

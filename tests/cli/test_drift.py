@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.ledger("S1.4")
+pytestmark = pytest.mark.ledger("S1.5")
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -52,7 +52,9 @@ def test_lists_and_show_have_a_mark(run, place):
     assert "≠ 1 drifted" in run("list").out
     assert "≠ 1 drifted" in run("show", "web").out
     assert run("list", "--json").data[0]["drift"] == {"drifted": 1, "given_up": 0}
-    assert run("converge", "web").code == 0
+    assert run("converge", "web", "config").code == 0
+    assert [one["resource_name"] for one in run("events", "web", "--json").data
+            if one["resource_status"] == "UPDATE_COMPLETE"] == [""], "the neighbour was left alone"
     assert place.read_text() == "as it should be"
     assert "drifted" not in run("list").out
 

@@ -65,7 +65,7 @@ def test_delete_asks_and_takes_no_for_an_answer(home: Home) -> None:
 
 @pytest.mark.ledger("S2.3")
 def test_the_tour_needs_no_terminal() -> None:
-    done = subprocess.run([sys.executable, str(EXAMPLES / "tour.py")], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([sys.executable, str(EXAMPLES / "tour.py")], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ROLLBACK_COMPLETE" in done.stdout

@@ -18,7 +18,7 @@ from isotherm.store import watch_views
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 from tests.engine.local_stage import file, folder, process
 
-pytestmark = [pytest.mark.ledger("S1.4"), pytest.mark.usefixtures("base")]
+pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
 
 # Looks so seldom by itself that whatever is seen was hinted at, or asked for.
 SELDOM = {"observer_interval": 3600}
@@ -252,7 +252,6 @@ def test_types_and_stacks_have_intervals_of_their_own(lab, tmp_path):
     lab(story)
 
 
-@pytest.mark.ledger("S1.5")
 def test_a_fight_is_given_up_and_that_is_said(lab, tmp_path):
     """Abuse case 67: an actor undoes each repair."""
     options(tmp_path, observer_interval=0.05, observer_rate=20, observer_repair_limit=3)

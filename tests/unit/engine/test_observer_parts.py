@@ -1,0 +1,90 @@
+"""The pure parts of the observer: whose word counts, how often it looks, how often it may ask."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from isotherm import errors
+from isotherm.config import Settings
+from isotherm.engine.observer import policies
+from isotherm.engine.observer.budget import Budget
+from isotherm.states import DriftPolicy
+
+pytestmark = pytest.mark.ledger("S1.5")
+REPAIR = '{"isotherm": {"drift": "repair"}}'
+
+
+@pytest.mark.parametrize(("metadata", "overrides", "expected"), [
+    ("{}", {}, DriftPolicy.REPORT),
+    (REPAIR, {}, DriftPolicy.REPAIR),
+    (REPAIR, {"r": int(DriftPolicy.IGNORE)}, DriftPolicy.IGNORE),
+    (REPAIR, {"another": int(DriftPolicy.IGNORE)}, DriftPolicy.REPAIR),
+    ('{"isotherm": {"drift": "mend"}}', {}, DriftPolicy.REPORT),
+    ('{"isotherm": "repair"}', {}, DriftPolicy.REPORT),
+    ('["isotherm"]', {}, DriftPolicy.REPORT),
+    ("null", {}, DriftPolicy.REPORT),
+])
+def test_the_nearest_word_counts(metadata, overrides, expected):
+    assert policies.of("r", metadata, overrides, DriftPolicy.REPORT) is expected
+
+
+def test_intervals_of_types_and_stacks():
+    found = policies.Intervals(Settings(observer_interval=60, observer_type_intervals=("OS::*=30", "OS::Nova::Server=300")))
+    assert found.of("Other::Type", None) == 60
+    assert found.of("OS::Neutron::Net", None) == 30
+    assert found.of("OS::Nova::Server", None) == 300
+    assert found.of("OS::Nova::Server", 5.0) == 5
+    assert (found.round(None), found.round(5.0)) == (30, 5)
+
+
+def test_an_interval_that_is_none_is_refused():
+    with pytest.raises(errors.UserError, match="is not TYPE=SECONDS"):
+        policies.Intervals(Settings(observer_type_intervals=("OS::Nova::Server=often",)))
+
+
+class Clock:
+    """Time that passes only by waiting."""
+
+    def __init__(self) -> None:
+        self.at = 100.0
+
+    def now(self) -> float:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.at += seconds
+
+
+def spent(budget: Budget, clock: Clock, *keys: tuple[str, str]) -> float:
+    async def all_of_them() -> None:
+        for project, type_ in keys:
+            await budget.take(project, type_)
+
+    began = clock.at
+    asyncio.run(all_of_them())
+    return clock.at - began
+
+
+def test_calls_are_spread_over_time():
+    clock = Clock()
+    assert spent(Budget(10, clock.now, clock.sleep), clock, *[("p", "T")] * 101) == pytest.approx(9.9)
+
+
+def test_projects_and_types_do_not_wait_for_each_other():
+    clock = Clock()
+    budget = Budget(10, clock.now, clock.sleep)
+    assert spent(budget, clock, ("p", "T"), ("q", "T"), ("p", "U")) == 0
+
+
+def test_observers_share_it():
+    clock = Clock()
+    budget = Budget(10, clock.now, clock.sleep)
+    budget.share(4)
+    assert spent(budget, clock, *[("p", "T")] * 26) == pytest.approx(9.9)
+
+
+def test_without_a_budget_nobody_waits():
+    clock = Clock()
+    assert spent(Budget(0, clock.now, clock.sleep), clock, *[("p", "T")] * 1000) == 0
