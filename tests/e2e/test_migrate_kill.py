@@ -23,7 +23,7 @@ from tests.e2e.conftest import Home
 
 # `make migrate-torture` has a hundred.
 KILLS = int(os.environ.get("ISOTHERM_KILLS", "15"))
-STACKS = 2 * KILLS
+STACKS = 4 * KILLS
 MANAGE = [sys.executable, "-m", "isotherm.cli.manage.commands"]
 LEAF = """
 heat_template_version: 2021-04-16
