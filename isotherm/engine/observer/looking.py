@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ Types = Callable[[str], type[contract.Resource]]
 _ABREAST = 16
 # A look that takes longer has seen nothing.
 PATIENCE_S = 20.0
-_SLOW = contract.Unseen(f"it took longer than {PATIENCE_S:g} seconds")
+_SLOW = contract.Unseen("it took too long")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,13 @@ class Place:
 
 
 class Looking:
-    """Looks. Counts what it looks at, and the calls that it makes for it."""
+    """Looks. Counts what it looks at, and the calls that it makes for it.
 
-    def __init__(self, types: Types, world: contract.World, budget: Budget) -> None:
+    What is not seen `within_s` is not waited for: a service that hangs must not keep all others from being looked at.
+    """
+
+    def __init__(self, types: Types, world: contract.World, budget: Budget, within_s: float = math.inf) -> None:
+        self._within_s = within_s
         self._types = types
         self._world = world
         self._budget = budget
@@ -84,12 +89,14 @@ class Looking:
     async def _all(self, type_: type[contract.Resource], place: Place, targets: Sequence[Target]) -> list[Look]:
         if type_.observe_many.__func__ is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
             return await self._together(type_, place, targets)
-        gate = asyncio.Semaphore(_ABREAST)
+        gate, end = asyncio.Semaphore(_ABREAST), asyncio.get_running_loop().time() + self._within_s
 
         async def one(target: Target) -> Look:
             async with gate:
                 at = await self._turn(type_, place)
-                seen = await _patiently(type_(_self(target, place), self._world).get_reality())
+                left_s = end - asyncio.get_running_loop().time()
+                look = type_(_self(target, place), self._world).get_reality
+                seen = await _patiently(look, left_s) if left_s > 0 else None
             return _compared(type_, target, seen or _SLOW, at)
 
         found = await asyncio.gather(*(one(target) for target in targets))
@@ -98,8 +105,8 @@ class Looking:
 
     async def _together(self, type_: type[contract.Resource], place: Place, targets: Sequence[Target]) -> list[Look]:
         at = await self._turn(type_, place)
-        seen = await _patiently(type_.observe_many(self._world, [_self(target, place) for target in targets]))
-        sights = [_SLOW] * len(targets) if seen is None else seen
+        many = [_self(target, place) for target in targets]
+        sights = await _sights(type_, self._world, many, self._within_s)
         self.looks += len(targets)
         return [_compared(type_, target, one, at) for target, one in zip(targets, sights, strict=True)]
 
@@ -109,10 +116,22 @@ class Looking:
         return self._world.clock.now()
 
 
-async def _patiently(looking: Any) -> Any:
+async def _sights(
+    type_: type[contract.Resource], world: contract.World, many: Sequence[contract.Self], within_s: float
+) -> Sequence[contract.Sight]:
+    """Of all of them. Whatever goes wrong with the list, nothing was seen."""
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            return await looking
+        seen = await _patiently(lambda: type_.observe_many(world, many), within_s)
+    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, it has not seen anything
+        return [contract.Unseen(f"{type(error).__name__}: {error}")] * len(many)
+    return [_SLOW] * len(many) if seen is None or len(seen) != len(many) else seen
+
+
+async def _patiently(look: Callable[[], Awaitable[Any]], left_s: float) -> Any:
+    """What is seen; None if it takes too long."""
+    try:
+        async with asyncio.timeout(min(PATIENCE_S, left_s)):
+            return await look()
     except TimeoutError:
         return None
 

@@ -81,7 +81,7 @@ class Observer:
         self._tuning = tuning
         self._chance = chance or random.Random()
         self.budget = Budget(settings.observer_rate)
-        self._looking = Looking(types, world, self.budget)
+        self._looking = Looking(types, world, self.budget, tuning.lease_s * 0.6)
         self._record = Recording(settings)
         self._intervals = policies.Intervals(settings)
         self._tally = watch_repairs.Tally()

@@ -10,7 +10,11 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine.observer import policies
 from isotherm.engine.observer.budget import Budget
-from isotherm.states import DriftPolicy
+from isotherm.engine.observer.looking import Looking, Place
+from isotherm.resources import contract
+from isotherm.resources.reality import MemoryReality
+from isotherm.states import DriftPolicy, Sight
+from isotherm.store.watch_chunks import Target
 
 pytestmark = pytest.mark.ledger("S1.5")
 REPAIR = '{"isotherm": {"drift": "repair"}}'
@@ -88,3 +92,46 @@ def test_observers_share_it():
 def test_without_a_budget_nobody_waits():
     clock = Clock()
     assert spent(Budget(0, clock.now, clock.sleep), clock, *[("p", "T")] * 1000) == 0
+
+
+class Hangs(contract.Resource):
+    TYPE = "Test::Hangs"
+
+    async def handle_get_reality(self) -> contract.Sight:
+        if self.name != "well":
+            await asyncio.sleep(3600)
+        return contract.Seen({})
+
+
+class Raises(Hangs):
+    TYPE = "Test::Raises"
+
+    @classmethod
+    async def observe_many(cls, world, many):
+        raise OSError("the cloud is on fire")
+
+
+def target(name: str, type_: str) -> Target:
+    return Target(1, "stack", name, type_, type_, "token", "id", "{}", "{}", "{}", "[]", False, "d", None, None, None, None,
+                  None)
+
+
+def looked(type_: type[contract.Resource], *names: str) -> dict[str, Sight]:
+    world = contract.World(Clock(), MemoryReality(), None)  # type: ignore[arg-type]
+    looking = Looking(lambda _name: type_, world, Budget(0), within_s=0.3)
+    found = asyncio.run(looking.look(Place("p", "s"), [target(name, type_.TYPE) for name in names]))
+    return {one.target.name: one.observation.sight for one in found}
+
+
+def test_a_service_that_hangs_keeps_nobody_from_being_looked_at():
+    found = looked(Hangs, *(f"r{n}" for n in range(40)), "well")
+    assert len(found) == 41
+    assert found["r0"] is found["r39"] is Sight.UNSEEN
+
+
+def test_what_answers_is_seen_beside_what_hangs():
+    assert looked(Hangs, "hangs", "well") == {"hangs": Sight.UNSEEN, "well": Sight.SEEN}
+
+
+def test_a_list_that_fails_has_seen_nothing():
+    assert looked(Raises, "a", "b") == {"a": Sight.UNSEEN, "b": Sight.UNSEEN}
