@@ -35,6 +35,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/software_configs"): {"name": "c"},
     ("POST", "/software_deployments"): {"config_id": "...", "server_id": "server"},
     ("PUT", "/software_deployments/{deployment_id}"): {"status": "COMPLETE"},
+    ("PUT", f"{STACK}/drift"): {"policy": "report"},
+    ("PUT", f"{RESOURCE}/drift"): {"policy": "ignore"},
+    ("PUT", "/drift"): {"mode": "active"},
 }
 # What is different from one reply to the next, whatever it is about.
 OWN = [(re.compile(pattern), mark) for pattern, mark in (
