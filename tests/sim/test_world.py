@@ -168,6 +168,19 @@ def test_killed_between_the_look_and_the_deed(seed: int, monkeypatch: pytest.Mon
     assert len(made) == 3, "two at first, and the one that had vanished"
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_gone_is_not_woken_first(seed: int) -> None:
+    """Both went while they were at rest. Waking the first fails; the second is never tried, and still counts as asleep."""
+    shape = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", after=("a",))}
+    verbs = (Verb.CREATE, Verb.SUSPEND, Verb.VANISH, Verb.VANISH, Verb.RESUME)
+    requests = tuple(Request(200.0 * n, "s0", verb, shape if verb is Verb.CREATE else {}) for n, verb in enumerate(verbs))
+    drawn = dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False)
+    outcome = run.play(drawn)
+    assert outcome.well, outcome.violations
+    assert any("RESUME_FAILED" in line for line in outcome.lines)
+    assert sum("cloud: created" in line for line in outcome.lines) == 4
+
+
 @pytest.mark.ledger("S2.14")
 @pytest.mark.parametrize("seed", range(5))
 def test_a_failed_replacement_leaves_the_old_one_for_the_rollback(seed: int) -> None:

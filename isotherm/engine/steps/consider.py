@@ -25,7 +25,7 @@ from isotherm.engine.steps.answers import (
     event,
     intent_of,
 )
-from isotherm.resources import custom_constraints, properties, registry, runner
+from isotherm.resources import contract, custom_constraints, properties, registry, runner
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
@@ -80,7 +80,12 @@ class Considering:
                     intent.handled = True
                     return Continue(replace(version, physical_id=facts.physical_id), intent, target)
         if version is not None and version.suspended and not _is_past_waking(version):
-            return visiting.begin(claim, version, Action.RESUME, target)
+            look = None if facts is None else facts.look
+            if look is None and looking.is_possible(claim, self._types(version.implementation)):
+                return LookUp(version, live=True, known=facts or Facts())
+            # What is gone cannot be woken, and need not be: the decision will see that too.
+            if look is None or not isinstance(look.sight, contract.Gone):
+                return visiting.begin(claim, version, Action.RESUME, target)
         return self._decide(claim, target, intent, facts)
 
     def _preempts(self, claim: Claim, version: Version, intent: documents.Intent) -> bool:

@@ -24,13 +24,16 @@ _TAKEN = "; it is taken for what was last applied"
 _VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
 
 
+def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
+    """Whether the operation looks, and there is something of ours to look at."""
+    version = claim.version
+    ours = version is not None and version.physical_id is not None and not version.external
+    return claim.operation.converge and ours and type_.is_observable()
+
+
 def is_worth_while(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
     """Whether what was decided by the rows alone may be decided otherwise by looking."""
-    version = claim.version
-    if not claim.operation.converge or version is None or version.physical_id is None or version.external:
-        return False
-    open_ = decision.verdict in _VERDICTS or decision.cause in type_.properties_schema
-    return open_ and type_.is_observable()
+    return is_possible(claim, type_) and (decision.verdict in _VERDICTS or decision.cause in type_.properties_schema)
 
 
 def with_live(applied: decide.Applied, look: answers.Look, *, tolerant: bool) -> decide.Applied:
