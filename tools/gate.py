@@ -31,7 +31,7 @@ QUICK = ["tests/unit", "tests/cli"]
 
 
 def pytest(jobs: str, arguments: list[str]) -> Step:
-    workers = ["-n", jobs, "--maxprocesses", "8"] if jobs != "0" else []
+    workers = ["-n", jobs, "--maxprocesses", "8", "--dist", "worksteal"] if jobs != "0" else []
     return Step("pytest", [sys.executable, "-m", "pytest", "-q", *workers, *arguments])
 
 

@@ -62,9 +62,9 @@ def test_health(shared):
 
 
 def test_all_routes_of_the_api_are_there():
-    own = {"/events/stream", routes.STACK + "/events/stream"}
+    own = ("/stream", "/drift", "/observe")
     words = {r.path for r in routes.TABLE if re.fullmatch(r"/stacks/\{stack_name\}/[a-z]+", r.path)}
-    heat = [r for r in routes.TABLE if r.path not in own | words]
+    heat = [r for r in routes.TABLE if r.path not in words and not r.path.endswith(own)]
     assert len({(r.method, r.path) for r in heat}) + 2 == 61  # GET and POST with a word after the name count once each
     assert len(words) == 6
     assert len({(r.method, r.path) for r in routes.TABLE}) == len(routes.TABLE)

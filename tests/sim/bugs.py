@@ -19,6 +19,7 @@ from isotherm.engine.references import PublishedReferences
 from isotherm.engine.steps import act, consider, visiting
 from isotherm.graph import plan as planning
 from isotherm.resources import contract, drift, properties, sight
+from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import accept, adopt, claim, finish, nodes, plan, reads, rows, settle, signals, stop, visit
 from isotherm.store import tables as t
@@ -532,7 +533,8 @@ def a_cancel_leaves_nodes_ready(patch: Patch) -> None:
 
 @bug
 def a_secret_is_told(patch: Patch) -> None:
-    """[I17] The reason of a failure quotes the properties."""
+    """[I17] The reason of a failure quotes the properties, and nobody masks what is secret in them."""
+    patch.setattr(Redactor, "text", lambda self, text: text)
     wrapped(patch, act, "_failed", lambda original, claimed, version, intent, reason: original(
         claimed, version, intent, f"{reason} {intent.after}"))
 
