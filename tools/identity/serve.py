@@ -23,4 +23,5 @@ def end_with_starter() -> None:
 
 
 threading.Thread(target=end_with_starter, daemon=True).start()
-waitress.serve(application, sockets=[socket.socket(fileno=descriptor)], threads=8, _quiet=True)
+# One after the other: Keystone reads before it writes, and on SQLite two that do so at once get "database is locked".
+waitress.serve(application, sockets=[socket.socket(fileno=descriptor)], threads=1, _quiet=True)
