@@ -126,10 +126,6 @@ class Following:
         found = await self._store.read(lambda connection: reads.events(connection, self.stack_id, after))
         return [views.event(row) for row in found]
 
-    async def last_event(self) -> int:
-        found = await self._store.read(lambda connection: reads.last_events(connection, self.stack_id, 1))
-        return int(found[-1]["id"]) if found else 0
-
     async def _count(self, picture: live.Picture) -> None:
         phase = (picture.stack["generation"], picture.operation["state"] if picture.operation else 0)
         began = time.monotonic()

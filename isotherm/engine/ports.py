@@ -7,6 +7,7 @@ store that does not answer is no failure of the resource: it is asked again late
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from isotherm import errors
@@ -112,6 +113,11 @@ class StoredSoftware:
         await _asked(
             self._store.write(lambda connection: unit(connection, software.project_of(connection, stack_id)))
         )
+
+
+def stored(world: contract.World, store: Store, settings: Settings) -> contract.World:
+    """The world of whoever drives resources: signals and software configs are rows."""
+    return replace(world, signals=StoredSignals(store), software=StoredSoftware(store, world.clock, settings))
 
 
 def config_row(config: Config) -> dict[str, Any]:

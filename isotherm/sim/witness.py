@@ -26,10 +26,6 @@ _VERBS = {
 }
 
 
-class Violation(Exception):
-    """An invariant was broken. Ends the run."""
-
-
 class Witness:
     """Sees everything of one run."""
 

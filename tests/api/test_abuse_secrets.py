@@ -7,8 +7,6 @@ import contextlib
 import json
 import logging
 import socket
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,21 +147,8 @@ def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatc
     path = api.create("s", waiting(1000), wait=False)
     url = attributes(api, path)["endpoint"]
     assert api.post(f"{path}/resources/handle/signal", {"data": "x" * 10_000_000}).status_code in (400, 413)
-    slowest, stop = [0.0], threading.Event()
-
-    def others() -> None:
-        while not stop.is_set():
-            start = time.monotonic()
-            assert api.get("/stacks").status_code == 200
-            slowest[0] = max(slowest[0], time.monotonic() - start)
-
-    other = threading.Thread(target=others)
-    other.start()
-    try:
+    with things.waiting_meanwhile(api, "/stacks") as slowest:
         statuses = [api.ask("POST", url, SUCCESS).status_code for _ in range(2000)]
-    finally:
-        stop.set()
-        other.join()
     assert statuses == [200] * 50 + [429] * 1950
     assert len(signals(api, path)) == 50
     assert 0 < slowest[0] < 5

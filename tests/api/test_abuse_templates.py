@@ -6,13 +6,13 @@ What is refused, and by which limit, is tested where templates are read (tests/u
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from tests.api import things
 from tests.api.conftest import Api, fault, resource, serving, template
 
 HEAD = "heat_template_version: 2021-04-16\n"
@@ -110,23 +110,10 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
 
 def meanwhile(api: Api, path: str, asked: dict[str, Any]) -> tuple[Any, float, float]:
     """The answer, how long it took, and how long somebody else had to wait at most while it did."""
-    slowest, stop = [0.0], threading.Event()
-
-    def others() -> None:
-        while not stop.is_set():
-            start = time.monotonic()
-            assert api.get("/build_info").status_code == 200
-            slowest[0] = max(slowest[0], time.monotonic() - start)
-
-    other = threading.Thread(target=others)
-    other.start()
-    try:
+    with things.waiting_meanwhile(api, "/build_info") as slowest:
         start = time.monotonic()
         answer = api.post(path, asked)
         took = time.monotonic() - start
-    finally:
-        stop.set()
-        other.join()
     return answer, took, slowest[0]
 
 

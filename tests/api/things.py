@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -38,6 +42,26 @@ def place(route: routes.Route, known: dict[str, str], raw: bool = False) -> str:
     """Where a route leads to one of the things. `raw`: they are quoted already."""
     known = {**known, "arn:arn": ARN.format(**known)}
     return re.sub(r"{([^}]+)}", lambda found: known[found[1]] if raw else quote(known[found[1]], safe=":/"), route.path)
+
+
+@contextmanager
+def waiting_meanwhile(api: Api, path: str) -> Iterator[list[float]]:
+    """Somebody else asks again and again; the list has the longest that they had to wait."""
+    slowest, stop = [0.0], threading.Event()
+
+    def others() -> None:
+        while not stop.is_set():
+            start = time.monotonic()
+            assert api.get(path).status_code == 200
+            slowest[0] = max(slowest[0], time.monotonic() - start)
+
+    other = threading.Thread(target=others)
+    other.start()
+    try:
+        yield slowest
+    finally:
+        stop.set()
+        other.join()
 
 
 def label(route: routes.Route) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 Start = Callable[..., "subprocess.Popen[str]"]
 COMMAND = [sys.executable, "-m", "isotherm.cli.main"]
+MANAGE = [sys.executable, "-m", "isotherm.cli.manage.commands"]
 
 
 class Home:

@@ -7,7 +7,6 @@ import contextlib
 import os
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,11 @@ from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
 from isotherm.resources.reality import JournalReality
 from isotherm.store import tables as t
-from tests.e2e.conftest import Home
+from tests.e2e.conftest import MANAGE, Home
 
 # `make migrate-torture` has a hundred.
 KILLS = int(os.environ.get("ISOTHERM_KILLS", "15"))
 STACKS = 4 * KILLS
-MANAGE = [sys.executable, "-m", "isotherm.cli.manage.commands"]
 LEAF = """
 heat_template_version: 2021-04-16
 parameters: {value: {type: string}}

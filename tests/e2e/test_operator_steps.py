@@ -18,11 +18,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.e2e.conftest import Home
+from tests.e2e.conftest import MANAGE, Home
 from tests.e2e.test_service import Service
 
-PATIENCE_S = 60.0
-MANAGE = [sys.executable, "-m", "isotherm.cli.manage.commands"]
+PATIENCE_S = 240.0
 INSIDE = """
 heat_template_version: 2021-04-16
 parameters: {value: {type: string}}

@@ -8,7 +8,6 @@ S2.11). The worker keeps nothing that the database does not have: kill it anywhe
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -76,9 +75,7 @@ class Worker:
         self._tuning = tuning
         self._settings = settings
         self._consider = consider.Considering(types, new_id, tolerant=settings.tolerates_unseen)
-        own = dataclasses.replace(
-            world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
-        )
+        own = ports.stored(world, store, settings)
         self._act = act.Acting(types, own, nesting)
         self._tell = telling.Telling(planning, types)
         self._find_out = finding.Finding(self._act, planning, self._tell)

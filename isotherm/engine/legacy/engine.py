@@ -7,7 +7,6 @@ of the stack that its engine went down. If it is stopped in good order, it hands
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,9 +50,7 @@ class Engine:
         self._store = store
         self._clock = world.clock
         self._tuning = tuning
-        own = dataclasses.replace(
-            world, signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, world.clock, settings)
-        )
+        own = ports.stored(world, store, settings)
         self._shared = Shared(
             store, world.clock, planning, new_id, settings,
             consider.Considering(types, new_id, tolerant=settings.tolerates_unseen),
