@@ -142,7 +142,8 @@ class Embedded(Folder):
 
     async def listen(self) -> None:
         """Look for work whenever another process has written something; until cancelled."""
-        await hearing.changes(self.database, self._wake)
+        if self.database is not None:
+            await hearing.changes(self.database, self._wake)
 
     def _wake(self) -> None:
         if self._worker is not None:

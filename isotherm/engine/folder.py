@@ -10,12 +10,12 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from isotherm import config, errors
+from isotherm import config
 from isotherm.clock import SystemClock
 from isotherm.engine import keyfile, presence
 from isotherm.engine.following import Following
 from isotherm.engine.reading import PROJECT, Reading
-from isotherm.store import live
+from isotherm.store import connecting, live
 from isotherm.store.database import ThreadedStore
 
 DATABASE, JOURNAL, WORKERS, CONFIG = "isotherm.db", "reality.journal", "workers", "isotherm.conf"
@@ -32,7 +32,8 @@ class Folder:
         self.settings = config.load(path / CONFIG, *files)
         ring = functools.partial(keyfile.ring, path, self.settings)
         url = database_url(path, self.settings)
-        self.database = Path(url.removeprefix("sqlite:///"))
+        # The file that holds the stacks; none, if a server has them.
+        self.database = connecting.file_of(url)
         self.store = ThreadedStore.open(url, ring)
         self.reading = Reading(self.store)
 
@@ -57,8 +58,4 @@ class Folder:
 
 def database_url(path: Path, settings: config.Settings) -> str:
     """Where the database of a folder is."""
-    url = settings.database_connection or f"sqlite:///{path / DATABASE}"
-    if not url.startswith("sqlite:///"):
-        raise errors.UserError("[database] connection: only SQLite can be used so far.", kind="NotSupported",
-                               hint="Leave it out to have the database in the folder.")
-    return url
+    return settings.database_connection or f"sqlite:///{path / DATABASE}"

@@ -17,7 +17,7 @@ from isotherm.engine import desired, documents, migrating, presence, views
 from isotherm.engine.folder import CONFIG, WORKERS, Folder, database_url
 from isotherm.engine.planning import asked_for
 from isotherm.resources.registry import Registry
-from isotherm.store import database, managing, migrate, purge, release, reseal, reset, schema
+from isotherm.store import connecting, managing, migrate, purge, release, reseal, reset, schema
 from isotherm.store.database import Connection
 from isotherm.store.migrate import Member
 
@@ -29,9 +29,10 @@ RESET = "Reset by the operator"
 def schema_version(path: Path, files: Sequence[Path]) -> str | None:
     """The schema of the database as it is; nothing, where there is none. It is not brought up to date."""
     url = database_url(path, config.load(path / CONFIG, *files))
-    if not Path(url.removeprefix("sqlite:///")).exists():
+    file = connecting.file_of(url)
+    if file is not None and not file.exists():
         return None
-    engine = database.connect(url)
+    engine = connecting.connect(url, reading=True)
     try:
         return schema.revision(engine)
     finally:

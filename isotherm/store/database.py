@@ -1,17 +1,19 @@
 """The database behind the store: opened, migrated, and written to by one thread that commits together what came together.
 
 A *unit of work* is a function that takes a connection and does one whole state change. Units run one after the other
-inside one transaction, each behind a savepoint of its own, so that a unit that fails takes nothing with it. When the
-commit fails, or the database asks for a retry, the whole group runs again from its beginning: a unit must therefore do
-nothing but talk to its connection.
+inside one transaction, and one that fails takes nothing with it. When the commit fails, or the database asks for a retry,
+the whole group runs again from its beginning: a unit must therefore do nothing but talk to its connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
+import random
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -19,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.store import schema, sealing
+from isotherm.store import connecting, schema
+from isotherm.store.turns import Turns
 
 if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
@@ -32,6 +35,7 @@ Unit = Callable[[Connection], T]
 # How many units share a commit at most; a bound on what one retry repeats.
 GROUP_LIMIT = 512
 ATTEMPTS = 8
+READ_ATTEMPTS = 4
 
 
 class Store(Protocol):
@@ -42,71 +46,64 @@ class Store(Protocol):
     async def read(self, unit: Unit[T]) -> T: ...
 
 
-def connect(url: str, ring: Callable[[], KeyRing] | None = None) -> sa.Engine:
-    """An engine for the URL, with SQLite set up so that what is acknowledged survives a kill and a power loss.
+def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: Turns | None = None) -> list[Any]:
+    """Run the units in one transaction; the answer to each is its result or the exception it raised.
 
-    With a ring, what may carry secrets is sealed. Errors do not tell the values of their statements.
+    At first without savepoints, which cost as much as a small unit; only if a unit raises does each get one.
     """
-    engine = sa.create_engine(url, pool_size=4, max_overflow=8, connect_args={"timeout": 60.0}, hide_parameters=True,
-                              execution_options=sealing.options(ring))
-    sa.event.listen(engine, "connect", _set_up_sqlite)
-    sa.event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:
-    # The driver's own idea of transactions is switched off: BEGIN is said by us, see below.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-65536"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    # A writer takes its lock at once: a read that turns into a write half-way could only fail.
-    readonly = connection.get_execution_options().get("readonly", False)
-    connection.exec_driver_sql("BEGIN" if readonly else "BEGIN IMMEDIATE")
-
-
-def run_group(engine: sa.Engine, units: list[Unit[Any]]) -> list[Any]:
-    """Run the units in one transaction; the answer to each is its result or the exception it raised."""
-    for attempt in range(ATTEMPTS):
+    mark, careful, attempt = uuid.uuid4().hex if turns else "", False, 0
+    answers: list[Any] = []
+    while True:
         try:
             with engine.connect() as connection, connection.begin():
-                return [_run_guarded(connection, unit, alone=len(units) == 1) for unit in units]
-        except _Alone as alone:
-            return [alone.error]
-        except sa.exc.OperationalError:
-            if attempt + 1 == ATTEMPTS:
+                if turns is not None and turns.take(connection, mark):
+                    return answers
+                # Kept beyond the transaction: if its end is not known, the next attempt asks whether they count.
+                answers[:] = [_run_guarded(connection, unit) if careful else _run(connection, unit) for unit in units]
+            return answers
+        except _Raised as raised:
+            if len(units) == 1:
+                # Rolling back the whole was its savepoint.
+                return [raised.error]
+            careful = True
+        except sa.exc.DBAPIError as error:
+            attempt += 1
+            if attempt == ATTEMPTS or not _may_pass(error):
                 raise
-            time.sleep(0.01 * 2**attempt)
-    raise AssertionError("unreachable")
+            time.sleep(0.01 * 2**attempt * random.uniform(0.5, 1.0))
 
 
-class _Alone(Exception):
-    """Carries the error of a unit that had the transaction to itself: rolling back the whole is its savepoint."""
+class _Raised(Exception):
+    """Carries the error of a unit that had no savepoint."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
-def _run_guarded(connection: sa.Connection, unit: Unit[Any], *, alone: bool) -> Any:
-    if alone:
-        try:
-            return unit(connection)
-        except sa.exc.OperationalError:
+def _may_pass(error: Exception) -> bool:
+    """Whether the database, rather than the unit, was the reason: then it is worth another try."""
+    return isinstance(error, (sa.exc.OperationalError, sa.exc.InterfaceError)) or (
+        isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated)
+
+
+def _run(connection: sa.Connection, unit: Unit[Any]) -> Any:
+    try:
+        return unit(connection)
+    except Exception as error:
+        if _may_pass(error):
             raise
-        except Exception as error:
-            raise _Alone(error) from error
+        raise _Raised(error) from error
+
+
+def _run_guarded(connection: sa.Connection, unit: Unit[Any]) -> Any:
     savepoint = connection.begin_nested()
     try:
         result = unit(connection)
         savepoint.commit()
         return result
-    except sa.exc.OperationalError:
-        raise
-    except Exception as error:  # noqa: BLE001 - handed to whoever waits for this unit
+    except Exception as error:
+        if _may_pass(error):
+            raise
         savepoint.rollback()
         return error
 
@@ -114,8 +111,10 @@ def _run_guarded(connection: sa.Connection, unit: Unit[Any], *, alone: bool) -> 
 class ThreadedStore:
     """The store of a running process: one thread writes, one reads, and the loop only waits."""
 
-    def __init__(self, engine: sa.Engine) -> None:
+    def __init__(self, engine: sa.Engine, reader: sa.Engine) -> None:
         self._engine = engine
+        self._reader = reader
+        self._turns = Turns() if connecting.needs_turns(engine) else None
         self._writes: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None] = queue.SimpleQueue()
         self.commits = 0
@@ -129,9 +128,9 @@ class ThreadedStore:
     @classmethod
     def open(cls, url: str, ring: Callable[[], KeyRing] | None = None) -> ThreadedStore:
         """`ring` is asked for when something is first sealed or opened; without one, nothing is."""
-        engine = connect(url, ring)
-        schema.migrate(engine)
-        return cls(engine)
+        engine, reader = connecting.connect(url, ring), connecting.connect(url, ring, reading=True)
+        schema.migrate(engine, reader)
+        return cls(engine, reader)
 
     async def write(self, unit: Unit[T]) -> T:
         return await _ask(self._writes, unit)
@@ -144,12 +143,16 @@ class ThreadedStore:
         self._reads.put(None)
         for thread in self._threads:
             thread.join()
+        if self._turns is not None:
+            with contextlib.suppress(sa.exc.DBAPIError), self._engine.begin() as connection:
+                self._turns.end(connection)
         self._engine.dispose()
+        self._reader.dispose()
 
     def _write_loop(self) -> None:
         while (group := self._next_group()) is not None:
             try:
-                answers = run_group(self._engine, [unit for unit, _ in group])
+                answers = run_group(self._engine, [unit for unit, _ in group], self._turns)
                 self.commits += 1
             except Exception as error:  # noqa: BLE001 - the database is gone: everybody who waits has to hear it
                 answers = [error] * len(group)
@@ -170,15 +173,22 @@ class ThreadedStore:
         return group
 
     def _read_loop(self) -> None:
-        reader = self._engine.execution_options(readonly=True)
         while (item := self._reads.get()) is not None:
             unit, future = item
-            try:
-                with reader.connect() as connection, connection.begin():
-                    answer = unit(connection)
-            except Exception as error:  # noqa: BLE001 - handed to whoever waits for this read
-                answer = error
-            _answer(future, answer)
+            _answer(future, _read(self._reader, unit))
+
+
+def _read(engine: sa.Engine, unit: Unit[Any]) -> Any:
+    """The result of a read, or its exception. A connection that was lost while nobody used it is no reason to fail."""
+    for attempt in range(1, READ_ATTEMPTS + 1):
+        try:
+            with engine.connect() as connection, connection.begin():
+                return unit(connection)
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits for this read
+            if attempt == READ_ATTEMPTS or not _may_pass(error):
+                return error
+        time.sleep(0.01 * 4**attempt)
+    raise AssertionError("unreachable")
 
 
 async def _ask(channel: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None], unit: Unit[T]) -> T:
@@ -186,7 +196,9 @@ async def _ask(channel: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None],
     channel.put((unit, future))
     try:
         return await asyncio.wrap_future(future)
-    except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
+    except sa.exc.DBAPIError as error:
+        if not _may_pass(error):
+            raise
         raise errors.Unavailable(f"the database does not answer: {error.orig}") from error
 
 

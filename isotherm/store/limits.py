@@ -46,7 +46,6 @@ def resources(connection: sa.Connection, stack_id: str, limit: int) -> None:
     """The stack has been given its nodes: the tree that it belongs to must not have become too big."""
     if limit < 0:
         return
-    _one_at_a_time(connection)
     whole = _tree(_root(connection, stack_id))
     kinds = _NODE.kind.not_in([NodeKind.BARRIER, NodeKind.CLEANUP])
     count = sa.select(sa.func.count()).select_from(t.nodes).where(_NODE.stack_id.in_(sa.select(whole.c.id)), kinds)
@@ -79,14 +78,8 @@ def _refuse_more_software(connection: sa.Connection, table: sa.Table, project: s
 def _refuse_more(connection: sa.Connection, count: sa.Select[Any], limit: int, text: str) -> None:
     if limit < 0:
         return
-    _one_at_a_time(connection)
     if connection.execute(count).scalar_one() >= limit:
         raise exceeded(text)
-
-
-def _one_at_a_time(connection: sa.Connection) -> None:
-    sequence = t.sequences.c
-    connection.execute(sa.update(t.sequences).where(sequence.name == "ids").values(next=sequence.next))
 
 
 def _root(connection: sa.Connection, stack_id: str) -> str:

@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, Status
 from isotherm.store import sealing
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk, insert
+from isotherm.store.lists import among as among
+from isotherm.store.lists import ids as ids
 from isotherm.store.records import Edge, Event, Operation, Version
-
-# One bound parameter for any number of ids: the text of the statement stays the same, and so does its plan.
-_IDS = sa.text("SELECT value FROM json_each(:ids)").bindparams(sa.bindparam("ids"))
-
-
-def among(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-    """`column` is one of the ids given as the parameter `ids` (see `ids`)."""
-    return column.in_(_IDS)
-
-
-def ids(values: Iterable[int | str]) -> dict[str, str]:
-    return {"ids": msgspec.json.encode(list(values)).decode()}
-
 
 _VERSION = t.resources.c
 _VERSION_COLUMNS = [

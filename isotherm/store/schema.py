@@ -6,7 +6,9 @@ first, and alembic is called only when it differs.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -15,20 +17,23 @@ from isotherm import errors
 
 # The newest file under migrations/versions; a test holds the two together.
 HEAD = "0001"
+# The name of the lock under which a database is migrated: any number that nobody else takes.
+_LOCK = 7_316_402
+_PATIENCE_S = 300
 
 
 def revision(engine: sa.Engine) -> str | None:
-    # Looking takes no lock: a command that only reads must not wait for one that writes.
-    with engine.execution_options(readonly=True).connect() as connection:
+    """The schema that the database has, none if it is empty. A reader's engine takes no lock for it."""
+    with engine.connect() as connection:
         if not sa.inspect(connection).has_table("alembic_version"):
             return None
         return connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def migrate(engine: sa.Engine) -> None:
+def migrate(engine: sa.Engine, reader: sa.Engine) -> None:
     """Upgrade to HEAD. Several processes may start at once: the loser of the race finds the work done."""
     try:
-        found = revision(engine)
+        found = revision(reader)
     except sa.exc.DatabaseError as error:
         raise errors.UserError(f"{engine.url.database}: {error.orig}", kind="NotFound",
                                hint="Is it a database of Isotherm, and may you write to it?") from error
@@ -40,6 +45,22 @@ def migrate(engine: sa.Engine) -> None:
     command = importlib.import_module("alembic.command")
     config = importlib.import_module("alembic.config").Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    with engine.begin() as connection:
+    with engine.begin() as connection, _alone(connection):
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+@contextlib.contextmanager
+def _alone(connection: sa.Connection) -> Iterator[None]:
+    """Nobody else migrates meanwhile. On SQLite whoever may write is alone anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    if connection.dialect.name != "mysql":
+        yield
+        return
+    if not connection.execute(sa.select(sa.func.get_lock(str(_LOCK), _PATIENCE_S))).scalar():
+        raise errors.Unavailable("Another process has been migrating the database for a long time.")
+    try:
+        yield
+    finally:
+        connection.execute(sa.select(sa.func.release_lock(str(_LOCK))))

@@ -22,13 +22,23 @@ metadata = sa.MetaData(
     }
 )
 
+
+
+@sa.event.listens_for(sa.Table, "after_parent_attach")
+def _by_every_letter(table: sa.Table, parent: object) -> None:
+    """MariaDB takes 'A' and 'a' for the same, unless it is told otherwise."""
+    if parent is metadata:
+        table.dialect_options["mysql"].update(engine="InnoDB", charset="utf8mb4", collate="utf8mb4_bin")
+
+
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Uuid = sa.String(36)
-Name = sa.String(255)
-Json = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+# In the order of their letters' numbers, as on SQLite.
+Name = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
+Text = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+Json = Text
 Time: sa.Double[float] = sa.Double()
-# Told apart by every letter, also where a database would not by itself.
-Tag = sa.String(80).with_variant(mysql.VARCHAR(80, collation="utf8mb4_bin"), "mysql", "mariadb")
+Tag = sa.String(80)
 
 stacks = sa.Table(
     "stacks",
@@ -49,8 +59,8 @@ stacks = sa.Table(
     sa.Column("complete_operation_id", Uuid),
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
+    sa.Column("description", Text, nullable=False),
     sa.Column("tags", Json, nullable=False),
     sa.Column("disable_rollback", sa.Boolean, nullable=False),
     sa.Column("timeout_s", sa.Double),
@@ -105,7 +115,7 @@ operations = sa.Table(
     # Nodes of the present phase that have not ended.
     sa.Column("remaining", sa.Integer, nullable=False),
     # The first failure: once there is one, the operation can only fail.
-    sa.Column("failure", sa.Text),
+    sa.Column("failure", Text),
     # It looks at reality before it decides.
     sa.Column("converge", sa.Boolean, nullable=False, server_default=sa.false()),
     # Nothing new is begun for it, not even on stacks inside.
@@ -158,7 +168,7 @@ nodes = sa.Table(
     sa.Column("due", Time),
     # What wakes it before it is due: the end of an operation on another stack, or a signal to a resource.
     sa.Column("awaits", Uuid),
-    sa.Column("reason", sa.Text),
+    sa.Column("reason", Text),
     sa.Index("ix_nodes_stack_id", "stack_id", "name"),
     # Few nodes are of another kind than UPDATE, and those are looked for.
     sa.Index("ix_nodes_kind", "stack_id", "kind", sqlite_where=sa.text("kind <> 1"), postgresql_where=sa.text("kind <> 1")),
@@ -190,7 +200,7 @@ resources = sa.Table(
     sa.Column("physical_id", sa.String(255)),
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
     # What was last applied: resolved and converted, and the digest of the definition it came from.
     sa.Column("properties", Json, nullable=False),
     sa.Column("digest", sa.String(40)),
@@ -234,7 +244,7 @@ events = sa.Table(
     sa.Column("physical_id", sa.String(255)),
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Index("ix_events_stack_id", "stack_id", "id"),
 )
@@ -263,7 +273,7 @@ software_deployments = sa.Table(
     sa.Column("config_id", Uuid, nullable=False),
     sa.Column("action", Name),
     sa.Column("status", Name),
-    sa.Column("status_reason", sa.Text, nullable=False),
+    sa.Column("status_reason", Text, nullable=False),
     sa.Column("input_values", Json, nullable=False),
     sa.Column("output_values", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
@@ -314,7 +324,7 @@ observations = sa.Table(
     sa.Column("seen_at", Time, nullable=False),
     sa.Column("sight", sa.SmallInteger, nullable=False),
     # Why nothing could be seen.
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
     # The live properties that were last seen; none if that is out of date.
     sa.Column("live", Json),
     # What differed from what was applied, by property.
@@ -349,7 +359,7 @@ snapshots = sa.Table(
     # CREATE or DELETE: what is being done to the snapshot itself.
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
     sa.Column("input", sa.String(64), nullable=False),
     sa.Column("tags", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
@@ -378,7 +388,7 @@ credentials = sa.Table(
     sa.Column("id", Uuid, primary_key=True),
     sa.Column("project", sa.String(64), nullable=False),
     sa.Column("user_id", sa.String(64), nullable=False),
-    sa.Column("secret", sa.Text, nullable=False),
+    sa.Column("secret", Text, nullable=False),
     # None until the stack exists that it is for.
     sa.Column("stack_id", Uuid),
     # Another has taken its place.
@@ -387,6 +397,18 @@ credentials = sa.Table(
     # Giving it back failed: not before this moment again.
     sa.Column("later", Time, nullable=False),
     sa.Index("ix_credentials_stack_id", "stack_id"),
+)
+
+# One row, which a writer locks for as long as its transaction lasts (see turns).
+turns = sa.Table("turns", metadata, sa.Column("id", sa.SmallInteger, primary_key=True, autoincrement=False))
+
+# The last transaction of each writer, so that one whose end is not known can be asked for.
+signatures = sa.Table(
+    "signatures",
+    metadata,
+    sa.Column("writer", sa.String(32), primary_key=True),
+    sa.Column("mark", sa.String(32), nullable=False),
+    sa.Column("number", Id, nullable=False),
 )
 
 sequences = sa.Table(

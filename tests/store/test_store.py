@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, claim, database, plan, rows, schema, settle
+from isotherm.store import accept, claim, connecting, database, plan, rows, schema, settle
 from isotherm.store import tables as t
 from isotherm.store.database import ThreadedStore
 from isotherm.store.records import Acceptance, Event, NewStack, Report, Wanted
@@ -96,7 +96,7 @@ def test_a_unit_that_fails_takes_nothing_with_it(store):
 
 
 def test_a_busy_database_is_asked_again(tmp_path):
-    engine = database.connect(f"sqlite:///{tmp_path / 'busy.db'}")
+    engine = connecting.connect(f"sqlite:///{tmp_path / 'busy.db'}")
     calls = []
 
     def unit(connection):

@@ -4,21 +4,26 @@ It is built from the tables as they stand: until the first release, the first mi
 release on it is frozen, and every change is a migration of its own.
 """
 
+import sqlalchemy as sa
 from alembic import op
 
-from isotherm.store import watch_tables
-from isotherm.store.tables import metadata, sequences
+from isotherm.store import services_tables, watch_tables
+from isotherm.store.tables import metadata, sequences, turns
 
-# Named, so that its tables are among them.
-assert watch_tables.watches.metadata is metadata
+# Named, so that their tables are among them.
+assert watch_tables.watches.metadata is services_tables.services.metadata is metadata
 
 revision = "0001"
 down_revision = None
 
 
 def upgrade() -> None:
-    metadata.create_all(op.get_bind())
-    op.bulk_insert(sequences, [{"name": "ids", "next": 1}])
+    bind = op.get_bind()
+    metadata.create_all(bind)
+    # Where a database commits each table by itself, one that was killed before leaves some behind.
+    for table, row in ((sequences, {"name": "ids", "next": 1}), (turns, {"id": 1})):
+        if bind.execute(sa.select(table)).first() is None:
+            op.bulk_insert(table, [row])
 
 
 def downgrade() -> None:
