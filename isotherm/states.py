@@ -110,3 +110,11 @@ class DeletionPolicy(IntEnum):
     DELETE = 1
     RETAIN = 2
     SNAPSHOT = 3
+
+
+class ServiceKind(IntEnum):
+    """What a process of the service does."""
+
+    ENGINE = 1
+    API = 2
+    OBSERVER = 3

@@ -12,13 +12,17 @@ from isotherm.config import Settings
 from isotherm.engine.feed import Feed
 from isotherm.engine.gauging import Gauges
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.presence import Known
+from isotherm.engine.roll import Seen
 from isotherm.resources.registry import Registry
 from isotherm.secrets.signing import Signer
 
 
 async def _unknown() -> Gauges:
     raise errors.Unavailable("nobody looks")
+
+
+async def _nobody() -> list[Seen]:
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,8 @@ class Service:
     orchestrators: Callable[[str, str], Orchestrator]
     types: Registry
     settings: Settings = Settings()  # noqa: RUF009 - frozen
-    # The workers of the engine, alive or just dead.
-    workers: Callable[[], list[Known]] = list
+    # The engines there are, on all hosts, alive or not.
+    engines: Callable[[], Awaitable[list[Seen]]] = _nobody
     # What happens, as it happens.
     feed: Feed | None = None
     # Knows the signatures in addresses that need no token.

@@ -1,13 +1,7 @@
-"""The service itself: what version runs, and which workers there are.
-
-A worker is up if it holds its lock at this moment: that is asked of the operating system, not of a clock. So the time at
-which it was last seen is now.
-"""
+"""The service itself: what version runs, and which engines there are, in Heat's words."""
 
 from __future__ import annotations
 
-import socket
-import uuid
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,11 +10,11 @@ from starlette.responses import Response
 import isotherm
 from isotherm.api import answers, faults
 from isotherm.api.call import Call
-from isotherm.engine.presence import Known
+from isotherm.engine.attending import PERIOD_S
+from isotherm.engine.roll import Seen
 
-# As Heat's engines say it of themselves. Nobody reports here; clients only show it.
-_BINARY, _TOPIC, _INTERVAL_S = "heat-engine", "engine", 60
-_NAMESPACE = uuid.UUID("0d4b8b57-7c1c-4f1a-9c62-0c6f6a1b7b60")
+# As Heat's engines say it of themselves.
+_BINARY, _TOPIC = "heat-engine", "engine"
 
 
 async def build_info(call: Call) -> Response:
@@ -29,20 +23,18 @@ async def build_info(call: Call) -> Response:
 
 
 async def index(call: Call) -> Response:
-    found = call.service.workers()
-    if not any(worker.alive for worker in found):
+    found = await call.service.engines()
+    if not any(one.alive for one in found):
         raise faults.Fault(503, "All heat engines are down.", "HTTPServiceUnavailable")
-    return answers.json({"services": [_view(worker) for worker in found]})
+    return answers.json({"services": [_view(one) for one in found]})
 
 
-def _view(worker: Known) -> dict[str, Any]:
-    host = socket.gethostname()
-    id_ = str(uuid.uuid5(_NAMESPACE, worker.name))
-    seen = datetime.now(UTC).timestamp() if worker.alive else worker.since
+def _view(one: Seen) -> dict[str, Any]:
+    engine = one.service
     return {
-        "id": id_, "binary": _BINARY, "host": host, "hostname": host, "engine_id": id_, "topic": _TOPIC,
-        "report_interval": _INTERVAL_S, "created_at": _time(worker.since), "updated_at": _time(seen), "deleted_at": None,
-        "status": "up" if worker.alive else "down",
+        "id": engine.id, "binary": _BINARY, "host": engine.host, "hostname": engine.host, "engine_id": engine.id,
+        "topic": _TOPIC, "report_interval": int(PERIOD_S), "created_at": _time(engine.started_at),
+        "updated_at": _time(engine.seen_at), "deleted_at": None, "status": "up" if one.alive else "down",
     }
 
 

@@ -27,7 +27,7 @@ from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
 from isotherm.cli import home, show
 from isotherm.config import Settings
-from isotherm.engine import gauging
+from isotherm.engine import gauging, roll
 from isotherm.engine.custody import Custody
 from isotherm.engine.embedded import Embedded, new_id
 
@@ -101,7 +101,7 @@ class Api:
             _refuse_beyond_loopback(host)
         policy = Enforcer.of(settings)
         authenticator = choosing.authenticator(settings, policy, engine.path)
-        service = Service(engine.orchestrator_for, engine.types, settings, engine.workers, engine.feed,
+        service = Service(engine.orchestrator_for, engine.types, settings, lambda: roll.engines(engine), engine.feed,
                           engine.signer, lending=lending, gauges=lambda: gauging.gauge(engine))
         config = uvicorn.Config(app.build(service, authenticator, policy), host, port, log_config=None, access_log=False,
                                 lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import random
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -15,10 +14,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from isotherm.config import Settings
-from isotherm.engine import computing, hearing, keyfile, lending, planning, ports, presence
+from isotherm.engine import computing, hearing, keyfile, lending, planning, ports
+from isotherm.engine.attending import Attendance, Load
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.feed import Feed
-from isotherm.engine.folder import JOURNAL, OBSERVERS, WORKERS, Folder
+from isotherm.engine.folder import JOURNAL, Folder
 from isotherm.engine.legacy.engine import Engine as LegacyEngine
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.observer.service import Observer, Tuning
@@ -29,7 +29,7 @@ from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
 from isotherm.resources.reality import JournalReality
 from isotherm.secrets.signing import Signer
-from isotherm.store import release, watch
+from isotherm.states import ServiceKind
 
 
 class Embedded(Folder):
@@ -41,6 +41,7 @@ class Embedded(Folder):
         self._legacy: LegacyEngine | None = None
         self._observer: Observer | None = None
         self._seen: JournalReality | None = None
+        self.attendance = Attendance(self.store, self.clock, self.path)
         self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
         self._plans = planning.Planning(self.store, self.types, self.clock, computing.beside)
@@ -89,12 +90,8 @@ class Embedded(Folder):
         On leaving, what has been begun is recorded first: that takes as long as the steps that are running, which
         never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
         """
-        name = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        here = presence.Presence(self.path / WORKERS, name)
-        dead = here.join()
-        if dead:
-            await self.store.write(lambda connection: release.workers(connection, dead, self.clock.now()))
-            here.bury(dead)
+        here = await self.attendance.join(ServiceKind.ENGINE, self._carried)
+        name = here.name
         reality, reach = JournalReality(self.path / JOURNAL), self.reach()
         world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
                                local=reach.local, http=reach.http)
@@ -113,17 +110,13 @@ class Embedded(Folder):
             await asyncio.gather(*tasks)
             self._worker = self._legacy = None
             reality.close()
-            here.leave()
+            await self.attendance.leave(here)
 
     @asynccontextmanager
     async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
         """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
-        name = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        here = presence.Presence(self.path / OBSERVERS, name)
-        dead = here.join()
-        if dead:
-            await self.store.write(lambda connection: watch.release(connection, dead, self.clock.now()))
-            here.bury(dead)
+        here = await self.attendance.join(ServiceKind.OBSERVER, self._looked_after)
+        name = here.name
         reality, reach = JournalReality(self.path / JOURNAL), self.reach()
         world = contract.World(
             self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
@@ -138,12 +131,21 @@ class Embedded(Folder):
             await task
             self._observer = None if self._observer is observer else self._observer
             reality.close()
-            here.leave()
+            await self.attendance.leave(here)
 
     async def listen(self) -> None:
         """Look for work whenever another process has written something; until cancelled."""
         if self.database is not None:
             await hearing.changes(self.database, self._wake)
+
+    def _carried(self) -> Load:
+        engines = (self._worker, self._legacy)
+        loads = [one.load() for one in engines if one is not None]
+        return Load(sum(steps for steps, _ in loads), sum(leases for _, leases in loads))
+
+    def _looked_after(self) -> Load:
+        stacks = 0 if self._observer is None else self._observer.load()
+        return Load(stacks, stacks)
 
     def _wake(self) -> None:
         if self._worker is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from isotherm.engine import roll
 from isotherm.engine.folder import Folder
 from isotherm.states import Action, NodeState, Status
 from isotherm.store import gauges, watch_views
@@ -34,6 +35,6 @@ async def gauge(folder: Folder) -> Gauges:
     now = folder.clock.now()
     found = await folder.store.read(lambda connection: gauges.read(connection, now))
     watched = await folder.store.read(lambda connection: watch_views.numbers(connection, now))
-    alive = sum(worker.alive for worker in folder.workers())
+    alive = sum(one.alive for one in await roll.engines(folder))
     return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, found.paths, found.locked, alive,
                   watched)

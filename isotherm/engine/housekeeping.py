@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from isotherm import config, errors
-from isotherm.engine import desired, documents, migrating, presence, views
-from isotherm.engine.folder import CONFIG, WORKERS, Folder, database_url
+from isotherm.engine import attending, desired, documents, migrating, presence, roll, views
+from isotherm.engine.attending import FOLDERS
+from isotherm.engine.folder import CONFIG, Folder, database_url
 from isotherm.engine.planning import asked_for
 from isotherm.resources.registry import Registry
-from isotherm.store import connecting, managing, migrate, purge, release, reseal, reset, schema
+from isotherm.store import connecting, managing, migrate, purge, reseal, reset, schema, services
 from isotherm.store.database import Connection
 from isotherm.store.migrate import Member
 
@@ -54,11 +55,19 @@ async def stacks(folder: Folder, *, nested: bool, project: str | None) -> list[d
 
 
 async def clean_services(folder: Folder) -> list[str]:
-    """Engines that have died give back what they held, and are forgotten; answers their names."""
-    with presence.dead(folder.path / WORKERS) as names:
-        if names:
-            await folder.store.write(lambda connection: release.workers(connection, names, folder.clock.now()))
-    return names
+    """Processes that have died give back what they held; all that are down are forgotten. Answers their names."""
+    cleaned = set()
+    for kind, place in FOLDERS.items():
+        with presence.dead(folder.path / place) as names:
+            if names:
+                await folder.store.write(partial(attending.bury, kind=kind, dead=names, now=folder.clock.now()))
+        cleaned.update(names)
+    # What has died elsewhere is not proved dead: its leases run out by themselves, if they have not yet.
+    down = {one.service.name for one in await roll.call(folder) if not one.alive} | cleaned
+    if down:
+        gone = [attending.id_of(name) for name in down]
+        await folder.store.write(lambda connection: services.forget(connection, gone))
+    return sorted(down)
 
 
 async def purge_deleted(folder: Folder, age_s: float, project: str | None, batch: int = PAGE) -> int:
@@ -154,9 +163,10 @@ async def _mark_anew(folder: Folder, types: Registry) -> None:
             await folder.store.write(unit)
 
 
-def services(folder: Folder) -> list[dict[str, Any]]:
-    """The engines of a folder: who works, and who died."""
-    return [{"engine_id": one.name, "binary": "isotherm-engine", "since": views.time(one.since),
-             "status": "up" if one.alive else "down"} for one in folder.workers()]
-
-
+async def service_list(folder: Folder) -> list[dict[str, Any]]:
+    """The processes of the service, on all hosts: who works, and who died."""
+    return [{"engine_id": one.service.name, "binary": f"isotherm-{one.service.kind.name.lower()}",
+             "host": one.service.host, "pid": one.service.pid, "status": "up" if one.alive else "down",
+             "load": one.service.load, "leases": one.service.leases, "version": one.service.version,
+             "since": views.time(one.service.started_at), "seen": views.time(one.service.seen_at)}
+            for one in await roll.call(folder)]

@@ -18,9 +18,11 @@ KEPT_S = 86_400.0
 _LOOKS = 3
 _SERVICE = services.c
 # Each tells seconds since 1970, whatever zone it is set to. SQLite has no time of its own: it is this very machine.
+_OF_MARIADB = sa.text("SELECT timestampdiff(MICROSECOND, '1970-01-01', utc_timestamp(6)) / 1000000")
 _TIMES = {
     "postgresql": sa.text("SELECT extract(epoch FROM clock_timestamp())"),
-    "mysql": sa.text("SELECT timestampdiff(MICROSECOND, '1970-01-01', utc_timestamp(6)) / 1000000"),
+    "mysql": _OF_MARIADB,
+    "mariadb": _OF_MARIADB,
 }
 
 
@@ -50,7 +52,7 @@ class Ahead(NamedTuple):
 def beat(connection: sa.Connection, mine: Iterable[Service]) -> None:
     """These are there. Whoever has long said nothing is forgotten on the way."""
     for one in mine:
-        said = msgspec.structs.asdict(one)
+        said = {**msgspec.structs.asdict(one), "kind": int(one.kind)}
         hit = connection.execute(sa.update(services).where(_SERVICE.id == one.id).values(said))
         if not hit.rowcount:
             connection.execute(sa.insert(services).values(said))

@@ -23,7 +23,7 @@ from isotherm.api.auth import standalone
 from isotherm.api.caller import Caller
 from isotherm.api.service import Service
 from isotherm.config import Settings
-from isotherm.engine import gauging
+from isotherm.engine import gauging, roll
 from isotherm.engine.embedded import Embedded
 from tests.engine.conftest import PATHS
 from tests.engine.differences import DIFFERENCES
@@ -81,7 +81,7 @@ class Api:
         self.project = PROJECT
         self.token: str | None = TOKEN
         self._loop = loop
-        service = Service(engine.orchestrator_for, engine.types, settings, engine.workers, engine.feed,
+        service = Service(engine.orchestrator_for, engine.types, settings, lambda: roll.engines(engine), engine.feed,
                           signer=engine.signer, gauges=lambda: gauging.gauge(engine))
         self._client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app.build(service, self.doorkeeper, self.rules)))
 

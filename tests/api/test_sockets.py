@@ -17,6 +17,7 @@ import uvicorn
 
 from isotherm.api import app
 from isotherm.api.service import Service
+from isotherm.engine import roll
 from tests.api.conftest import PATIENCE_S, TOKEN, Api, serving
 
 LIMIT = 100_000
@@ -28,7 +29,8 @@ class Server:
 
     def __init__(self, api: Api) -> None:
         engine = api.engine
-        service = Service(engine.orchestrator_for, engine.types, engine.settings, engine.workers, signer=engine.signer)
+        service = Service(engine.orchestrator_for, engine.types, engine.settings, lambda: roll.engines(engine),
+                          signer=engine.signer)
         config = uvicorn.Config(app.build(service, api.doorkeeper, api.rules), "127.0.0.1", 0, log_config=None,
                                 access_log=False, lifespan="off", server_header=False, ws="none")
         self._server = uvicorn.Server(config)

@@ -17,7 +17,7 @@ _HERE = "isotherm.cli.manage"
 COMMANDS = {
     "migrate-convergence-1": (f"{_HERE}.migrate:migrate", "Take stacks of the legacy path to convergence."),
     "stack": (f"{_HERE}.stack:stack", "The stacks of all projects."),
-    "service": (f"{_HERE}.service:service", "The engines there are."),
+    "service": (f"{_HERE}.service:service", "The processes of the service: engines, APIs, observers."),
     "db_sync": (f"{_HERE}.database:db_sync", "Bring the database to the schema of this version."),
     "db_version": (f"{_HERE}.database:db_version", "Tell which schema the database has."),
     "purge_deleted": (f"{_HERE}.purge:purge_deleted", "Forget stacks that were deleted long ago."),

@@ -1,4 +1,4 @@
-"""`heat-manage service`: the engines that work on a home, and those that died there."""
+"""`heat-manage service`: the processes of the service on all hosts, and those that died."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from isotherm.engine.folder import Folder
 
 @click.group()
 def service() -> None:
-    """The engines there are."""
+    """The processes of the service: engines, APIs, observers."""
 
 
 @service.command("list", epilog=options.example("isotherm manage service list"))
 @options.json_option
 @click.pass_obj
 def list_(terminal: show.Terminal) -> None:
-    """List the engines: those that are up, and those that died and have not been cleaned up after yet."""
-    found = home.use(Folder, _services)
+    """List the processes of the service, on all hosts: those that are up, and those that died.
+
+    A process says every ten seconds that it is there: whoever was not seen for half a minute is down, and is forgotten
+    after a day. Load is what it does at this moment: steps of an engine, requests of an API, stacks of an observer. Leases
+    are the resources that an engine holds.
+    """
+    found = home.use(Folder, housekeeping.service_list)
     terminal.answer(found, lambda: _draw(found))
 
 
@@ -31,16 +36,13 @@ def list_(terminal: show.Terminal) -> None:
 @options.json_option
 @click.pass_obj
 def clean(terminal: show.Terminal) -> None:
-    """Clean up after engines that died: what they held can be taken up at once.
+    """Clean up after processes that died: what they held here can be taken up at once, and they are listed no more.
 
-    Every engine does so when it starts, and what a dead one held runs out by itself.
+    Every engine does so for its own host when it starts, and what a dead one held runs out by itself.
     """
     names = home.use(Folder, housekeeping.clean_services)
-    terminal.answer({"cleaned": names}, lambda: [show.text(f"{show.count(len(names), 'dead engine')} cleaned up after.")])
-
-
-async def _services(folder: Folder) -> list[dict[str, Any]]:
-    return housekeeping.services(folder)
+    terminal.answer({"cleaned": names}, lambda: [
+        show.text(f"{show.count(len(names), 'dead process', 'dead processes')} cleaned up after.")])
 
 
 def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
@@ -48,6 +50,6 @@ def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
         yield show.text("No engine is running.", "dim")
         return
     styles = {"up": "green", "down": "red"}
-    yield show.table(["engine", "binary", "status", "since"], [
-        (one["engine_id"], one["binary"], show.text(one["status"], styles[one["status"]]), one["since"]) for one in found],
-        styles=["cyan"])
+    yield show.table(["name", "binary", "host", "status", "load", "leases", "since", "seen"], [
+        (one["engine_id"], one["binary"], one["host"], show.text(one["status"], styles[one["status"]]), one["load"],
+         one["leases"], one["since"], one["seen"]) for one in found], styles=["cyan"])

@@ -101,6 +101,11 @@ class Worker:
         self._stopping = True
         self._wake.set()
 
+    def load(self) -> tuple[int, int]:
+        """How many steps are under way, and how many nodes it holds."""
+        steps = sum(one.task is not None and not one.task.done() for one in self._running.values())
+        return steps, len(self._running)
+
     async def run(self) -> None:
         while not (self._stopping and not self._running and not self._reports and not self._chores):
             self._wake.clear()

@@ -72,6 +72,10 @@ class Engine:
             walker.leave()
         self._wake.set()
 
+    def load(self) -> tuple[int, int]:
+        """How many steps are under way, and how many stacks it holds."""
+        return sum(walker.steps for walker, _ in self._walkers.values()), len(self._walkers)
+
     async def run(self) -> None:
         while not self._stopping or self._walkers:
             self._wake.clear()

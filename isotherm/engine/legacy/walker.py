@@ -60,6 +60,11 @@ class Walker:
         self._cancelled = False
         self._look: asyncio.Task[None] | None = None
 
+    @property
+    def steps(self) -> int:
+        """How many are under way."""
+        return len(self._tasks)
+
     async def run(self) -> None:
         """Until nothing is left to do, or the stack is somebody else's."""
         try:

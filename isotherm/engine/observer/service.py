@@ -98,6 +98,10 @@ class Observer:
         self._stopping = True
         self._wake.set()
 
+    def load(self) -> int:
+        """How many stacks it is looking at."""
+        return len(self._tasks)
+
     async def run(self) -> None:
         """Until it is stopped; what is under way then ends first."""
         now = self._clock.now()
