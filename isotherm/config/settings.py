@@ -153,6 +153,10 @@ class Settings:
                             most=65535)
     database_connection: str = option(
         "", "The database, as a URL. Not set: a file in the folder.", group="database", name="connection", secret=True)
+    transport_url: str = option(
+        "", "The broker that processes tell each other by what to look at: rabbit://user:password@host:5672/vhost, several "
+        "hosts with commas between; amqp:// is the same, amqps:// is with TLS. Not set: each looks by itself.",
+        secret=True, heat="rabbit://")
 
     # Looking at it.
     debug: bool = option(False, "Whether to log what only helps to find a defect.")

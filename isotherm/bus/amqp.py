@@ -1,0 +1,127 @@
+"""The bus over AMQP 0-9-1 (RabbitMQ), for engines on many hosts.
+
+A task of its own connects, sends, and connects again, for ever and with growing pauses, to any of the brokers of a cluster.
+Nobody waits for it: what is said goes to an outbox of bounded size, and to the ears of this process at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import random
+import socket
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from isotherm.bus import receiving
+from isotherm.bus.address import Address
+from isotherm.bus.link import Link
+from isotherm.bus.local import Local
+from isotherm.bus.outbox import Outbox
+from isotherm.bus.ports import Ears
+from isotherm.bus.sending import Sending
+
+log = logging.getLogger(__name__)
+
+#: Pauses before connecting again: the first, and the longest. Each is shortened by chance, so that not all come at once.
+_FIRST_S, _LONGEST_S = 0.1, 10.0
+#: A connection that held so long was a good one, and the next pause is a first one.
+_GOOD_S = 5.0
+#: So long may the last words take when somebody leaves.
+_LAST_S = 1.0
+
+
+class Amqp(Local):
+    """A bus for all processes that have the same broker."""
+
+    def __init__(self, addresses: Sequence[Address], name: str = "") -> None:
+        super().__init__()
+        self._addresses = random.sample(addresses, len(addresses))
+        self._name = name or f"isotherm {socket.gethostname()} {os.getpid()}"
+        self._sender = uuid.uuid4().hex
+        self._outbox = Outbox(self.counts)
+        self._bell = asyncio.Event()
+        # Not known before the first attempt.
+        self._up: bool | None = None
+        self._been_up = False
+
+    @property
+    def connected(self) -> bool:
+        return self._up is True
+
+    def surplus(self) -> None:
+        self._on_loop(self._outbox.surplus)
+
+    def room_changed(self) -> None:
+        self._on_loop(self._bell.set)
+
+    @asynccontextmanager
+    async def listening(self, ears: Ears | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+        async with super().listening(ears):
+            task = asyncio.create_task(self._run(ears, hints=hints), name="bus")
+            try:
+                yield
+            finally:
+                await self._last_words()
+                task.cancel()
+                await asyncio.wait({task})
+                self._up = None
+
+    def _told(self, stack_ids: tuple[str, ...]) -> None:
+        super()._told(stack_ids)
+        self._outbox.tell(stack_ids)
+
+    async def _last_words(self) -> None:
+        if self._up is False:
+            return
+        try:
+            async with asyncio.timeout(_LAST_S):
+                await self._outbox.all_sent()
+        except TimeoutError:
+            return
+
+    async def _run(self, ears: Ears | None, *, hints: bool) -> None:
+        loop = asyncio.get_running_loop()
+        pause_s = _FIRST_S
+        for address in itertools.cycle(self._addresses):
+            began = loop.time()
+            try:
+                await self._session(address, ears, hints=hints)
+            except Exception as error:  # noqa: BLE001 - whatever a broker does, the engine goes on without it
+                self._is_down(address, error)
+            pause_s = _FIRST_S if loop.time() - began > _GOOD_S else min(2 * pause_s, _LONGEST_S)
+            await asyncio.sleep(pause_s * random.uniform(0.5, 1))
+
+    async def _session(self, address: Address, ears: Ears | None, *, hints: bool) -> None:
+        """One connection, from its beginning to its end, of which one of its tasks tells the reason."""
+        link = Link(address, self._name)
+        try:
+            await link.open()
+            if ears is not None:
+                await receiving.News(self._hearing, self.counts, self._sender).begin(link)
+                if hints:
+                    await receiving.Hints(self._hearing, self.counts).begin(link)
+            self._is_up(address)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(link.lost())
+                tasks.create_task(Sending(self._sender, self._outbox, self.counts).run(link))
+                if ears is not None:
+                    tasks.create_task(receiving.Work(self._hearing, self.counts, self._bell).run(link))
+        finally:
+            await link.close()
+
+    def _is_up(self, address: Address) -> None:
+        self._up = True
+        self.counts.reconnects += self._been_up
+        self._been_up = True
+        log.info("connected to the broker", extra={"broker": str(address)})
+
+    def _is_down(self, address: Address, error: Exception) -> None:
+        if self._up is not False:
+            why = next(iter(error.exceptions), error) if isinstance(error, ExceptionGroup) else error
+            log.warning("no broker: going on without, and trying again", extra={
+                "broker": str(address), "reason": address.censored(f"{type(why).__name__}: {why}")})
+        self._up = False

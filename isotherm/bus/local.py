@@ -1,0 +1,64 @@
+"""The bus of a single process: whoever tells something is heard at once, and there is nobody else to help."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from isotherm import errors
+from isotherm.bus.hearing import Hearing
+from isotherm.bus.ports import Counts, Ears
+
+
+class Local:
+    """Reaches the ears of this process, on the loop on which they listen, whichever thread is speaking."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self._hearing = Hearing(None)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def connected(self) -> bool:
+        return True
+
+    def tell(self, stack_ids: Sequence[str]) -> None:
+        if stack_ids:
+            self._on_loop(self._told, tuple(stack_ids))
+
+    def surplus(self) -> None:
+        """Nobody else can come."""
+
+    def room_changed(self) -> None:
+        """Nobody is waiting for room."""
+
+    @asynccontextmanager
+    async def listening(self, ears: Ears | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+        if self._loop is not None:
+            raise errors.Bug("one process listens once")
+        self._hearing, self._loop = Hearing(ears), asyncio.get_running_loop()
+        try:
+            yield
+        finally:
+            self._hearing, self._loop = Hearing(None), None
+
+    def _told(self, stack_ids: tuple[str, ...]) -> None:
+        self._hearing.news(stack_ids)
+
+    def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
+        loop = self._loop
+        if loop is None or loop is _running():
+            act(*arguments)
+            return
+        try:
+            loop.call_soon_threadsafe(act, *arguments)
+        except RuntimeError:  # It has just been closed: nobody is left to hear it.
+            self.counts.dropped += 1
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

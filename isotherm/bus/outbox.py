@@ -1,0 +1,88 @@
+"""What is still to be sent: bounded, and without repetitions, however long there is nobody to send it to.
+
+All that is told in one pass of the loop goes as one message, and so does what gathers while one is on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import islice
+
+from isotherm.bus.ports import Counts
+
+#: So many stacks are named in one message.
+BATCH = 200
+#: So many are remembered while there is no broker. The sweepers find the others.
+MOST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One message to be: news of some stacks, or, without any, a call for help."""
+
+    stacks: tuple[str, ...] = ()
+
+
+class Outbox:
+    """Belongs to one loop, but for `tell` and `surplus` before there is one."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        # Keys only: a set that knows who came first.
+        self._stacks: OrderedDict[str, None] = OrderedDict()
+        self._calls = False
+        self._filled = asyncio.Event()
+        self._sent = asyncio.Event()
+        self._sent.set()
+
+    def tell(self, stack_ids: tuple[str, ...]) -> None:
+        self._counts.dropped += len(stack_ids[:-MOST])
+        for stack_id in stack_ids[-MOST:]:
+            self._stacks[stack_id] = None
+            self._stacks.move_to_end(stack_id)
+        self._trim()
+        self._changed()
+
+    def surplus(self) -> None:
+        self._calls = True
+        self._changed()
+
+    async def next(self) -> Letter:
+        """What is to go next, as soon as there is something. News go first: somebody may be working in vain."""
+        await self._filled.wait()
+        if self._stacks:
+            letter = Letter(tuple(islice(self._stacks, BATCH)))
+            for stack_id in letter.stacks:
+                del self._stacks[stack_id]
+        else:
+            letter, self._calls = Letter(), False
+        if not self._stacks and not self._calls:
+            self._filled.clear()
+        return letter
+
+    def was_sent(self) -> None:
+        if not self._filled.is_set():
+            self._sent.set()
+
+    def was_not_sent(self, letter: Letter) -> None:
+        """It goes again, with the next connection; what is newer stays before what is older if not all can."""
+        if letter.stacks:
+            self._stacks = OrderedDict.fromkeys([*letter.stacks, *self._stacks])
+            self._trim()
+        else:
+            self._calls = True
+        self._changed()
+
+    async def all_sent(self) -> None:
+        await self._sent.wait()
+
+    def _changed(self) -> None:
+        self._sent.clear()
+        self._filled.set()
+
+    def _trim(self) -> None:
+        while len(self._stacks) > MOST:
+            self._stacks.popitem(last=False)
+            self._counts.dropped += 1
