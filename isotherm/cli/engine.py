@@ -1,4 +1,4 @@
-"""`isotherm engine`: a worker alone. Any number of them share a home; each takes what is due, and none is special."""
+"""`isotherm engine`: a worker alone. Any number of them share a database; each takes what is due, and none is special."""
 
 from __future__ import annotations
 
@@ -7,23 +7,37 @@ from pathlib import Path
 
 import click
 
-from isotherm.cli import options, serving, show
+from isotherm.cli import binding, home, options, serving, show, supervising
 from isotherm.engine.embedded import Embedded
 
 
-@click.command(epilog=options.example("isotherm engine --config-file /etc/heat/heat.conf"))
+@click.command(epilog=options.example("isotherm engine --config-file /etc/heat/heat.conf", "isotherm engine --workers 4"))
+@serving.workers_option
 @options.files_option
 @options.json_option
 @click.pass_obj
-def engine(terminal: show.Terminal, files: tuple[Path, ...]) -> None:
-    """Run a worker without the API, until it is told to end."""
+def engine(terminal: show.Terminal, workers: int | None, files: tuple[Path, ...]) -> int | None:
+    """Run a worker without the API, until it is told to end.
+
+    Or several, if --workers or num_engine_workers says so. Any number of them, on any host, share a database.
+    """
+
+    def tell() -> None:
+        serving.tell(terminal, {"folder": str(home.folder())}, [
+            f"Isotherm works on what is under way in {home.folder()}."])
+
+    several = serving.several("engine", files, lambda settings: workers or settings.num_engine_workers)
+    if several is not None:
+        settings, crew = several
+        return supervising.run(crew, settings, tell)
 
     async def work(it: Embedded, stop: serving.Stop) -> None:
-        it.address = serving.address(it.settings)
+        it.address = binding.address(it.settings)
         async with it.driving():
-            serving.tell(terminal, {"folder": str(it.path)}, [f"Isotherm works on what is under way in {it.path}."])
+            tell()
+            stop.parent.ready()
             listening = asyncio.create_task(it.listen())
             await stop.asked.wait()
             listening.cancel()
 
-    serving.run(files, work)
+    return serving.run(files, work)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import signal
 import socket
 import sys
@@ -19,25 +18,35 @@ from typing import Any
 import click
 import uvicorn
 
-from isotherm import errors, logs, secrets
+from isotherm import config, logs, secrets
 from isotherm.api import app, clouds
 from isotherm.api.auth import choosing, standalone
 from isotherm.api.lending import Lending
 from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
-from isotherm.cli import home, show
+from isotherm.cli import binding, codes, home, show, supervised, supervising
 from isotherm.config import Settings
 from isotherm.engine import gauging, roll
+from isotherm.engine.attending import Load
 from isotherm.engine.custody import Custody
 from isotherm.engine.embedded import Embedded, new_id
+from isotherm.engine.folder import CONFIG
+from isotherm.states import ServiceKind
 
 # How long requests that are under way have to end.
 GRACE_S = 30
+# How long clients that keep a connection have to send their next request over it, and be told to take another.
+LAST_CALL_S = 1.0
 # How long one thread may keep the others waiting.
 SWITCH_S = 0.001
+# What a connection is ended with that its client would keep.
+CLOSE = (b"connection", b"close")
 
 host_option = click.option("--host", help="The address to listen on; otherwise bind_host of the options.")
 port_option = click.option("--port", type=int, help="The port to listen on, 0: any; otherwise bind_port of the options.")
+workers_option = click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N",
+    help="Run so many, under a parent that replaces those that die; SIGHUP renews them one by one.")
 
 
 class Stop:
@@ -46,6 +55,7 @@ class Stop:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
         self.number = 0
+        self.parent = supervised.Parent()
 
     def catch(self) -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -58,12 +68,19 @@ class Stop:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop)
+        if self.parent.tie is not None:
+            loop.add_reader(self.parent.tie, self._orphaned, self.parent.tie)
+
+    def _orphaned(self, tie: socket.socket) -> None:
+        """Nothing ever comes over the tie to the parent but its end."""
+        asyncio.get_running_loop().remove_reader(tie)
+        self.asked.set()
 
 
 def run(
     files: Sequence[Path], work: Callable[[Embedded, Stop], Coroutine[Any, Any, None]], log_file: str = ""
-) -> None:
-    """Open the home with these files of options, and do the work until somebody ends it."""
+) -> int:
+    """Open the home with these files of options, and do the work until somebody ends it. The number is an exit code."""
     folder = home.folder()
     stop = Stop()
     # Whoever waits for an answer has its turn soon, however busy the engine is beside it.
@@ -71,59 +88,79 @@ def run(
 
     async def whole(engine: Embedded) -> None:
         stop.catch()
-        await work(engine, stop)
+        async with engine.on_bus():
+            await work(engine, stop)
 
     with contextlib.closing(Embedded(folder, files)) as engine:
-        if engine.settings.auth_strategy != "standalone":
-            secrets.check(engine.settings)
+        _checked(engine.settings)
         with logs.kept(engine.settings, folder / log_file if log_file else None):
             try:
                 asyncio.run(whole(engine))
             except asyncio.CancelledError:
                 # What was under way is left to whoever comes next.
                 raise KeyboardInterrupt from None
+    return codes.OK
+
+
+def several(
+    kind: str, files: Sequence[Path], number: Callable[[Settings], int]
+) -> tuple[Settings, supervising.Crew] | None:
+    """The options, and what a parent needs to know of its workers, if there is to be a parent. The children have none."""
+    if supervised.is_child():
+        return None
+
+    def read() -> Settings:
+        return _checked(config.load(home.folder() / CONFIG, *files))
+
+    settings = read()
+    if not number(settings):
+        return None
+    arguments = [kind, *(part for file in files for part in ("--config-file", str(file)))]
+    return settings, supervising.Crew(arguments, lambda: number(read()))
+
+
+def _checked(settings: Settings) -> Settings:
+    if settings.auth_strategy != "standalone":
+        secrets.check(settings)
+    return settings
 
 
 @contextlib.asynccontextmanager
-async def listening(engine: Embedded, host: str | None, port: int | None) -> AsyncIterator[Api]:
-    """The API of an engine, at an address; otherwise where the options say."""
+async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api]:
+    """The API of an engine, at a socket."""
     async with choosing.lending(engine.settings, Custody(engine.store, engine.clock, new_id)) as lending:
-        yield Api(engine, lending, host, port)
+        api = Api(engine, lending, bound)
+        here = await engine.attendance.join(ServiceKind.API, api.load)
+        try:
+            yield api
+        finally:
+            await engine.attendance.leave(here)
 
 
 class Api:
     """The API of an engine, bound to an address."""
 
-    def __init__(self, engine: Embedded, lending: Lending, host: str | None, port: int | None) -> None:
+    def __init__(self, engine: Embedded, lending: Lending, bound: socket.socket) -> None:
         settings = engine.settings
-        host, port = host or settings.bind_host, settings.bind_port if port is None else port
-        if settings.auth_strategy == "standalone":
-            _refuse_beyond_loopback(host)
         policy = Enforcer.of(settings)
         authenticator = choosing.authenticator(settings, policy, engine.path)
         service = Service(engine.orchestrator_for, engine.types, settings, lambda: roll.engines(engine), engine.feed,
                           engine.signer, lending=lending, gauges=lambda: gauging.gauge(engine))
-        config = uvicorn.Config(app.build(service, authenticator, policy), host, port, log_config=None, access_log=False,
-                                lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S)
+        self._config = uvicorn.Config(
+            app.build(service, authenticator, policy), log_config=None, access_log=False, lifespan="off",
+            server_header=False, timeout_graceful_shutdown=GRACE_S, backlog=binding.BACKLOG)
         self._engine = engine
-        self._server = _Server(config)
-        self._bound = _bind(config)
-        # From here on nobody is turned away: whoever comes before we are ready waits.
-        self._bound.listen(config.backlog)
-        self.url = engine.address = _url(*self._bound.getsockname()[:2])
+        self._bound = bound
+        engine.address = binding.url_of(bound)
+        self._server = _Server(self._config)
 
-    def tell(self, terminal: show.Terminal) -> None:
-        """Say where it is, and write what clients need to know."""
-        lines = [f"Isotherm listens on {self.url}. Stacks live in {self._engine.path}."]
-        told = {"url": self.url, "folder": str(self._engine.path)}
-        if self._engine.settings.auth_strategy == "standalone":
-            token = standalone.token(self._engine.path / "token")
-            told["clouds"] = str(clouds.write(self._engine.path, self.url, token))
-            lines += [f"  export OS_CLIENT_CONFIG_FILE={told['clouds']}", "  openstack --os-cloud isotherm stack list"]
-        tell(terminal, told, lines)
+    def load(self) -> Load:
+        """The requests that are being answered."""
+        return Load(len(self._server.server_state.tasks))
 
     async def serve(self, stop: Stop) -> None:
         """Until it is asked to end, and what is under way has been answered."""
+        self._server.ready = stop.parent.ready
         ending = asyncio.create_task(self._end(stop))
         try:
             await self._server.serve(sockets=[self._bound])
@@ -132,9 +169,33 @@ class Api:
 
     async def _end(self, stop: Stop) -> None:
         await stop.asked.wait()
+        # Whoever comes now finds another process at the socket, or nobody. Who has come already is not sent away.
+        asyncio.get_running_loop().remove_reader(self._bound)
         # Streams of events would go on for ever.
         self._engine.feed.close()
+        await self._last_call()
         self._server.should_exit = True
+
+    async def _last_call(self) -> None:
+        """Clients that keep a connection may be sending something just now: they are answered, and told to take another."""
+        state = self._server.server_state
+        for headers in (state.default_headers, self._config.encoded_headers):
+            headers.append(CLOSE)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_CALL_S):
+                await asyncio.sleep(LAST_CALL_S / 20)
+                while state.connections:
+                    await asyncio.sleep(LAST_CALL_S / 20)
+
+
+def introduce(terminal: show.Terminal, folder: Path, settings: Settings, url: str) -> None:
+    """Say where the API is, and write what clients need to know."""
+    lines = [f"Isotherm listens on {url}. Stacks live in {folder}."]
+    told = {"url": url, "folder": str(folder)}
+    if settings.auth_strategy == "standalone":
+        told["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
+        lines += [f"  export OS_CLIENT_CONFIG_FILE={told['clouds']}", "  openstack --os-cloud isotherm stack list"]
+    tell(terminal, told, lines)
 
 
 def tell(terminal: show.Terminal, told: dict[str, str], lines: Sequence[str]) -> None:
@@ -147,41 +208,14 @@ def tell(terminal: show.Terminal, told: dict[str, str], lines: Sequence[str]) ->
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals alone: the process has more to end than this."""
+    """Leaves signals alone: the process has more to end than this. Says when it is ready."""
+
+    ready: Callable[[], None]
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
-
-def _bind(config: uvicorn.Config) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-        # Named, so that asyncio knows that it is TCP, and sends at once: else a reply on a kept connection waits 40 ms.
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((config.host, config.port))
-    except OSError as error:
-        raise errors.UserError(f"{config.host}:{config.port}: {error.strerror or error}", kind="NotSupported",
-                               hint="--port 0 takes a port that is free.") from error
-    bound.set_inheritable(True)
-    return bound
-
-
-def _refuse_beyond_loopback(host: str) -> None:
-    try:
-        inside = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        inside = False
-    if not inside:
-        raise errors.UserError(f"{host}: in standalone mode the API listens on loopback only.", kind="NotSupported",
-                               hint="Set auth_strategy = keystone to be there for others, or listen on 127.0.0.1.")
-
-
-def address(settings: Settings) -> str:
-    """Where the API of another process is, as far as the options tell."""
-    return _url(settings.bind_host, settings.bind_port)
-
-
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from isotherm.cli import home, options, serving, show
+from isotherm.cli import binding, home, options, serving, show
 from isotherm.engine.embedded import Embedded
 
 EXAMPLE = options.example("isotherm up", "export OS_CLIENT_CONFIG_FILE=$ISOTHERM_HOME/clouds.yaml",
@@ -26,8 +26,8 @@ def up(terminal: show.Terminal, host: str | None, port: int | None, files: tuple
     """
 
     async def work(engine: Embedded, stop: serving.Stop) -> None:
-        async with serving.listening(engine, host, port) as api:
-            api.tell(terminal)
+        async with serving.listening(engine, binding.listening(engine.settings, host, port)) as api:
+            serving.introduce(terminal, engine.path, engine.settings, engine.address)
             async with engine.driving(), engine.observing():
                 await api.serve(stop)
 

@@ -151,12 +151,20 @@ class Settings:
         "127.0.0.1", "The address that the API listens on.", group="heat_api", heat="0.0.0.0")
     bind_port: int = option(8004, "The port that the API listens on; 0: any that is free.", group="heat_api", least=0,
                             most=65535)
+    api_workers: int = option(
+        0, "How many processes `isotherm api` runs, under a parent that replaces those that die; 0: one, and no parent.",
+        group="heat_api", name="workers", least=0, heat="0, which means one for each processor")
+    num_engine_workers: int = option(
+        0, "How many processes `isotherm engine` runs, under a parent that replaces those that die; 0: one, and no parent.",
+        least=0, heat="one for each processor, at least 4")
     database_connection: str = option(
         "", "The database, as a URL. Not set: a file in the folder.", group="database", name="connection", secret=True)
     transport_url: str = option(
         "", "The broker that processes tell each other by what to look at: rabbit://user:password@host:5672/vhost, several "
         "hosts with commas between; amqp:// is the same, amqps:// is with TLS. Not set: each looks by itself.",
         secret=True, heat="rabbit://")
+    engine_concurrency: int = option(
+        1000, "How many steps one engine has under way at once. What waits for the world is no step.", least=1)
 
     # Looking at it.
     debug: bool = option(False, "Whether to log what only helps to find a defect.")
