@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import Any
 
 import pytest
 
+from isotherm.states import Action, Status
+from isotherm.store import rows
+from isotherm.store.records import Event
+from tests import databases
 from tests.api.conftest import Api, fault, resource, template
 
 SUMMARY = {"id", "event_time", "links", "logical_resource_id", "resource_name", "resource_status",
@@ -198,15 +201,10 @@ def test_failures_speak_as_in_heat(api: Api) -> None:
 def test_many_events_come_in_pieces_and_few_are_read_for_few(api: Api) -> None:
     path = api.create("many", {})
     stack_id = path.rsplit("/", 1)[1]
-    with sqlite3.connect(api.engine.path / "isotherm.db") as database:
-        database.executemany(
-            "INSERT INTO events (stack_id, operation_id, name, type, action, status, reason, created_at)"
-            " VALUES (?, '', ?, 'T', 1, 2, '', ?)", [(stack_id, f"r{number}", number) for number in range(1700)])
-        plan = database.execute(
-            "EXPLAIN QUERY PLAN SELECT * FROM events WHERE stack_id = ? AND id < 10 ORDER BY id DESC LIMIT 10",
-            (stack_id,)).fetchall()
-    database.close()
-    assert "ix_events_stack_id" in str(plan) and "TEMP B-TREE" not in str(plan)
+    with databases.looking(api.engine.path) as connection:
+        happened = [Event(stack_id, "", f"r{number}", "T", None, Action.CREATE, Status.COMPLETE, "")
+                    for number in range(1700)]
+        rows.insert_events(connection, happened, 1.0)
     found = events(api, path)
     assert len(found) == 1702
     assert [one["resource_name"] for one in found[:3]] == ["r1699", "r1698", "r1697"]

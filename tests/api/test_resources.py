@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from typing import Any
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 
+from isotherm.store import tables as t
+from tests import databases
 from tests.api.conftest import Api, fault, resource, template
 
 ITEM = {"resource_name", "logical_resource_id", "physical_resource_id", "resource_type", "resource_status",
@@ -150,9 +152,9 @@ def test_what_runs_out_of_time_says_so(api: Api) -> None:
     path = api.create("late", {"a": resource(wait_secs=600)}, wait=False)
     while listed(api, path)[0]["resource_status"] != "CREATE_IN_PROGRESS":
         pass
-    with sqlite3.connect(api.engine.path / "isotherm.db") as database:
-        database.execute("UPDATE operations SET deadline = 1 WHERE stack_id = ?", (path.rsplit("/", 1)[1],))
-    database.close()
+    with databases.looking(api.engine.path) as connection:
+        mine = t.operations.c.stack_id == path.rsplit("/", 1)[1]
+        connection.execute(sa.update(t.operations).where(mine).values(deadline=1.0))
     stack = api.end(path)
     assert (stack["stack_status"], stack["stack_status_reason"][:9]) == ("CREATE_FAILED", "Timed out")
     shown = listed(api, path)[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from isotherm.config import files
 from isotherm.engine.custody import Custody
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.orchestrator import Request
+from tests import databases
 from tools import running
 from tools.identity import seed
 from tools.keystone import Keystone
@@ -138,10 +138,8 @@ class TestLending:
         it = site()
         run(it.create(it.caller("demo")))
         (trust,) = it.lent()
-        with contextlib.closing(sqlite3.connect(it.engine.path / "isotherm.db")) as connection:
-            dump = "\n".join(connection.iterdump())
-        assert "INSERT INTO \"credentials\"" in dump
-        assert trust["id"] not in dump
+        assert databases.rows(it.engine.path)["credentials"]
+        assert trust["id"] not in databases.text(it.engine.path)
 
 
 class TestUse:

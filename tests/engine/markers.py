@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +12,7 @@ from isotherm import errors
 from isotherm.engine.event_reading import EventWish
 from isotherm.resources import contract
 from isotherm.resources.schema import LIST, MAP, STRING, Schema
+from tests import databases
 from tests.engine.conftest import Lab
 
 MARKER = "Zx9-marker'\"<&>ö-7Q"
@@ -57,14 +57,8 @@ class Login(contract.Resource):
 
 def dump(folder: Path) -> str:
     """Every value of every table, and whatever else lies in the files of the database."""
-    told = []
-    connection = sqlite3.connect(folder / "isotherm.db")
-    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        for row in connection.execute(f'SELECT * FROM "{table}"'):
-            told += [f"{table}: {value}" for value in row]
-    connection.close()
     files = [path.read_bytes().decode("latin-1") for path in sorted(folder.glob("isotherm.db*"))]
-    return "\n".join([*told, *files])
+    return "\n".join([databases.text(folder), *files])
 
 
 def traces(text: str, *more: str) -> list[str]:

@@ -25,6 +25,7 @@ from isotherm.resources import contract, known
 from isotherm.resources.reality import JournalReality
 from isotherm.resources.registry import Registry
 from isotherm.store.database import ThreadedStore
+from tests import databases
 from tests.engine.conftest import Lab, resource
 
 HOUSE = Path(isotherm.__file__).parent
@@ -78,7 +79,7 @@ def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
         engine.close()
 
     async def work() -> None:
-        store = ThreadedStore.open(f"sqlite:///{tmp_path / 'isotherm.db'}", lambda: keyfile.ring(tmp_path, Settings()))
+        store = ThreadedStore.open(databases.url_of(tmp_path), lambda: keyfile.ring(tmp_path, Settings()))
         reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), known.registry()
         world = contract.World(clock, reality, random.Random(1))
         alone = worker.Worker("alone", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
@@ -111,7 +112,7 @@ class Blocking(contract.Resource):
 @pytest.mark.ledger("S2.11")
 def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path):
     async def story() -> None:
-        store = ThreadedStore.open(f"sqlite:///{tmp_path / 'isotherm.db'}")
+        store = ThreadedStore.open(databases.url_of(tmp_path))
         clock, reality = SystemClock(), JournalReality(tmp_path / "reality.journal")
         types = Registry([Blocking, known.registry().get("OS::Heat::TestResource")])
         world = contract.World(clock, reality, random.Random(1))

@@ -6,7 +6,6 @@ import asyncio
 import collections
 import math
 import random
-import sqlite3
 import string
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
@@ -14,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
 from isotherm.resources import known
+from isotherm.store import tables as t
+from tests import databases
 from tests.engine.conftest import Lab, resource
 from tests.engine.markers import HIDDEN, MARKER, NESTED, OLDER, SECRET, WORDS, Login
 
@@ -42,11 +44,10 @@ def test_no_digest_or_address_can_be_guessed(tmp_path: Path) -> None:
                     {"a": resource(SECRET)}, parameters=HIDDEN, environment={"parameters": {"pw": SHORT}})))
         finally:
             engine.close()
-        connection = sqlite3.connect(folder / "isotherm.db")
-        found = {row[0] for row in connection.execute(
-            "SELECT hash FROM blobs UNION SELECT digest FROM nodes UNION SELECT digest FROM resources UNION "
-            "SELECT input FROM operations UNION SELECT hash FROM uses")}
-        connection.close()
+        with databases.looking(folder) as connection:
+            found = {row[0] for row in connection.exec_driver_sql(
+                "SELECT hash FROM blobs UNION SELECT digest FROM nodes UNION SELECT digest FROM resources UNION "
+                "SELECT input FROM operations UNION SELECT hash FROM uses")}
         return found - {None, ""}
 
     for name in ("one", "two"):
@@ -154,15 +155,11 @@ def test_what_was_swapped_is_not_authentic(tmp_path: Path, table: str) -> None:
                                      environment={"parameters": {"pw": word}})
                 await it.end(await it.api.create(name, request))
             ids = {one["stack_name"]: one["id"] for one in await it.api.stacks()}
-        connection = sqlite3.connect(tmp_path / "isotherm.db")
-        if table == "resources":
-            connection.execute("UPDATE resources SET properties = (SELECT properties FROM resources WHERE stack_id = ?) "
-                               "WHERE stack_id = ?", (ids["s"], ids["t"]))
-        else:
-            connection.execute("UPDATE operations SET input = (SELECT input FROM operations WHERE stack_id = ?) "
-                               "WHERE stack_id = ?", (ids["s"], ids["t"]))
-        connection.commit()
-        connection.close()
+        place = t.resources.c.properties if table == "resources" else t.operations.c.input
+        stack_id = place.table.c.stack_id
+        with databases.looking(tmp_path) as connection:
+            other = connection.execute(sa.select(place).where(stack_id == ids["s"])).scalar_one()
+            connection.execute(sa.update(place.table).where(stack_id == ids["t"]).values({place: other}))
         async with engine_on(tmp_path) as it:
             with pytest.raises(errors.Unreadable):
                 if table == "resources":

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import email
 import json
-import sqlite3
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ import yaml
 
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
+from tests import databases
 from tests.engine.conftest import Lab
 
 HEAT = "HEAT_SIGNAL"
@@ -302,9 +301,8 @@ def test_nothing_is_left_of_a_deleted_stack(lab):
     async def story(it: Lab) -> None:
         await it.create(whole(signal_transport="NO_SIGNAL"))
         await it.delete()
-        with contextlib.closing(sqlite3.connect(it.engine.path / "isotherm.db")) as database:
-            for table in ("software_configs", "software_deployments", "signals", "hooks"):
-                assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+        rows = databases.rows(it.engine.path)
+        assert not any(rows[table] for table in ("software_configs", "software_deployments", "signals", "hooks"))
 
     lab(story)
 

@@ -16,6 +16,7 @@ from isotherm.store import observe, rows
 from isotherm.store import tables as t
 from isotherm.store.database import Connection, ThreadedStore
 from isotherm.store.records import Observation, Version
+from tests import databases
 
 STACK = "stack"
 DRIFT = '[{"property":"a","applied":"1","live":"2","wanted":"1"}]'
@@ -24,7 +25,7 @@ MARKER = "hush-4711"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ThreadedStore]:
-    store = ThreadedStore.open(f"sqlite:///{tmp_path / 'test.db'}", ring=lambda: KeyRing(["k" * 32]))
+    store = ThreadedStore.open(databases.url_of(tmp_path), ring=lambda: KeyRing(["k" * 32]))
     write(store, lambda connection: rows.insert_versions(connection, [version(1), version(2)], 5.0))
     yield store
     store.close()

@@ -14,11 +14,12 @@ from isotherm.store import accept, claim, connecting, database, plan, rows, sche
 from isotherm.store import tables as t
 from isotherm.store.database import ThreadedStore
 from isotherm.store.records import Acceptance, Event, NewStack, Report, Wanted
+from tests import databases
 
 
 @pytest.fixture
 def store(tmp_path):
-    store = ThreadedStore.open(f"sqlite:///{tmp_path / 'test.db'}")
+    store = ThreadedStore.open(databases.url_of(tmp_path))
     yield store
     store.close()
 
@@ -65,7 +66,7 @@ def test_the_migrations_build_the_tables_of_the_code(store):
 
 def test_a_second_process_finds_the_database_ready(tmp_path):
     for _ in range(2):
-        ThreadedStore.open(f"sqlite:///{tmp_path / 'twice.db'}").close()
+        ThreadedStore.open(databases.url_of(tmp_path)).close()
 
 
 def test_units_that_come_together_are_committed_together(store):
@@ -96,7 +97,7 @@ def test_a_unit_that_fails_takes_nothing_with_it(store):
 
 
 def test_a_busy_database_is_asked_again(tmp_path):
-    engine = connecting.connect(f"sqlite:///{tmp_path / 'busy.db'}")
+    engine = connecting.connect(databases.url_of(tmp_path))
     calls = []
 
     def unit(connection):

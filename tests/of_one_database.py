@@ -1,0 +1,19 @@
+"""Tests that are about one kind of database, each with the reason: the one list. Every other test passes on all three."""
+
+from __future__ import annotations
+
+import pytest
+
+# Modules that need a server.
+OF_SERVERS: dict[str, str] = {}
+
+# By test: why it is about SQLite only.
+OF_SQLITE: dict[str, str] = {
+    "test_what_is_acknowledged_is_durable": "it asks for SQLite's own settings",
+}
+
+
+def is_apart(item: pytest.Item, on: str) -> bool:
+    """Whether a test has nothing to say about the database that this run is on."""
+    module, test = item.path.stem, getattr(item, "originalname", item.name)
+    return module in OF_SERVERS if on == "sqlite" else test in OF_SQLITE
