@@ -88,6 +88,14 @@ class Settings:
     enable_stack_abandon: bool = option(True, "Whether stacks can be abandoned and exported.", heat="false")
     enable_stack_adopt: bool = option(True, "Whether stacks can be adopted.", heat="false")
 
+    # How much is done at once.
+    max_parallel_steps_per_project: int = option(
+        0, "How many steps a project may have under way at once, on all engines together; 0: any number. What waits for "
+        "the world is no step.", least=0)
+    max_parallel_steps: tuple[str, ...] = option(
+        (), "How many steps of a type, or of a service, each engine process may have under way at once: as "
+        "OS::Nova::Server=20, OS::Nova=50. A name stands for itself and for all types that begin with it and `::`.")
+
     # Fetching.
     template_fetch_timeout: float = option(
         60.0, "How many seconds fetching a template or a file may take, from the first look-up to the last byte.", least=0)

@@ -3,6 +3,9 @@
 `due` nodes are ready ones, ones whose wake-up time has come, and ones whose worker let its lease run out: the same query
 finds all three, so there is no recovery that could be forgotten. Each claim raises the fence: what an earlier holder
 still writes changes no row.
+
+While all that is due fits into what a worker can carry, it takes all of it. When there is more, stacks and projects take
+turns (`choosing`): a big stack does not keep a small one waiting.
 """
 
 from __future__ import annotations
@@ -13,11 +16,12 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from isotherm.states import NodeKind, NodeState
-from isotherm.store import hooks, observe, rows, sealing, settle
+from isotherm.store import choosing, hooks, observe, rows, sealing, settle
 from isotherm.store import tables as t
 from isotherm.store.accept import UNFINISHED
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Beginning, Claim, Input, Operation
+from isotherm.store.shares import START, Place, Queue
 
 _NODE = t.nodes.c
 _KINDS = {int(member): member for member in NodeKind}
@@ -30,9 +34,21 @@ class Lease:
     worker: str
     until: float
     room: int
+    # Where their last look at the stacks that share ended, and how many steps a project may have; 0: any number.
+    place: Place = START
+    most_per_project: int = 0
 
 
-_DUE = sa.select(_NODE.id).where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("room"))
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was taken, and where the look ended."""
+
+    claims: list[Claim]
+    place: Place
+    # Something is due that may not be taken now: its project has all that it may have.
+    held_back: bool = False
+
+
 _TAKE = (
     sa.update(t.nodes)
     .where(rows.among(_NODE.id))
@@ -47,13 +63,18 @@ _LOAD = sa.select(
 
 def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
     """Take up to `lease.room` nodes that are due."""
+    return take(connection, lease, now).claims
+
+
+def take(connection: sa.Connection, lease: Lease, now: float) -> Taken:
+    """Take up to `lease.room` nodes that are due."""
     if lease.room <= 0:
-        return []
-    taken = list(connection.execute(_DUE, {"now": now, "room": lease.room}).scalars())
-    if not taken:
-        return []
-    connection.execute(_TAKE, {**rows.ids(taken), "n_worker": lease.worker, "n_until": lease.until})
-    return load(connection, taken, lease.until)
+        return Taken([], lease.place)
+    choice = choosing.choose(connection, choosing.Wish(lease.room, lease.place, lease.most_per_project), now)
+    if not choice.ids:
+        return Taken([], choice.place, choice.held_back)
+    connection.execute(_TAKE, {**rows.ids(choice.ids), "n_worker": lease.worker, "n_until": lease.until})
+    return Taken(load(connection, choice.ids, lease.until), choice.place, choice.held_back)
 
 
 def load(connection: sa.Connection, node_ids: Collection[int], until: float) -> list[Claim]:
@@ -175,20 +196,26 @@ def held(connection: sa.Connection, claims: Sequence[Claim]) -> set[tuple[int, i
 
 
 _OP = t.operations.c
-_TO_PLAN = sa.select(_OP.id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
+_TO_PLAN = sa.select(_OP.stack_id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
+_QUEUE = Queue(lambda stack: sa.exists().where(_OP.id == stack.operation_id, _OP.due <= sa.bindparam("now")))
 _TAKE_OPERATIONS = (
-    sa.update(t.operations).where(rows.among(_OP.id)).values(due=sa.bindparam("o_until"), fence=_OP.fence + 1)
+    sa.update(t.operations)
+    .where(rows.among(_OP.stack_id), _OP.due <= sa.bindparam("o_now"))
+    .values(due=sa.bindparam("o_until"), fence=_OP.fence + 1)
 )
 
 
-def operations_to_plan(connection: sa.Connection, until: float, now: float, room: int) -> list[Operation]:
-    """Take operations that have been accepted and not been planned, also those whose planner died."""
-    taken = list(connection.execute(_TO_PLAN, {"now": now, "room": room}).scalars())
-    if not taken:
-        return []
-    connection.execute(_TAKE_OPERATIONS, {**rows.ids(taken), "o_until": until})
-    found = (rows.operation(connection, id_) for id_ in taken)
-    return [operation for operation in found if operation is not None]
+def operations_to_plan(
+    connection: sa.Connection, until: float, now: float, room: int, place: Place = START
+) -> tuple[list[Operation], Place]:
+    """Take operations that have been accepted and not been planned, also those whose planner died. Projects take turns."""
+    oldest = list(connection.execute(_TO_PLAN, {"now": now, "room": room + 1}).scalars())
+    if not oldest:
+        return [], place
+    chosen, place = _QUEUE.choose(connection, oldest, room, place, now)
+    connection.execute(_TAKE_OPERATIONS, {**rows.ids(chosen), "o_now": now, "o_until": until})
+    found = rows.current_operations(connection, chosen)
+    return [found[stack_id] for stack_id in chosen if stack_id in found], place
 
 
 _EXPIRED = sa.select(_OP.id).where(_OP.deadline <= sa.bindparam("now"), _OP.state.in_(UNFINISHED)).limit(100)

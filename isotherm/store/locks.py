@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.store import rows
 from isotherm.store import tables as t
+from isotherm.store.shares import START, Place, Queue
 
 _LOCK = t.stack_locks.c
 
@@ -24,6 +25,15 @@ class Lock(msgspec.Struct, frozen=True, gc=False):
 
     stack_id: str
     fence: int
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """Who asks for stacks, until when they will have them, how many, and where their last look ended."""
+
+    engine: str
+    until: float
+    room: int
+    place: Place = START
 
 
 def ask(connection: sa.Connection, stack_id: str, operation_id: str, now: float) -> None:
@@ -42,6 +52,7 @@ def drop(connection: sa.Connection, stack_id: str) -> None:
 
 
 _DUE = sa.select(_LOCK.stack_id).where(_LOCK.due <= sa.bindparam("now")).order_by(_LOCK.due).limit(sa.bindparam("room"))
+_QUEUE = Queue(lambda stack: sa.exists().where(_LOCK.stack_id == stack.id, _LOCK.due <= sa.bindparam("now")))
 _TAKE = (
     sa.update(t.stack_locks)
     .where(_LOCK.stack_id == sa.bindparam("l_stack_id"))
@@ -52,15 +63,22 @@ _TAKE = (
 
 def due(connection: sa.Connection, engine: str, until: float, now: float, room: int) -> list[Lock]:
     """Take stacks that wait for an engine, and those whose engine let its lease run out."""
-    taken = list(connection.execute(_DUE, {"now": now, "room": room}).scalars())
-    if not taken:
-        return []
+    return take(connection, Wish(engine, until, room), now)[0]
+
+
+def take(connection: sa.Connection, wish: Wish, now: float) -> tuple[list[Lock], Place]:
+    """The same. When more of them wait than the engine can have, projects take turns."""
+    oldest = list(connection.execute(_DUE, {"now": now, "room": wish.room + 1}).scalars())
+    if not oldest:
+        return [], wish.place
+    taken, place = _QUEUE.choose(connection, oldest, wish.room, wish.place, now)
     fences = rows.take_ids(connection, len(taken))
     locks = [Lock(stack_id, fence) for stack_id, fence in zip(taken, fences, strict=True)]
     connection.execute(_TAKE, [
-        {"l_stack_id": lock.stack_id, "l_engine": engine, "l_fence": lock.fence, "l_until": until} for lock in locks
+        {"l_stack_id": lock.stack_id, "l_engine": wish.engine, "l_fence": lock.fence, "l_until": wish.until}
+        for lock in locks
     ])
-    return locks
+    return locks, place
 
 
 _NEXT = sa.select(sa.func.min(_LOCK.due))

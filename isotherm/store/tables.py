@@ -72,6 +72,8 @@ stacks = sa.Table(
     # Lists of what lives and is inside of nothing, newest first: of a project, and of all.
     sa.Index("ix_stacks_of_project", "project", "owner_id", "tomb", "created_at", "id"),
     sa.Index("ix_stacks_of_all", "owner_id", "tomb", "created_at", "id"),
+    # Those on which something is under way.
+    sa.Index("ix_stacks_at_work", "status", "id"),
 )
 
 # Of stacks on the legacy path (stacks.convergence is false): which engine has the stack, for which operation, until when.
@@ -175,6 +177,12 @@ nodes = sa.Table(
     sa.Index("ix_nodes_awaits", "awaits", sqlite_where=sa.text("awaits IS NOT NULL"),
              postgresql_where=sa.text("awaits IS NOT NULL")),
     sa.Index("ix_nodes_due", "due", sqlite_where=sa.text("due IS NOT NULL"), postgresql_where=sa.text("due IS NOT NULL")),
+    # The same for one stack: when there is more than a worker can carry, stacks take turns.
+    sa.Index("ix_nodes_turns", "stack_id", "due", sqlite_where=sa.text("due IS NOT NULL"),
+             postgresql_where=sa.text("due IS NOT NULL")),
+    # What is being done at this moment: it is counted where a project may not have more than so many steps.
+    sa.Index("ix_nodes_running", "state", "stack_id", sqlite_where=sa.text("state = 2"),
+             postgresql_where=sa.text("state = 2")),
 )
 
 edges = sa.Table(

@@ -21,7 +21,7 @@ from isotherm.graph import plan as planning
 from isotherm.resources import contract, drift, properties, sight
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, adopt, claim, finish, nodes, plan, reads, rows, settle, signals, stop, visit
+from isotherm.store import accept, adopt, claim, finish, nodes, plan, reads, rows, settle, shares, signals, stop, visit
 from isotherm.store import tables as t
 
 Patch = pytest.MonkeyPatch
@@ -80,7 +80,7 @@ def a_timeout_needs_somebody_to_come_by(patch: Patch) -> None:
 @bug
 def a_dead_planner_is_never_replaced(patch: Patch) -> None:
     """[I10] A rollback is accepted, and nobody is asked to plan it."""
-    patch.setattr(claim, "operations_to_plan", lambda connection, until, now, room: [])
+    patch.setattr(claim, "operations_to_plan", lambda *_: ([], shares.Place()))
     patch.setattr(claim, "next_due", lambda connection: None)
 
 

@@ -25,8 +25,13 @@ from isotherm.store import claim as claiming
 from isotherm.store import limits, settle, snapshots, stop
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Claim, Operation, Report, Version
+from isotherm.store.shares import START, Place
 
 log = logging.getLogger(__name__)
+# How many operations are taken in one turn to be planned.
+_PLANS = 4
+# When to look again where something is due that its project may not have yet: the end of a step elsewhere may let it go on.
+_HELD_BACK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class _Running:
 class _Turn:
     """What one transaction brought."""
 
+    # Where the looks at the stacks that share ended: for nodes, and for operations to plan.
+    places: tuple[Place, Place]
     begun: set[tuple[int, int]] = field(default_factory=set)
     claims: list[Claim] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
@@ -90,6 +97,7 @@ class Worker:
         self._renew_at = 0.0
         # Nothing falls due before this, as far as the last look at the database told.
         self._next_due: float | None = 0.0
+        self._places = START, START
 
     def wake(self) -> None:
         """There may be something to do: look now rather than later."""
@@ -137,7 +145,7 @@ class Worker:
         for report in reports:
             self._running.pop(report.claim.key, None)
         self._start(begins, turn.begun)
-        self._next_due = turn.next_due
+        self._next_due, self._places = turn.next_due, turn.places
         for chore in (*map(self._plan, turn.operations), *map(self._forgetting, turn.snapshots)):
             task = asyncio.create_task(chore)
             self._chores.add(task)
@@ -150,7 +158,7 @@ class Worker:
 
     def _work(self, connection: Connection, reports: list[Report], begins: list[answers.Begin]) -> _Turn:
         now = self._clock.now()
-        turn = _Turn()
+        turn = _Turn(self._places)
         if reports:
             settle.reports(connection, reports, self._new_id(), now)
         for operation_id in claiming.expired(connection, now):
@@ -164,14 +172,19 @@ class Worker:
             return turn
         until = now + self._tuning.lease_s
         room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
-        turn.claims = claiming.due(connection, claiming.Lease(self.name, until, room), now)
-        turn.operations = claiming.operations_to_plan(connection, until, now, room=4)
+        lease = claiming.Lease(self.name, until, room, self._places[0], self._settings.max_parallel_steps_per_project)
+        taken = claiming.take(connection, lease, now)
+        turn.claims = taken.claims
+        turn.operations, place = claiming.operations_to_plan(connection, until, now, _PLANS, self._places[1])
+        turn.places = taken.place, place
         turn.snapshots = snapshots.due(connection, until, now)
         if room <= 0:
             # No more can be carried. The next step that ends wakes us; to look again before that is in vain.
             return turn
         full = len(turn.claims) == room or turn.operations
         turn.next_due = now if full else claiming.next_due(connection)
+        if taken.held_back and not taken.claims:
+            turn.next_due = now + _HELD_BACK_S
         return turn
 
     def _start(self, begins: list[answers.Begin], begun: set[tuple[int, int]]) -> None:

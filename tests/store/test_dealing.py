@@ -1,0 +1,86 @@
+"""Room is dealt out fairly: by projects, then by stacks; none more than it wants, none of it lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isotherm.store import dealing
+from isotherm.store.dealing import Party
+
+
+def party(stack, project="p", family=""):
+    return Party(project, family or stack, stack)
+
+
+@given(st.integers(0, 300), st.lists(st.integers(0, 100), max_size=20), st.integers(0, 1000))
+def test_a_split_is_whole_and_as_equal_as_can_be(room, wants, first):
+    given_ = dealing.split(room, wants, first)
+    assert sum(given_) == min(room, sum(wants))
+    assert all(0 <= got <= want for got, want in zip(given_, wants, strict=True))
+    unsated = [got for got, want in zip(given_, wants, strict=True) if got < want]
+    # Whoever wants more has as much as anybody, but for the one that a rest left over.
+    assert not unsated or min(unsated) + 1 >= max(given_)
+
+
+parties = st.lists(
+    st.tuples(st.sampled_from("pqr"), st.sampled_from("abc"), st.integers(0, 40)), max_size=30,
+).map(lambda rows: [Party(project, f"{project}{family}", f"s{number}")
+                    for number, (project, family, _) in enumerate(rows)])
+
+
+@given(parties, st.integers(0, 200), st.integers(0, 50), st.data())
+def test_a_deal_is_whole_and_projects_have_alike(known, room, turn, data):
+    wants = {one.stack_id: data.draw(st.integers(0, 60)) for one in known}
+    free = {project: data.draw(st.integers(-3, 80)) for project in "pq"}
+    shares = dealing.deal(known, room, turn, wants, free)
+    assert set(shares) == {one.stack_id for one in known}
+    assert all(0 <= shares[stack] <= wants[stack] for stack in shares)
+    got, can = Counter(), Counter()
+    for one in known:
+        got[one.project] += shares[one.stack_id]
+        can[one.project] += wants[one.stack_id]
+    most = {project: min(can[project], max(0, free.get(project, 10**9))) for project in can}
+    assert all(got[project] <= most[project] for project in most)
+    assert sum(got.values()) == min(room, sum(most.values()))
+    unsated = [got[project] for project in most if got[project] < most[project]]
+    assert not unsated or min(unsated) + 1 >= max(got.values())
+
+
+def test_a_small_project_has_half_beside_one_with_many_stacks():
+    many = [party(f"s{n}", "big") for n in range(50)]
+    shares = dealing.deal([*many, party("small", "other")], 100)
+    assert shares["small"] == 50
+    assert sum(shares[one.stack_id] for one in many) == 50
+
+
+def test_stacks_inside_one_stack_share_as_one():
+    inside = [party(f"s{n}", family="around") for n in range(9)]
+    shares = dealing.deal([*inside, party("small")], 90)
+    assert shares["small"] == 45
+    assert {shares[one.stack_id] for one in inside} == {5}
+
+
+def test_what_one_does_not_want_goes_to_the_others():
+    shares = dealing.deal([party("a"), party("b"), party("c", "other")], 100, 0, {"c": 2, "a": 9})
+    assert shares == {"a": 9, "b": 89, "c": 2}
+
+
+@given(parties.filter(bool), st.integers(1, 3))
+def test_everybody_comes_first_some_day(known, room):
+    """With less room than there are stacks, none is left out for good."""
+    turns = 40 * len(known)
+    got = Counter()
+    for turn in range(turns):
+        got.update(dealing.deal(known, room, turn))
+    assert all(got[one.stack_id] for one in known)
+
+
+@given(parties, st.integers(1, 20), st.integers(0, 100))
+def test_some_are_of_all_projects(known, count, turn):
+    chosen = dealing.some(known, count, turn)
+    assert len(chosen) == min(count, len(known))
+    present = {one.project for one in known}
+    assert len({one.project for one in chosen}) == min(len(present), count)

@@ -1,0 +1,261 @@
+"""Who gets what a worker can carry: stacks and projects take turns, and limits of projects are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+import sqlalchemy as sa
+
+from isotherm.states import Action, DeletionPolicy, NodeState
+from isotherm.store import accept, claim, locks, plan, rows, settle, shares
+from isotherm.store import tables as t
+from isotherm.store.database import ThreadedStore
+from isotherm.store.records import Acceptance, NewStack, Report, Wanted
+from isotherm.store.shares import START
+from tests import databases
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = ThreadedStore.open(databases.url_of(tmp_path))
+    yield store
+    store.close()
+
+
+def write(store, unit):
+    return asyncio.run(store.write(unit))
+
+
+def stack(connection, id_, size, now, *, project="p", owner=None, planned=True, convergence=True):
+    asked = Acceptance(id_, 0, f"op-{id_}", Action.CREATE, "", disable_rollback=True, timeout_s=None)
+    accept.create(connection, NewStack(id_, project, id_, convergence, owner), asked, now)
+    if planned:
+        wanted = [Wanted(f"r{n}", f"d{n}", "[]", (), DeletionPolicy.DELETE) for n in range(size)]
+        plan.write(connection, f"op-{id_}", wanted, now)
+
+
+class Taker:
+    """A worker that takes, turn after turn."""
+
+    def __init__(self, store, room, most=0):
+        self.store, self.room, self.most, self.place, self.now = store, room, most, START, 100.0
+        self.held_back = False
+        self.claims = []
+
+    def turn(self):
+        """By stack, how many nodes it took."""
+        self.now += 0.1
+        lease = claim.Lease("w", self.now + 30, self.room, self.place, self.most)
+        taken = write(self.store, lambda connection: claim.take(connection, lease, self.now))
+        self.place, self.held_back = taken.place, taken.held_back
+        self.claims += taken.claims
+        return Counter(one.stack_id for one in taken.claims)
+
+    def end(self, claims):
+        reports = [Report(one, NodeState.DONE) for one in claims]
+        write(self.store, lambda connection: settle.reports(connection, reports, "new", self.now))
+        self.claims = [one for one in self.claims if one not in claims]
+
+
+def test_what_fits_is_taken_without_a_look(store):
+    write(store, lambda c: [stack(c, name, 5, 10.0) for name in "ab"])
+    taker = Taker(store, 10)
+    assert taker.turn() == {"a": 5, "b": 5}
+    assert taker.place == START
+    assert taker.turn() == {}
+
+
+def test_a_big_stack_does_not_keep_a_small_one_waiting(store):
+    write(store, lambda c: (stack(c, "big", 2000, 10.0), stack(c, "small", 3, 20.0)))
+    taker = Taker(store, 100)
+    assert taker.turn() == {"big": 97, "small": 3}, "the small one has all it wants, the big one all the rest"
+    assert taker.turn() == {"big": 100}
+
+
+def test_one_stack_alone_gives_its_oldest(store):
+    write(store, lambda c: stack(c, "big", 50, 10.0))
+    write(store, lambda c: c.execute(sa.update(t.nodes).where(t.nodes.c.name.in_(["r40", "r41"])).values(due=5.0)))
+    taker = Taker(store, 2)
+    taker.turn()
+    assert {one.name for one in taker.claims} == {"r40", "r41"}
+
+
+def test_two_that_are_big_have_alike_whatever_small_ones_there_are(store):
+    def unit(c):
+        stack(c, "big1", 500, 10.0)
+        stack(c, "big2", 500, 20.0)
+        for n in range(20):
+            stack(c, f"small{n:02}", 1, 30.0)
+
+    write(store, unit)
+    got = Taker(store, 80).turn()
+    assert sum(count for name, count in got.items() if name.startswith("small")) == 20
+    # An eighth goes by age, to the older one.
+    assert got["big2"] >= 25 and got["big1"] == 60 - got["big2"]
+
+
+def test_projects_share_whatever_number_of_stacks_they_have(store):
+    def unit(c):
+        for n in range(30):
+            stack(c, f"a{n:02}", 40, 10.0, project="a")
+        stack(c, "b", 200, 20.0, project="b")
+
+    write(store, unit)
+    got = Taker(store, 80).turn()
+    assert got["b"] == 35, "half of what does not go by age"
+
+
+def test_stacks_inside_one_stack_have_no_more_than_one(store):
+    def unit(c):
+        stack(c, "root", 1, 10.0)
+        for n in range(30):
+            stack(c, f"in{n:02}", 40, 10.0, owner="root")
+        stack(c, "flat", 200, 20.0)
+
+    write(store, unit)
+    got = Taker(store, 80).turn()
+    assert got["flat"] >= 30
+
+
+def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(store, monkeypatch):
+    """More stacks at work than a look goes through: the one that is far behind is found, and not forgotten again."""
+    monkeypatch.setattr(shares, "LOOK", 8)
+
+    def unit(c):
+        for n in range(40):
+            stack(c, f"a{n:02}", 40, 10.0, project="a")
+        stack(c, "z", 300, 20.0, project="z")
+
+    write(store, unit)
+    taker = Taker(store, 40)
+    got = [taker.turn()["z"] for _ in range(12)]
+    first = next(at for at, count in enumerate(got) if count)
+    assert first <= 6
+    assert all(count >= 15 for count in got[first:]), got
+
+
+def test_with_room_for_one_everybody_has_a_turn(store):
+    write(store, lambda c: [stack(c, name, 30, 10.0, project="p" if name in "ab" else "q") for name in "abcd"])
+    taker = Taker(store, 1)
+    got = Counter()
+    for _ in range(40):
+        got.update(taker.turn())
+    assert sum(got.values()) == 40
+    assert min(got[name] for name in "abcd") >= 6, got
+
+
+def test_what_no_look_finds_has_its_turn(store):
+    """Should a stack have something due that is not in progress: it goes by age, and is not lost."""
+    write(store, lambda c: (stack(c, "odd", 2, 10.0), stack(c, "big1", 300, 10.5), stack(c, "big2", 300, 10.5)))
+    write(store, lambda c: c.execute(sa.update(t.stacks).where(t.stacks.c.id == "odd").values(status=3)))
+    taker = Taker(store, 1)
+    assert sum((taker.turn() for _ in range(16)), Counter())["odd"] == 2
+
+
+def test_the_work_of_a_turn_does_not_grow_with_a_stack(store):
+    """Counted in what the database is asked, and in rows that it answers."""
+    asked = []
+
+    @sa.event.listens_for(sa.Engine, "after_cursor_execute")
+    def hear(_connection, _cursor, statement, *_):
+        asked.append(statement)
+
+    try:
+        counts = []
+        for size in (300, 3000):
+            write(store, lambda c, size=size: [stack(c, f"{name}{size}", size, 10.0) for name in "ab"])
+            taker = Taker(store, 50)
+            taker.turn()
+            asked.clear()
+            taker.turn()
+            counts.append(len(asked))
+            write(store, lambda c: c.execute(sa.update(t.nodes).values(due=None)))
+    finally:
+        sa.event.remove(sa.Engine, "after_cursor_execute", hear)
+    assert counts[0] == counts[1] <= 16
+
+
+def test_a_project_has_no_more_steps_than_it_may(store):
+    write(store, lambda c: (stack(c, "a", 200, 10.0, project="a"), stack(c, "b", 4, 20.0, project="b")))
+    taker = Taker(store, 100, most=7)
+    assert taker.turn() == {"a": 7, "b": 4}
+    assert taker.held_back
+    assert taker.turn() == {}, "they are under way"
+    taker.end([one for one in taker.claims if one.stack_id == "a"][:3])
+    assert taker.turn() == {"a": 3}
+    # The count is the same whoever asks.
+    assert Taker(store, 100, most=7).turn() == {}
+    assert Taker(store, 100, most=9).turn() == {"a": 2}
+
+
+def test_what_is_held_back_says_why(store):
+    write(store, lambda c: stack(c, "a", 5, 10.0))
+    Taker(store, 100, most=2).turn()
+    query = sa.select(t.nodes.c.state, t.nodes.c.reason, t.nodes.c.due)
+    found = write(store, lambda c: [tuple(row) for row in c.execute(query)])
+    told = "2 steps of the project are under way, the most allowed"
+    assert Counter((state, reason) for state, reason, _ in found) == {
+        (NodeState.RUNNING, None): 2, (NodeState.SCHEDULED, told): 3}
+    assert all(due is not None for *_, due in found)
+
+
+def test_a_dead_worker_s_steps_do_not_count(store):
+    write(store, lambda c: stack(c, "a", 5, 10.0))
+    taker = Taker(store, 100, most=2)
+    taker.turn()
+    taker.now += 60
+    assert taker.turn() == {"a": 2}
+
+
+def test_a_project_at_its_limit_does_not_keep_others_waiting(store):
+    """All that is oldest is held back; the others are found all the same."""
+    write(store, lambda c: (stack(c, "a", 500, 10.0, project="a"), stack(c, "b", 30, 20.0, project="b")))
+    taker = Taker(store, 40, most=20)
+    assert taker.turn() + taker.turn() == {"a": 20, "b": 20}
+    taker.end([one for one in taker.claims if one.stack_id == "b"])
+    assert taker.turn() == {"b": 10}
+    assert taker.held_back
+
+
+def test_projects_take_turns_to_be_planned(store):
+    def unit(c):
+        for n in range(50):
+            stack(c, f"a{n:02}", 1, 10.0, project="a", planned=False)
+        stack(c, "b", 1, 20.0, project="b", planned=False)
+
+    write(store, unit)
+    place, got = START, []
+    for turn in range(20):
+        now = 30.0 + turn
+        found, place = write(store, lambda c, n=now, p=place: claim.operations_to_plan(c, n + 500, n, 4, p))
+        got.append([one.stack_id for one in found])
+    assert "b" in got[0]
+    flat = [one for found in got for one in found]
+    assert len(flat) == len(set(flat)) == 51
+
+
+def test_projects_take_turns_to_have_an_engine(store):
+    def unit(c):
+        for n in range(50):
+            stack(c, f"a{n:02}", 1, 10.0, project="a", planned=False, convergence=False)
+        stack(c, "b", 1, 20.0, project="b", planned=False, convergence=False)
+
+    write(store, unit)
+    place, got = START, []
+    for turn in range(20):
+        now = 30.0 + turn
+        wish = locks.Wish("e", now + 500, 4, place)
+        found, place = write(store, lambda c, w=wish, n=now: locks.take(c, w, n))
+        got.append([one.stack_id for one in found])
+    assert "b" in got[0]
+    assert sorted(one for found in got for one in found) == sorted([*(f"a{n:02}" for n in range(50)), "b"])
+
+
+def test_an_operation_is_planned_as_it_was_accepted(store):
+    write(store, lambda c: stack(c, "a", 1, 10.0, planned=False))
+    (found,), _ = write(store, lambda c: claim.operations_to_plan(c, 50.0, 11.0, 4))
+    now = write(store, lambda c: rows.operation(c, "op-a"))
+    assert found == now and found.fence == 1
+    assert write(store, lambda c: claim.operations_to_plan(c, 50.0, 12.0, 4))[0] == []
