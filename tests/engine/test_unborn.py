@@ -1,0 +1,39 @@
+"""A row whose creation was begun and never came to anything is used again: for whatever the newer template says it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.conftest import Lab, resource
+
+# Nobody is there to make it, and nobody will be.
+NEVER = {"type": "Isotherm::Http::Object",
+         "properties": {"create": {"url": "http://127.0.0.1:1/"}, "read": {"url": "http://127.0.0.1:1/{id}"}}}
+
+
+@pytest.fixture
+def unborn(lab, tmp_path):
+    """Runs a story that begins with a resource `a` that somebody tried to make until the time was over."""
+    (tmp_path / "isotherm.conf").write_text("[DEFAULT]\nallowed_fetch_networks = 127.0.0.0/8\n")
+
+    def tell(story) -> None:
+        async def whole(it: Lab) -> None:
+            stack = await it.create({"a": NEVER}, timeout_s=0.5)
+            assert stack["status"] == "FAILED"
+            await story(it)
+
+        lab(whole)
+
+    return tell
+
+
+def test_of_another_type(unborn):
+    async def story(it: Lab) -> None:
+        stack = await it.update({"a": resource("1")})
+        assert stack["status"] == "COMPLETE", stack
+        [row] = await it.api.resources("s")
+        assert row["resource_type"] == "OS::Heat::TestResource"
+        await it.update({"a": resource("2")})
+        assert await it.physical() == {"a": row["physical_resource_id"]}, "it is what it was, and was changed in place"
+
+    unborn(story)
