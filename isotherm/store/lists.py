@@ -44,6 +44,10 @@ class _Among(FunctionElement[bool]):
     type = sa.Boolean()
     inherit_cache = True
 
+    def self_group(self, against: Any = None) -> _Among:
+        # It is a condition as it stands. With SQLAlchemy's "= 1" behind it, no index would be used for it.
+        return self
+
 
 @compiles(_Among, "sqlite")
 def _sqlite(element: _Among, compiler: Any, **options: Any) -> str:
