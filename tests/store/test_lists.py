@@ -1,0 +1,31 @@
+"""Lists of ids lead through an index on every database: a statement about few rows must not read them all."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+
+from isotherm.store import claim, lists, rows
+from isotherm.store import tables as t
+from isotherm.store.memory import MemoryDatabase
+
+STATEMENTS = {
+    "select": claim._LOAD, "versions": rows._SELECT_VERSIONS, "update": claim._TAKE,
+    "delete": sa.delete(t.nodes).where(lists.among(t.nodes.c.id), t.nodes.c.kind == 1),
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
+def test_sqlite_searches_by_the_key(statement):
+    compiled = statement.compile(dialect=sqlite.dialect(), column_keys=[])
+    explained = MemoryDatabase()._raw.execute(f"EXPLAIN QUERY PLAN {compiled}", ["[]"] * len(compiled.positiontup))
+    plan = [row[3] for row in explained]
+    assert any(line.startswith("SEARCH") and "INTEGER PRIMARY KEY" in line for line in plan), plan
+
+
+@pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect(), mysql.dialect()], ids=lambda one: one.name)
+def test_a_list_is_a_condition_and_nothing_more(dialect):
+    text = str(sa.select(t.nodes.c.id).where(lists.among(t.nodes.c.id), t.nodes.c.kind == 1).compile(dialect=dialect))
+    assert ") = 1" not in text.replace(" = %s", "").replace(" = ?", "")
+    assert text.count("nodes.id") == 2
