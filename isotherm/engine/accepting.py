@@ -73,7 +73,7 @@ class Accepting(reading.Reading):
 
     def __init__(  # noqa: PLR0913 - the ports of whoever accepts, one each
         self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str],
-        wake: Callable[[], None] = lambda: None, project: str = reading.PROJECT,
+        wake: Callable[..., None] = lambda *_: None, project: str = reading.PROJECT,
         settings: Settings = Settings(),  # noqa: B008 - frozen
         username: str = "", plans: planning.Planning | None = None,
     ) -> None:
@@ -81,6 +81,7 @@ class Accepting(reading.Reading):
         self._types = types
         self._clock = clock
         self._new_id = new_id
+        # Called with the ids of the stacks on which there is something to do.
         self._wake = wake
         self._settings = settings
         self._username = username
@@ -139,7 +140,7 @@ class Accepting(reading.Reading):
             return generation
 
         generation = await self._store.write(unit)
-        self._wake()
+        self._wake(acceptance.stack_id)
         return Accepted(acceptance.stack_id, acceptance.operation_id, generation)
 
     async def _operation(self, stack: reads.Row) -> Operation | None:

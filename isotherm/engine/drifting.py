@@ -77,7 +77,7 @@ class Drifting(ResourceReading):
         for name in names or ():
             await self._expect_resource(row, name)
         await self._store.write(lambda connection: watching.hint(connection, row["id"], names, self._clock.now()))
-        self._wake()
+        self._wake(row["id"])
 
     async def set_watch(
         self, name_or_id: str, *, policy: str | None = "", interval: float | None = -1.0, mode: str = ""
@@ -100,7 +100,7 @@ class Drifting(ResourceReading):
             watch_repairs.reset(connection, row["id"])
 
         await self._store.write(unit)
-        self._wake()
+        self._wake(row["id"])
 
     async def set_resource_policy(self, name_or_id: str, name: str, policy: str | None) -> None:
         """What is done about one resource; None: what its metadata and its stack say."""
@@ -113,7 +113,7 @@ class Drifting(ResourceReading):
             watch_repairs.reset(connection, row["id"], [name])
 
         await self._store.write(unit)
-        self._wake()
+        self._wake(row["id"])
 
     async def project_mode(self) -> str:
         found = await self._store.read(lambda connection: watching.project_mode(connection, self._project))

@@ -9,14 +9,18 @@ import asyncio
 import functools
 import random
 import uuid
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+from isotherm import bus
 from isotherm.config import Settings
 from isotherm.engine import computing, hearing, keyfile, lending, planning, ports
 from isotherm.engine.attending import Attendance, Load
+from isotherm.engine.convergence.worker import Tuning as WorkerTuning
 from isotherm.engine.convergence.worker import Worker
+from isotherm.engine.ears import Ears
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, Folder
 from isotherm.engine.legacy.engine import Engine as LegacyEngine
@@ -24,6 +28,7 @@ from isotherm.engine.nesting import Nesting
 from isotherm.engine.observer.service import Observer, Tuning
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
+from isotherm.engine.steps.slots import Slots
 from isotherm.resources import contract, known
 from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
@@ -44,6 +49,7 @@ class Embedded(Folder):
         self.attendance = Attendance(self.store, self.clock, self.path)
         self.types = known.registry(reaching=lending.is_allowed(self.settings))
         self.feed = Feed(self.store)
+        self.bus = bus.of(self.settings.transport_url)
         self._plans = planning.Planning(self.store, self.types, self.clock, computing.beside)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
         # Where the API can be reached, if this process or another serves it.
@@ -95,12 +101,14 @@ class Embedded(Folder):
         reality, reach = JournalReality(self.path / JOURNAL), self.reach()
         world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
                                local=reach.local, http=reach.http)
-        types = self.types
-        nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._wake, self.settings)
+        types, slots = self.types, Slots.of(self.settings, world)
+        nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
         self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
-                              settings=self.settings)
+                              tuning=WorkerTuning(concurrency=self.settings.engine_concurrency), settings=self.settings,
+                              slots=slots)
+        self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
         self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
-                                    settings=self.settings)
+                                    settings=self.settings, slots=slots)
         tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
         try:
             yield
@@ -136,7 +144,7 @@ class Embedded(Folder):
     async def listen(self) -> None:
         """Look for work whenever another process has written something; until cancelled."""
         if self.database is not None:
-            await hearing.changes(self.database, self._wake)
+            await hearing.changes(self.database, self._look_here)
 
     def _carried(self) -> Load:
         engines = (self._worker, self._legacy)
@@ -147,7 +155,20 @@ class Embedded(Folder):
         stacks = 0 if self._observer is None else self._observer.load()
         return Load(stacks, stacks)
 
-    def _wake(self) -> None:
+    def on_bus(self) -> AbstractAsyncContextManager[None]:
+        """Hear of what others do, and be heard, for as long as this lasts."""
+        ears = Ears(lambda: self._worker, self._look_here, self._hinted)
+        return self.bus.listening(ears)
+
+    def _hinted(self, what: Mapping[str, Any]) -> None:
+        """Somebody says that something happened to reality."""
+
+    def _wake(self, *stack_ids: str) -> None:
+        """There is something to do on these stacks, for whoever works on them."""
+        self._look_here()
+        self.bus.tell(stack_ids)
+
+    def _look_here(self) -> None:
         if self._worker is not None:
             self._worker.wake()
         if self._legacy is not None:

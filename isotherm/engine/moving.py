@@ -72,7 +72,7 @@ class Moving(Accepting):
             adopt.take_over(connection, versions, {want.name: want.requires for want in goal.wanted}, now)
 
         await self._store.write(unit)
-        self._wake()
+        self._wake(stack_id)
         return Accepted(stack_id, acceptance.operation_id, 1)
 
     async def _papers(self, stack: reads.Row, *, hidden: bool) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Orchestrator(
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
 
         await self._store.write(unit)
-        self._wake()
+        self._wake(stack_id)
         return Accepted(stack_id, acceptance.operation_id, 1)
 
     async def update(self, name_or_id: str, change: Request | Patch) -> Accepted:
@@ -83,7 +83,7 @@ class Orchestrator(
             return int(stack["generation"]) + 1
 
         generation = await self._store.write(unit)
-        self._wake()
+        self._wake(stack["id"])
         return Accepted(stack["id"], operation_id, generation)
 
     async def cancel(self, name_or_id: str, *, rollback: bool = True) -> Accepted:
@@ -101,7 +101,7 @@ class Orchestrator(
             return stop.cancel(connection, stack["id"], reason, self._clock.now())
 
         operation_id = await self._store.write(unit)
-        self._wake()
+        self._wake(stack["id"])
         return Accepted(stack["id"], operation_id, stack["generation"])
 
     async def check(self, name_or_id: str) -> Accepted:

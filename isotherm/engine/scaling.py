@@ -63,7 +63,7 @@ class Scaling(Accepting):
                 if not tries_left:
                     raise
             else:
-                self._wake()
+                self._wake(signal.stack["id"])
                 return
 
     async def _try_to_scale(self, signal: Signalled) -> None:

@@ -40,7 +40,7 @@ class Signalling(Scaling):
             await self._scale(Signalled(stack, to, id_, _told(details)))
             return
         await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
-        self._wake()
+        self._wake(stack["id"])
 
     async def signal_version(self, stack_id: str, token: str, details: Any = None) -> None:
         """Signal that one version of a resource, as whoever has its signed address may: nothing but a signal.
@@ -65,7 +65,7 @@ class Signalling(Scaling):
         if to.implementation == ScalingPolicy.TYPE:
             self._refuse_now(to)
             await self._scale(Signalled(stack, to, id_, _told(details)))
-        self._wake()
+        self._wake(stack["id"])
 
     def _refuse_late(self, connection: Connection, to: signals.Addressee, token: str) -> None:
         if to.token != token:
@@ -84,7 +84,7 @@ class Signalling(Scaling):
         await self._store.write(
             lambda connection: hooks.clear(connection, stack["id"], resource, hook, self._clock.now())
         )
-        self._wake()
+        self._wake(stack["id"])
 
     async def hooks(self, name_or_id: str) -> list[dict[str, Any]]:
         """The hooks at which the newest operation has paused."""

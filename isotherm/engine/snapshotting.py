@@ -58,7 +58,7 @@ class Snapshotting(Accepting):
         """Delete it, with what the types keep for it. The workers do it; it is listed until it is gone."""
         _, row = await self._find_snapshot(name_or_id, snapshot)
         await self._store.write(lambda connection: snapshots.doom(connection, row["id"], self._clock.now()))
-        self._wake()
+        self._wake(row["stack_id"])
 
     async def restore(self, name_or_id: str, snapshot: str) -> Accepted:
         """Bring the stack back to what it was when the snapshot was taken."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, claim, finish, hooks, locks, rows, settle, snapshots, stop
+from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, snapshots, stop
 from isotherm.store import tables as t
 from isotherm.store.locks import Lock
 from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
@@ -96,6 +96,17 @@ def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection
     if action is Action.SUSPEND:
         return [Edge(one.dst, one.src, one.kind) for one in inner]
     return inner
+
+
+def may_take(
+    connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, most: int, now: float
+) -> bool:
+    """Whether the project has less than so many steps under way. If not, the node says so."""
+    _current(connection, lock, operation.id)
+    if choosing.running(connection, now).get(operation.project, 0) < most:
+        return True
+    choosing.hold_back(connection, [node_id], most)
+    return False
 
 
 def take(connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, until: float) -> Claim | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from isotherm import errors
@@ -19,6 +19,7 @@ from isotherm.engine.convergence import forgetting
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
+from isotherm.engine.steps.slots import Slots
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming
@@ -64,6 +65,8 @@ class _Turn:
     operations: list[Operation] = field(default_factory=list)
     snapshots: list[snapshots.Doomed] = field(default_factory=list)
     next_due: float | None = None
+    # There is more that is due now.
+    more: bool = False
 
 
 class Worker:
@@ -72,7 +75,7 @@ class Worker:
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
         self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
-        settings: Settings = Settings(),  # noqa: B008 - frozen
+        settings: Settings = Settings(), slots: Slots | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
@@ -81,6 +84,7 @@ class Worker:
         self._new_id = new_id
         self._tuning = tuning
         self._settings = settings
+        self._slots = slots or Slots.of(settings, world)
         self._consider = consider.Considering(types, new_id, tolerant=settings.tolerates_unseen)
         own = ports.stored(world, store, settings)
         self._act = act.Acting(types, own, nesting)
@@ -97,12 +101,37 @@ class Worker:
         self._renew_at = 0.0
         # Nothing falls due before this, as far as the last look at the database told.
         self._next_due: float | None = 0.0
+        # What others have been told to do with these stacks may have overtaken our steps.
+        self._overtaken: set[str] = set()
+        # Whoever waits for the next turn to be committed.
+        self._callers: list[asyncio.Future[None]] = []
+        self._had_room = True
         self._places = START, START
+        # Called when more is ready than this worker takes at once, and when its room has come or gone.
+        self.surplus: Callable[[], None] = lambda: None
+        self.room_changed: Callable[[], None] = lambda: None
 
     def wake(self) -> None:
         """There may be something to do: look now rather than later."""
         self._next_due = 0.0
         self._wake.set()
+
+    def overtaken(self, stack_ids: Iterable[str]) -> None:
+        """Something newer may have been asked of these stacks: look, and give up the steps that it overtakes."""
+        self._overtaken.update(stack_ids)
+        self.wake()
+
+    def has_room(self) -> bool:
+        return not self._stopping and len(self._running) < self._tuning.concurrency
+
+    async def come(self) -> None:
+        """Take a turn for somebody who has too much. Returns when it has been committed, or was in vain."""
+        if self._stopping:
+            return
+        called = asyncio.get_running_loop().create_future()
+        self._callers.append(called)
+        self.wake()
+        await called
 
     def stop(self) -> None:
         """Take nothing more. `run` returns when what is under way has been recorded; leases of the rest run out."""
@@ -117,6 +146,7 @@ class Worker:
     async def run(self) -> None:
         while not (self._stopping and not self._running and not self._reports and not self._chores):
             self._wake.clear()
+            callers, self._callers = self._callers, []
             try:
                 await self._turn()
             except Exception as error:
@@ -125,13 +155,25 @@ class Worker:
                 log.error("a turn failed; starting over", exc_info=telling.quiet(error), extra={"worker": self.name})
                 self._forget()
                 await asyncio.sleep(self._tuning.idle_s)
+            self._answer(callers)
             # Steps that need not wait end within this one pass of the loop.
             await asyncio.sleep(0)
             if not self._reports and not self._begins:
                 await self._rest()
 
+        self._answer(self._callers)
+
+    def _answer(self, callers: Iterable[asyncio.Future[None]]) -> None:
+        for called in callers:
+            if not called.done():
+                called.set_result(None)
+        if self._had_room is not self.has_room():
+            self._had_room = self.has_room()
+            self.room_changed()
+
     def _forget(self) -> None:
-        for running in self._running.values():
+        for key, running in self._running.items():
+            self._slots.free(key)
             if running.task is not None:
                 running.task.cancel()
         self._running, self._reports, self._begins = {}, [], []
@@ -146,6 +188,8 @@ class Worker:
             self._running.pop(report.claim.key, None)
         self._start(begins, turn.begun)
         self._next_due, self._places = turn.next_due, turn.places
+        if turn.more:
+            self.surplus()
         for chore in (*map(self._plan, turn.operations), *map(self._forgetting, turn.snapshots)):
             task = asyncio.create_task(chore)
             self._chores.add(task)
@@ -181,8 +225,8 @@ class Worker:
         if room <= 0:
             # No more can be carried. The next step that ends wakes us; to look again before that is in vain.
             return turn
-        full = len(turn.claims) == room or turn.operations
-        turn.next_due = now if full else claiming.next_due(connection)
+        turn.next_due = claiming.next_due(connection)
+        turn.more = len(turn.claims) == room and turn.next_due is not None and turn.next_due <= now
         if taken.held_back and not taken.claims:
             turn.next_due = now + _HELD_BACK_S
         return turn
@@ -193,6 +237,7 @@ class Worker:
             if claim.key in begun:
                 self._spawn(claim, self._step(claim, begin.beginning.version, begin.intent, begin.target))
             else:
+                self._slots.free(claim.key)
                 self._running.pop(claim.key, None)
 
     def _take(self, claim: Claim, facts: answers.Facts | None) -> None:
@@ -202,7 +247,9 @@ class Worker:
             log.error("considering a node failed", exc_info=telling.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
             answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
-        if isinstance(answer, Report):
+        if (waits := self._slots.take(claim, answer)) is not None:
+            self._report(waits)
+        elif isinstance(answer, Report):
             if self._tell.knows(answer):
                 self._report(self._tell.masked(answer))
             else:
@@ -218,6 +265,7 @@ class Worker:
             self._spawn(claim, self._republish(claim, answer))
 
     def _report(self, report: Report) -> None:
+        self._slots.free(report.claim.key)
         self._reports.append(report)
         self._wake.set()
 
@@ -233,6 +281,7 @@ class Worker:
         try:
             await work  # type: ignore[misc]
         except errors.Superseded:
+            self._slots.free(claim.key)
             self._running.pop(claim.key, None)
             self._wake.set()
         except errors.Temporary as error:
@@ -270,10 +319,14 @@ class Worker:
     async def _renew(self) -> None:
         """Keep the leases of steps that take long; give up those that have been overtaken."""
         now = self._clock.now()
-        if now < self._renew_at:
-            return
-        self._renew_at = now + self._tuning.lease_s / 3
-        late = [r for r in self._running.values() if r.guard.until - now < self._tuning.lease_s * 2 / 3]
+        overtaken, self._overtaken = self._overtaken, set()
+        late = [r for r in self._running.values() if r.claim.stack_id in overtaken]
+        if now >= self._renew_at:
+            self._renew_at = now + self._tuning.lease_s / 3
+            late = [r for r in self._running.values() if r.guard.until - now < self._tuning.lease_s * 2 / 3
+                    or r.claim.stack_id in overtaken]
+            if not self.has_room():
+                self.surplus()
         if not late:
             return
         until = now + self._tuning.lease_s

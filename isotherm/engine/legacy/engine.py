@@ -14,14 +14,17 @@ from dataclasses import dataclass
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import ports
+from isotherm.engine.legacy.room import Room
 from isotherm.engine.legacy.stepping import Shared
 from isotherm.engine.legacy.walker import Walker
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.engine.steps import act, answers, consider, telling
+from isotherm.engine.steps.slots import Slots
 from isotherm.resources import contract
 from isotherm.store import locks
 from isotherm.store.database import Connection, Store
+from isotherm.store.shares import START, Place
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +47,7 @@ class Engine:
     def __init__(  # noqa: PLR0913 - the ports of an engine, one each
         self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
-        settings: Settings = Settings(),  # noqa: B008 - frozen
+        settings: Settings = Settings(), slots: Slots | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
@@ -54,12 +57,15 @@ class Engine:
         self._shared = Shared(
             store, world.clock, planning, new_id, settings,
             consider.Considering(types, new_id, tolerant=settings.tolerates_unseen),
-            act.Acting(types, own, nesting), telling.Telling(planning, types), asyncio.Semaphore(tuning.concurrency),
+            act.Acting(types, own, nesting), telling.Telling(planning, types),
+            Room(tuning.concurrency, settings.max_parallel_steps_per_project), slots or Slots.of(settings, world),
         )
         self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}
         self._wake = asyncio.Event()
         self._stopping = False
         self._renew_at = 0.0
+        # Where the last look at the stacks that wait for an engine ended.
+        self._place = START
 
     def wake(self) -> None:
         """There may be something to do: look now rather than later."""
@@ -100,10 +106,11 @@ class Engine:
     async def _take(self, room: int) -> None:
         until = self._clock.now() + self._tuning.lease_s
 
-        def unit(connection: Connection) -> list[locks.Lock]:
-            return locks.due(connection, self.name, until, self._clock.now(), room)
+        def unit(connection: Connection) -> tuple[list[locks.Lock], Place]:
+            return locks.take(connection, locks.Wish(self.name, until, room, self._place), self._clock.now())
 
-        for lock in await self._store.write(unit):
+        taken, self._place = await self._store.write(unit)
+        for lock in taken:
             if lock.stack_id in self._walkers:
                 # This engine was away for longer than its lease: what it did is somebody else's by now, be it its own.
                 self._walkers[lock.stack_id][0].lose()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from isotherm import errors
 from isotherm.config import Settings
+from isotherm.engine.legacy.room import Room
 from isotherm.engine.planning import Planning
 from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
+from isotherm.engine.steps.slots import Slots
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store.database import Store
@@ -33,8 +34,9 @@ class Shared:
     consider: consider.Considering
     act: act.Acting
     tell: telling.Telling
-    # How many steps may be under way at once.
-    room: asyncio.Semaphore
+    # How many steps may be under way at once: of all, and of each type.
+    room: Room
+    slots: Slots
 
 
 class Stepping:
@@ -50,8 +52,7 @@ class Stepping:
         """However it ends, it ends in a report, unless the operation has been overtaken."""
         tell = self._shared.tell
         try:
-            async with self._shared.room:
-                return await self._step(claim)
+            return await self._step(claim)
         except errors.Superseded:
             raise
         except errors.Temporary as error:
@@ -60,6 +61,8 @@ class Stepping:
             log.error("a step failed in the engine", exc_info=telling.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
             return await tell(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
+        finally:
+            self._shared.slots.free(claim.key)
 
     async def _step(self, claim: Claim) -> Report:
         answer = await self._decide(claim)
@@ -78,6 +81,7 @@ class Stepping:
         facts = None
         while True:
             answer = hooks.before(claim, self._shared.consider(claim, facts))
+            answer = self._shared.slots.take(claim, answer) or answer
             if not isinstance(answer, answers.LookUp):
                 return answer
             facts = await self._find_out(claim, answer, self._guard)

@@ -13,6 +13,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from isotherm import errors
 from isotherm.engine.legacy.recording import Recorder
 from isotherm.engine.legacy.stepping import Shared, Stepping
@@ -28,6 +30,12 @@ from isotherm.store.records import Beginning, Claim, Operation, Report
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 _ENDED = (NodeState.DONE, NodeState.FAILED)
+# When to look again where a project has all the steps that it may have: the end of a step elsewhere may let this one go on.
+_HELD_BACK_S = 0.2
+
+
+class _HeldBack:
+    """The project has all the steps under way that it may have."""
 
 
 class _Sleeper:
@@ -139,32 +147,41 @@ class Walker:
         assert self._walk is not None
         try:
             while not self._halted:
-                claim = await self._take(node_id)
-                if claim is None:
-                    # It was skipped by a cancellation, and so was all that needs it.
-                    self._go_on(self._walk.end(node_id, NodeState.SKIPPED))
+                answer = await self._turn(node_id)
+                if answer is None:
                     return
-                if await self._bring(claim):
-                    return
+                if isinstance(answer, _HeldBack):
+                    await asyncio.sleep(_HELD_BACK_S)
+                elif answer.wake_in_s:
+                    await self._sleep(answer)
         except errors.Superseded:
             self.halt()
         except Exception as error:
             log.error("a walk failed", exc_info=telling.quiet(error), extra={"stack": self.lock.stack_id})
             self.lose()
 
-    async def _bring(self, claim: Claim) -> bool:
-        """One step. Answers whether the node has come to its end."""
+    async def _turn(self, node_id: int) -> Report | _HeldBack | None:
+        """One step, when there is room for it. Answers what it waits for; None: the node has come to its end."""
+        assert self._walk is not None and self._operation is not None
+        async with self._shared.room.place(self._operation.project, self.lock.stack_id):
+            claim = None if self._halted else await self._take(node_id)
+            if isinstance(claim, Claim):
+                return await self._bring(claim)
+        if claim is None and not self._halted:
+            # It was skipped by a cancellation, and so was all that needs it.
+            self._go_on(self._walk.end(node_id, NodeState.SKIPPED))
+        return claim
+
+    async def _bring(self, claim: Claim) -> Report | None:
         report = await self._step(claim)
         over, step = await self._recorder(report)
         if over is None:
             self.halt()
-            return True
+            return None
         if report.state in _ENDED:
             self._go_on(step)
-            return True
-        if report.state is NodeState.WAITING and not over:
-            await self._sleep(report)
-        return False
+            return None
+        return replace(report, wake_in_s=0.0) if over else report
 
     async def _sleep(self, report: Report) -> None:
         if self._halted:
@@ -227,10 +244,17 @@ class Walker:
 
     # Units of work.
 
-    async def _take(self, node_id: int) -> Claim | None:
-        operation = self._operation
+    async def _take(self, node_id: int) -> Claim | _HeldBack | None:
+        operation, most = self._operation, self._shared.settings.max_parallel_steps_per_project
         assert operation is not None
-        return await self._write(lambda c: walking.take(c, self.lock, operation, node_id, self.guard.until))
+
+        def unit(connection: Connection) -> Claim | _HeldBack | None:
+            now = self._shared.clock.now()
+            if most and not walking.may_take(connection, self.lock, operation, node_id, most, now):
+                return _HeldBack()
+            return walking.take(connection, self.lock, operation, node_id, self.guard.until)
+
+        return await self._write(unit)
 
     async def _begin(self, beginning: Beginning) -> None:
         await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
