@@ -89,15 +89,20 @@ def _within(
         project = project_of[id_]
         (ids if left[project] > 0 else held_back).append(id_)
         left[project] -= 1
-    if held_back:
-        connection.execute(_HOLD_BACK, {**rows.ids(held_back), "n_reason": told(most)})
+    hold_back(connection, held_back, most)
     return ids, bool(held_back)
 
 
-def told(most: int) -> str:
+def hold_back(connection: sa.Connection, node_ids: Sequence[int], most: int) -> None:
+    """These are not taken, and say why."""
+    if node_ids:
+        connection.execute(_HOLD_BACK, {**rows.ids(node_ids), "n_reason": told(most, "the project")})
+
+
+def told(most: int, whose: str) -> str:
     """Why something is held back."""
-    return f"{most} steps of the project are under way, the most allowed" if most > 1 else (
-        "a step of the project is under way, the only one allowed")
+    steps = f"{most} steps of {whose} are" if most > 1 else f"1 step of {whose} is"
+    return f"{steps} under way, the most allowed"
 
 
 # Said as a number: only so does SQLite see that there is an index of just these. On the legacy path, nothing falls due.
