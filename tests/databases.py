@@ -114,15 +114,17 @@ def _engine(url: str) -> sa.Engine:
     return sa.create_engine(connecting.parsed(url), poolclass=sa.NullPool)
 
 
-_FILLED = sa.union_all(*(
-    sa.select(sa.literal(table.name)).where(sa.exists(sa.select(sa.literal(1)).select_from(table)))
-    for table in tables.metadata.tables.values()))
+def _filled() -> sa.CompoundSelect[Any]:
+    """Asked for when it is needed: modules that come later have tables of their own."""
+    return sa.union_all(*(
+        sa.select(sa.literal(table.name)).where(sa.exists(sa.select(sa.literal(1)).select_from(table)))
+        for table in tables.metadata.tables.values()))
 
 
 def _empty(engine: sa.Engine) -> None:
     """As the first migration left it."""
     with engine.begin() as connection:
-        for name in connection.execute(_FILLED).scalars().all():
+        for name in connection.execute(_filled()).scalars().all():
             connection.execute(sa.delete(tables.metadata.tables[name]))
         for name, row in _ROWS.items():
             connection.execute(sa.insert(tables.metadata.tables[name]), row)
