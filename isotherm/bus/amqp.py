@@ -16,7 +16,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from isotherm.bus import receiving
+from isotherm.bus import receiving, topology
 from isotherm.bus.address import Address
 from isotherm.bus.link import Link
 from isotherm.bus.local import Local
@@ -30,7 +30,9 @@ log = logging.getLogger(__name__)
 _FIRST_S, _LONGEST_S = 0.1, 10.0
 #: A connection that held so long was a good one, and the next pause is a first one.
 _GOOD_S = 5.0
-#: So long may the last words take when somebody leaves.
+#: So often in a row may a queue give no answer before it is made anew.
+_ENOUGH = 2
+#: So long may the last words take when somebody leaves, and so long the turn that is under way.
 _LAST_S = 1.0
 
 
@@ -40,13 +42,15 @@ class Amqp(Local):
     def __init__(self, addresses: Sequence[Address], name: str = "") -> None:
         super().__init__()
         self._addresses = random.sample(addresses, len(addresses))
-        self._name = name or f"isotherm {socket.gethostname()} {os.getpid()}"
-        self._sender = uuid.uuid4().hex
+        self._name = name
+        self._sender = ""
         self._outbox = Outbox(self.counts)
         self._bell = asyncio.Event()
         # Not known before the first attempt.
         self._up: bool | None = None
         self._been_up = False
+        # How often in a row a broker let us in, and one of its queues then gave no answer.
+        self._silences = 0
 
     @property
     def connected(self) -> bool:
@@ -60,6 +64,8 @@ class Amqp(Local):
 
     @asynccontextmanager
     async def listening(self, ears: Ears | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+        # Not sooner: a process may have been split in two since.
+        self._sender = uuid.uuid4().hex
         async with super().listening(ears):
             task = asyncio.create_task(self._run(ears, hints=hints), name="bus")
             try:
@@ -68,6 +74,7 @@ class Amqp(Local):
                 await self._last_words()
                 task.cancel()
                 await asyncio.wait({task})
+                await self._hearing.leave(_LAST_S)
                 self._up = None
 
     def _told(self, stack_ids: tuple[str, ...]) -> None:
@@ -92,22 +99,27 @@ class Amqp(Local):
                 await self._session(address, ears, hints=hints)
             except Exception as error:  # noqa: BLE001 - whatever a broker does, the engine goes on without it
                 self._is_down(address, error)
+                self._silences = self._silences + 1 if _is_silence(error) else 0
             pause_s = _FIRST_S if loop.time() - began > _GOOD_S else min(2 * pause_s, _LONGEST_S)
             await asyncio.sleep(pause_s * random.uniform(0.5, 1))
 
     async def _session(self, address: Address, ears: Ears | None, *, hints: bool) -> None:
         """One connection, from its beginning to its end, of which one of its tasks tells the reason."""
-        link = Link(address, self._name)
+        link = Link(address, self._name or f"isotherm {socket.gethostname()} {os.getpid()}")
         try:
             await link.open()
+            channel = await link.channel()
+            await topology.prepare(link, channel, anew=self._silences >= _ENOUGH)
             if ears is not None:
                 await receiving.News(self._hearing, self.counts, self._sender).begin(link)
                 if hints:
                     await receiving.Hints(self._hearing, self.counts).begin(link)
             self._is_up(address)
+            # Others may have told something while we were away: nobody knows what.
+            self._hearing.news(())
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(link.lost())
-                tasks.create_task(Sending(self._sender, self._outbox, self.counts).run(link))
+                tasks.create_task(Sending(self._sender, self._outbox, self.counts).run(link, channel))
                 if ears is not None:
                     tasks.create_task(receiving.Work(self._hearing, self.counts, self._bell).run(link))
         finally:
@@ -125,3 +137,9 @@ class Amqp(Local):
             log.warning("no broker: going on without, and trying again", extra={
                 "broker": str(address), "reason": address.censored(f"{type(why).__name__}: {why}")})
         self._up = False
+
+
+def _is_silence(error: Exception) -> bool:
+    if isinstance(error, ExceptionGroup):
+        return error.subgroup(topology.Silent) is not None
+    return isinstance(error, topology.Silent)

@@ -1,4 +1,7 @@
-"""Ears that never raise: what goes wrong in an engine that hears something is not to end its hearing."""
+"""Ears that never raise: what goes wrong in an engine that hears something is not to end its hearing.
+
+Nor does what goes wrong with a broker end what the engine does: a turn that was begun goes on when its connection is lost.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ class Hearing:
 
     def __init__(self, ears: Ears | None) -> None:
         self._ears = ears
+        self._turn: asyncio.Task[None] | None = None
 
     def news(self, stack_ids: Sequence[str]) -> None:
         if self._ears is not None:
@@ -40,23 +44,37 @@ class Hearing:
             return False
 
     async def come(self) -> bool:
-        """Whether it came, and all went well."""
+        """Whether it came, and all went well. Turns follow each other: one may be left from a lost connection."""
         if self._ears is None:
             return False
-        try:
-            await self._ears.come()
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            # Not we were cancelled, but something that the engine waited for.
-            return False
-        except Exception as error:  # noqa: BLE001 - as above
-            _tell("come", error)
-            return False
-        return True
+        if self._turn is not None:
+            await asyncio.wait({self._turn})
+        turn = self._turn = asyncio.create_task(_come(self._ears), name="a turn for the bus")
+        await asyncio.wait({turn})
+        return _went_well(turn)
+
+    async def leave(self, limit_s: float) -> None:
+        """No turn is under way afterwards."""
+        if self._turn is not None:
+            await asyncio.wait({self._turn}, timeout=limit_s)
+            self._turn.cancel()
+            await asyncio.wait({self._turn})
+            _went_well(self._turn)
 
 
-def _tell(what: str, error: Exception) -> None:
+async def _come(ears: Ears) -> None:
+    await ears.come()
+
+
+def _went_well(turn: asyncio.Task[None]) -> bool:
+    if turn.cancelled():
+        return False
+    error = turn.exception()
+    if error is not None:
+        _tell("come", error)
+    return error is None
+
+
+def _tell(what: str, error: BaseException) -> None:
     # The text of an error may have anything in it, secrets too.
     log.error("a message could not be acted upon", extra={"what": what, "error": type(error).__name__})

@@ -28,7 +28,10 @@ class Ears(Protocol):
     """What a process does with what it hears. Whatever it raises is logged, and stays where it is."""
 
     def news(self, stack_ids: Sequence[str]) -> None:
-        """Something about these stacks was accepted, cancelled or superseded: look now."""
+        """Something about these stacks was accepted, cancelled or superseded: look now.
+
+        With none: something may have been missed, of whichever stack.
+        """
 
     async def come(self) -> None:
         """Somebody has more than it can carry: take a turn. Returns after its commit; then the call counts as answered."""

@@ -35,7 +35,6 @@ class News:
 
     async def begin(self, link: Link) -> None:
         channel = await link.channel()
-        await topology.news(link, channel)
         await link.consume(await topology.own(link, channel), self._heard, no_ack=True)
 
     async def _heard(self, message: AbstractIncomingMessage) -> None:
@@ -59,7 +58,7 @@ class Hints:
 
     async def begin(self, link: Link) -> None:
         channel = await link.channel(prefetch=_HINTS)
-        await link.consume(await topology.hints(link, channel), partial(self._heard, link))
+        await topology.consume(link, channel, topology.HINTS, partial(self._heard, link))
 
     async def _heard(self, link: Link, message: AbstractIncomingMessage) -> None:
         """Acknowledged also if it makes no sense: it would make none to another."""
@@ -84,22 +83,22 @@ class Work:
         # Rings when a call has come, and when there may be room, or none any more.
         self._bell = bell
         self._come: deque[AbstractIncomingMessage] = deque()
-        self._tag: str | None = None
+        self._source: tuple[AbstractQueue, str] | None = None
 
     async def run(self, link: Link) -> None:
         """Until the connection is lost."""
-        queue = await topology.work(link, await link.channel(prefetch=_CALLS))
+        channel = await link.channel(prefetch=_CALLS)
         self._bell.set()
         while True:
             await self._bell.wait()
             self._bell.clear()
             if not self._hearing.room():
-                await self._stop(link, queue)
+                await self._stop(link)
                 continue
-            if self._tag is None:
-                self._tag = await link.consume(queue, self._called)
+            if self._source is None:
+                self._source = await topology.consume(link, channel, topology.WORK, self._called)
             if self._come and not await self._answer(link, self._come.popleft()):
-                await self._stop(link, queue)
+                await self._stop(link)
                 await asyncio.sleep(_REST_S)
                 self._bell.set()
 
@@ -122,10 +121,11 @@ class Work:
         await link.call(message.ack() if came else message.nack(requeue=True))
         return came
 
-    async def _stop(self, link: Link, queue: AbstractQueue) -> None:
+    async def _stop(self, link: Link) -> None:
         """What has come already goes to somebody else."""
-        if self._tag is not None:
-            await link.call(queue.cancel(self._tag))
-            self._tag = None
+        if self._source is not None:
+            queue, tag = self._source
+            await link.call(queue.cancel(tag))
+            self._source = None
         while self._come:
             await link.call(self._come.popleft().nack(requeue=True))

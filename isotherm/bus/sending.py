@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aio_pika import Message
-from aio_pika.abc import AbstractExchange
+from aio_pika.abc import AbstractChannel, AbstractExchange
 
 from isotherm.bus import topology, wire
 from isotherm.bus.link import Link
@@ -19,25 +19,24 @@ class Sending:
         self._outbox = outbox
         self._counts = counts
 
-    async def run(self, link: Link) -> None:
+    async def run(self, link: Link, channel: AbstractChannel) -> None:
         """Until the connection is lost. What was not confirmed goes again over the next: twice does no harm."""
-        channel = await link.channel()
-        news = await topology.news(link, channel)
-        await topology.work(link, channel)
+        news = await channel.get_exchange(topology.NEWS, ensure=False)
+        work = await channel.get_exchange(topology.WORK, ensure=False)
         while True:
             letter = await self._outbox.next()
             try:
-                await self._publish(link, letter, news, channel.default_exchange)
+                await self._publish(link, letter, news, work)
             except BaseException:
                 self._outbox.was_not_sent(letter)
                 raise
             self._counts.published += 1
             self._outbox.was_sent()
 
-    async def _publish(self, link: Link, letter: Letter, news: AbstractExchange, queues: AbstractExchange) -> None:
+    async def _publish(self, link: Link, letter: Letter, news: AbstractExchange, work: AbstractExchange) -> None:
         message = Message(wire.encode(self._sender, letter.stacks), content_type="application/json")
         if letter.stacks:
             await link.call(news.publish(message, "", mandatory=False))
         else:
             # A queue that is gone is an error, and is there again after the next connection.
-            await link.call(queues.publish(message, topology.WORK, mandatory=True))
+            await link.call(work.publish(message, "", mandatory=True))

@@ -1,0 +1,48 @@
+"""A process on the bus, for tests: says on its output what it hears, and holds a call for help until it is killed.
+
+    python -m tests.bus.process URL [STACK ...]     # tells of the stacks once it is connected
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from isotherm import bus
+
+
+def say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+class Ears:
+    def news(self, stack_ids: Sequence[str]) -> None:
+        if stack_ids:
+            say("news", *stack_ids)
+
+    async def come(self) -> None:
+        say("come")
+        await asyncio.Event().wait()
+
+    def room(self) -> bool:
+        return True
+
+    def hint(self, what: Mapping[str, Any]) -> None:
+        say("hint", what)
+
+
+async def main(url: str, stacks: Sequence[str]) -> None:
+    here = bus.of(url)
+    async with here.listening(Ears()):
+        while not here.connected:
+            await asyncio.sleep(0.01)
+        say("connected")
+        here.tell(stacks)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2:]))

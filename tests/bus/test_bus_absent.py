@@ -1,0 +1,140 @@
+"""Brokers that are not there, do not answer, or do not let us in: nothing waits for them, and nothing is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+
+import pytest
+
+from isotherm import bus
+from isotherm.bus import amqp, link
+from isotherm.bus.outbox import MOST
+from tests.bus.conftest import MOMENT_S, Listener, until
+
+
+@contextlib.contextmanager
+def at_once(limit_s=0.5):
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < limit_s
+
+
+@pytest.fixture
+def closed():
+    """A port that nobody listens on, held so that nobody will."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+def test_without_a_broker_everything_goes_on_at_once(story, told, closed):
+    async def it():
+        here, ears = bus.of(f"rabbit://u:MARKER@127.0.0.1:{closed}/"), Listener()
+        with at_once():
+            here.tell(["early"])
+            async with here.listening(ears):
+                await until(lambda: told())
+                for number in range(MOST + 100):
+                    here.tell([str(number)])
+                    here.surplus()
+                here.room_changed()
+                assert len(ears.heard) == MOST + 100 and not here.connected
+                assert here.counts.dropped == 101 and here.counts.published == 0
+
+    story(it())
+    assert len(told()) == 1 and "no broker" in told()[0]
+
+
+def test_it_is_tried_again_and_again_and_told_once(story, told, closed, monkeypatch):
+    monkeypatch.setattr(amqp, "_FIRST_S", 0.001)
+    tries = []
+    opened = link.Link.open
+
+    async def counted(self):
+        tries.append(self)
+        await opened(self)
+
+    monkeypatch.setattr(link.Link, "open", counted)
+
+    async def it():
+        here = bus.of(f"rabbit://u:MARKER@127.0.0.1:{closed},u:MARKER@127.0.0.1:{closed}/")
+        async with here.listening(Listener()):
+            await until(lambda: len(tries) > 5)
+
+    story(it())
+    assert len(told()) == 1 and "MARKER" not in told()[0]
+
+
+def test_a_broker_that_never_says_a_word_keeps_nobody(story, told, monkeypatch):
+    monkeypatch.setattr(link, "CONNECT_S", 0.2)
+
+    async def it():
+        taken = []
+        server = await asyncio.start_server(lambda reader, writer: taken.append(writer), "127.0.0.1", 0)
+        here, ears = bus.of(f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}"), Listener()
+        async with here.listening(ears):
+            with at_once():
+                here.tell(["a"])
+            assert ears.heard == ["a"]
+            await until(lambda: len(taken) > 1)
+        server.close()
+        for writer in taken:
+            writer.transport.abort()
+        await asyncio.sleep(0.01)
+
+    story(it())
+    assert len(told()) == 1 and "TimeoutError" in told()[0]
+
+
+def test_who_leaves_while_it_connects_does_not_wait(story):
+    async def it():
+        taken = []
+        server = await asyncio.start_server(lambda reader, writer: taken.append(writer), "127.0.0.1", 0)
+        here = bus.of(f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        with at_once(3.0):
+            async with here.listening(Listener()):
+                await until(lambda: taken)
+                here.tell(["a"])
+        server.close()
+        taken[0].transport.abort()
+        await asyncio.sleep(0.01)
+
+    story(it())
+
+
+def test_what_speaks_another_language_is_no_broker(story, told, monkeypatch):
+    monkeypatch.setattr(link, "CONNECT_S", 0.5)
+
+    async def it():
+        async def taken(reader, writer):
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"\xff" * 100)
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(taken, "127.0.0.1", 0)
+        here = bus.of(f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        async with here.listening(Listener()):
+            await until(lambda: told())
+            await asyncio.sleep(MOMENT_S)
+        server.close()
+        await asyncio.sleep(0.05)
+
+    story(it())
+    assert len(told()) == 1
+
+
+def test_a_password_that_is_refused_stops_nobody(story, told, broker):
+    url = f"rabbit://isotherm:MARKER-wrong@127.0.0.1:{broker.port}/"
+
+    async def it():
+        here, ears = bus.of(url), Listener()
+        async with here.listening(ears):
+            here.tell(["a"])
+            await until(lambda: told())
+            assert not here.connected and ears.heard == ["a"]
+
+    story(it())
+    assert "ACCESS_REFUSED" in told()[0] and "MARKER" not in told()[0]

@@ -1,0 +1,476 @@
+"""The bus over a real broker: who hears what, when a call counts as answered, and what becomes of it when things break."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import ipaddress
+import logging
+import ssl
+import subprocess
+import sys
+import time
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from isotherm import bus
+from isotherm.bus import amqp, link, wire
+from tests.bus.conftest import MOMENT_S, Between, Broken, Listener, connected, on_the_broker, publish, until
+
+
+@contextlib.asynccontextmanager
+async def process(url, *stacks):
+    """Another process on the same broker; killed in the end if it was not before."""
+    made = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.bus.process", url, *stacks, stdout=subprocess.PIPE)
+    try:
+        assert await made.stdout.readline() == b"connected\n"
+        yield made
+    finally:
+        if made.returncode is None:
+            made.kill()
+        await made.wait()
+
+
+async def purge(url):
+    async def it(channel):
+        return await (await channel.get_queue("isotherm.work")).purge()
+
+    return (await on_the_broker(url, it)).message_count
+
+
+def test_all_others_hear_news_in_few_messages(story, broker):
+    async def it():
+        one, two, three = (bus.of(broker.url) for _ in range(3))
+        ears = [Listener(room=False) for _ in range(3)]
+        async with one.listening(ears[0]), two.listening(ears[1]), three.listening(ears[2]):
+            await connected(one, two, three)
+            one.tell(["a", "b"])
+            one.tell(["c"])
+            await until(lambda: len(ears[1].heard) == len(ears[2].heard) == 3)
+            assert [set(one.heard) for one in ears] == [{"a", "b", "c"}] * 3
+            assert one.counts.published == two.counts.received == 1 and one.counts.received == 0
+            two.tell(map_of := [str(number) for number in range(1000)])
+            await until(lambda: len(ears[0].heard) == len(ears[2].heard) == 1003)
+            await until(lambda: two.counts.published == 5)
+            assert ears[0].heard[3:] == map_of
+
+    story(it())
+
+
+def test_processes_hear_each_other(story, broker):
+    async def it():
+        here, ears = bus.of(broker.url), Listener(room=False)
+        async with here.listening(ears):
+            await connected(here)
+            async with process(broker.url, "theirs") as other:
+                await until(lambda: ears.heard == ["theirs"])
+                assert await other.stdout.readline() == b"news theirs\n"
+                here.tell(["ours"])
+                assert await other.stdout.readline() == b"news ours\n"
+
+    story(it())
+
+
+def test_who_only_speaks_is_heard_to_the_last_word(story, broker):
+    async def it():
+        here, there, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
+        async with here.listening(ears):
+            await connected(here)
+            async with there.listening():
+                there.tell(["last words"])
+            await until(lambda: ears.heard == ["last words"])
+
+    story(it())
+
+
+def test_one_with_room_comes_and_none_without(story, broker):
+    async def it():
+        full, free = bus.of(broker.url), bus.of(broker.url)
+        no, yes = Listener(room=False), Listener()
+        async with full.listening(no), free.listening(yes):
+            await connected(full, free)
+            for number in range(1, 6):
+                full.surplus()
+                await until(lambda number=number: yes.came == number)
+            yes.has_room = False
+            free.room_changed()
+            await asyncio.sleep(MOMENT_S)
+            full.surplus()
+            await asyncio.sleep(MOMENT_S)
+            assert (no.came, yes.came) == (0, 5)
+            no.has_room = True
+            full.room_changed()
+            await until(lambda: no.came == 1)
+            assert yes.came == 5
+
+    story(it())
+
+
+def test_calls_for_help_are_gathered(story, broker):
+    async def it():
+        full, free, yes = bus.of(broker.url), bus.of(broker.url), Listener()
+        async with full.listening(Listener(room=False)), free.listening(yes):
+            await connected(full, free)
+            for _ in range(1000):
+                full.surplus()
+            await until(lambda: yes.came)
+            await asyncio.sleep(MOMENT_S)
+            assert yes.came == full.counts.published == 1
+
+    story(it())
+
+
+def test_room_is_asked_for_after_each_call(story, broker):
+    async def it():
+        full, free, yes = bus.of(broker.url), bus.of(broker.url), Listener()
+        yes.room = lambda: yes.came < 2
+        async with full.listening(Listener(room=False)), free.listening(yes):
+            await connected(full, free)
+            for number in range(1, 5):
+                full.surplus()
+                await until(lambda number=number: full.counts.published == number)
+            await until(lambda: yes.came == 2)
+            await asyncio.sleep(MOMENT_S)
+            assert yes.came == 2 and await purge(broker.url) == 2
+
+    story(it())
+
+
+def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story, broker):
+    """Who is killed in the middle of it has not answered: another comes."""
+    async def it():
+        here, ears = bus.of(broker.url), Listener(room=False)
+        async with here.listening(ears):
+            await connected(here)
+            async with process(broker.url) as other:
+                here.surplus()
+                assert await other.stdout.readline() == b"come\n"
+                ears.has_room = True
+                here.room_changed()
+                await asyncio.sleep(MOMENT_S)
+                assert ears.came == 0
+                other.kill()
+                await until(lambda: ears.came == 1)
+
+    story(it())
+
+
+def test_what_was_answered_does_not_come_again(story, broker):
+    async def it():
+        here, there, ears = bus.of(broker.url), bus.of(broker.url), Listener()
+        ears.held = asyncio.Event()
+        async with there.listening(Listener(room=False)):
+            async with here.listening(ears):
+                await connected(here, there)
+                there.surplus()
+                await until(lambda: ears.came == 1)
+            # It left in the middle of its turn, in good order: the call goes back at once.
+            async with here.listening(second := Listener()):
+                await until(lambda: second.came == 1)
+                await asyncio.sleep(0.05)
+            async with here.listening(third := Listener()):
+                await connected(here)
+                await asyncio.sleep(MOMENT_S)
+                assert third.came == 0
+
+    story(it())
+
+
+def test_a_turn_goes_on_when_its_connection_is_lost(story, broker):
+    async def it():
+        there, ears = Between(broker.port), Listener()
+        ears.held, ended = asyncio.Event(), []
+        come = ears.come
+
+        async def noted():
+            await come()
+            ended.append(ears.came)
+
+        ears.come = noted
+        async with there.open() as port:
+            here, other = bus.of(url_at(broker, port)), bus.of(broker.url)
+            async with here.listening(ears), other.listening(Listener(room=False)):
+                await connected(here, other)
+                other.surplus()
+                await until(lambda: ears.came == 1)
+                there.cut()
+                await until(lambda: here.counts.reconnects == 1)
+                assert ears.came == 1 and ended == []
+                ears.held.set()
+                # It was never answered, so it comes again; now it is over soon.
+                await until(lambda: ended == [1, 2])
+
+    story(it())
+
+
+def test_where_a_turn_fails_another_is_called(story, broker):
+    async def it():
+        here, there, failing, ears = bus.of(broker.url), bus.of(broker.url), Broken(), Listener(room=False)
+        async with here.listening(ears), there.listening(failing):
+            await connected(here, there)
+            here.surplus()
+            await until(lambda: failing.came == 1)
+            ears.has_room = True
+            here.room_changed()
+            await until(lambda: ears.came == 1)
+            here.tell(["a"])
+            await publish(broker.url, "isotherm.hints", b'{"a": 1}')
+            await until(lambda: there.counts.received + here.counts.received >= 4)
+            assert here.connected and there.connected
+
+    story(it())
+
+
+def test_a_purge_and_deleted_queues_stop_nothing(story, broker):
+    async def delete(channel):
+        await channel.queue_delete("isotherm.work")
+        await channel.queue_delete("isotherm.hints")
+        await channel.exchange_delete("isotherm.news")
+
+    async def it():
+        here, there = bus.of(broker.url), bus.of(broker.url)
+        ours, theirs = Listener(room=False), Listener(room=False)
+        async with here.listening(ours), there.listening(theirs):
+            await connected(here, there)
+            here.surplus()
+            await until(lambda: here.counts.published == 1)
+            assert await purge(broker.url) == 1
+            theirs.has_room = True
+            there.room_changed()
+            await asyncio.sleep(MOMENT_S)
+            assert theirs.came == 0
+            here.surplus()
+            await until(lambda: theirs.came == 1)
+            await on_the_broker(broker.url, delete)
+            await until(lambda: here.counts.reconnects and there.counts.reconnects)
+            await connected(here, there)
+            here.surplus()
+            here.tell(["a"])
+            await until(lambda: theirs.came == 2 and theirs.heard == ["a"])
+
+    story(it())
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"\x00\xff garbage", b"[" * 50_000, b'{"v": 2, "stacks": {"other": "form"}}', b"[]", b"x" * 1_000_000])
+def test_garbage_is_counted_and_goes_away(story, broker, body):
+    async def it():
+        here, ears = bus.of(broker.url), Listener()
+        async with here.listening(ears):
+            await connected(here)
+            for number, exchange in enumerate(("isotherm.news", "isotherm.work", "isotherm.hints"), 1):
+                await publish(broker.url, exchange, body)
+                await until(lambda number=number: here.counts.refused == number)
+            await publish(broker.url, "isotherm.hints", b'{"stack": "a"}', "good")
+            await publish(broker.url, "isotherm.news", wire.encode("x", ["b"])[:-1] + b',"of":"later"}')
+            await publish(broker.url, "isotherm.work", wire.encode("x"))
+            await until(lambda: ears.hints == [{"stack": "a"}] and ears.heard == ["b"] and ears.came == 1)
+            assert here.connected and here.counts.reconnects == 0 and here.counts.refused == 3
+
+    story(it())
+
+
+def test_each_hint_goes_to_one_and_only_to_who_takes_them(story, broker):
+    async def it():
+        buses = [bus.of(broker.url) for _ in range(3)]
+        ears = [Listener(room=False) for _ in range(3)]
+        async with buses[0].listening(ears[0], hints=False), buses[1].listening(ears[1]), buses[2].listening(ears[2]):
+            await connected(*buses)
+            for number in range(10):
+                await publish(broker.url, "isotherm.hints", b'{"n": %d}' % number, "compute.instance")
+            await until(lambda: len(ears[1].hints) + len(ears[2].hints) == 10)
+            assert ears[0].hints == []
+
+    story(it())
+
+
+def test_a_broker_that_hangs_is_left_for_a_new_connection(story, broker, monkeypatch):
+    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here, other, ears = bus.of(url_at(broker, port)), bus.of(broker.url), Listener(room=False)
+            async with here.listening(Listener(room=False)), other.listening(ears):
+                await connected(here, other)
+                there.flows.clear()
+                began = time.monotonic()
+                here.tell(["a"])
+                here.surplus()
+                assert time.monotonic() - began < 0.1
+                await until(lambda: not here.connected)
+                there.flows.set()
+                await until(lambda: ears.heard and here.counts.reconnects)
+                assert set(ears.heard) == {"a"}
+
+    story(it())
+
+
+def test_leaving_a_broker_that_hangs_takes_a_moment(story, broker):
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here = bus.of(url_at(broker, port))
+            async with here.listening(Listener()):
+                await connected(here)
+                there.flows.clear()
+                for number in range(2000):
+                    here.tell([f"{number:0300}"])
+                await asyncio.sleep(0.05)
+                began = time.monotonic()
+            assert time.monotonic() - began < 5
+
+    story(it())
+
+
+def test_a_connection_that_is_cut_is_made_again(story, broker, told):
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here, other, ears = bus.of(url_at(broker, port)), bus.of(broker.url), Listener(room=False)
+            async with here.listening(Listener(room=False)), other.listening(ears):
+                await connected(here, other)
+                there.cut()
+                here.tell(["a"])
+                await until(lambda: ears.heard == ["a"])
+                assert here.counts.reconnects == 1
+
+    story(it())
+    assert [one.split()[0] for one in told()] == ["INFO", "INFO", "WARNING", "INFO"]
+
+
+def test_tls_asks_for_a_certificate_that_this_system_trusts(story, broker, monkeypatch, tmp_path, told):
+    context = certified(tmp_path)
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open(context) as port:
+            here = bus.of(url_at(broker, port).replace("amqp:", "amqps:"))
+            async with here.listening(Listener()):
+                await until(lambda: told())
+                assert "CERTIFICATE_VERIFY_FAILED" in told()[0] and not here.connected
+                monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate"))
+                await connected(here)
+
+    story(it())
+
+
+def test_a_broker_that_was_killed_is_found_again(story, broker, monkeypatch):
+    monkeypatch.setattr(amqp, "_LONGEST_S", 0.5)
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here, other = bus.of(url_at(broker, port)), bus.of(url_at(broker, port))
+            ours, theirs = Listener(room=False), Listener()
+            async with here.listening(ours), other.listening(theirs):
+                await connected(here, other)
+                # Before, the broker may not have written down that it has these queues.
+                await asyncio.sleep(1.5)
+                await asyncio.to_thread(broker.kill)
+                await until(lambda: not here.connected and not other.connected)
+                here.tell(["while it was away"])
+                here.surplus()
+                await asyncio.to_thread(broker.start)
+                there.target = broker.port
+                await connected(here, other)
+                await until(lambda: theirs.came and here.counts.published == 2)
+                here.tell(["afterwards"])
+                await until(lambda: "afterwards" in theirs.heard)
+                assert here.counts.dropped == 0 and here.counts.reconnects == 1
+
+    story(it())
+
+
+def test_a_queue_that_gives_no_answer_is_made_anew(story, broker, monkeypatch):
+    """As after a kill of the broker just when it had made it. What is in it is lost, and hints may be."""
+    consume, failed = link.Link.consume, []
+
+    async def silent(self, queue, callback, **options):
+        if queue.name == "isotherm.work" and len(failed) < amqp._ENOUGH:
+            failed.append(queue)
+            raise TimeoutError
+        return await consume(self, queue, callback, **options)
+
+    async def it():
+        here, other, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
+        async with here.listening(ears), other.listening():
+            await connected(here, other)
+            other.surplus()
+            await until(lambda: other.counts.published == 1)
+            ears.has_room = True
+            here.room_changed()
+            await until(lambda: here.counts.reconnects == amqp._ENOUGH)
+            await asyncio.sleep(MOMENT_S)
+            assert ears.came == 0 and here.connected
+            other.surplus()
+            await until(lambda: ears.came == 1)
+
+    monkeypatch.setattr(link.Link, "consume", silent)
+    story(it())
+
+
+def test_who_was_away_is_told_that_something_may_have_been_missed(story, broker):
+    async def it():
+        there, times = Between(broker.port), []
+        ears = Listener(room=False)
+        ears.news = lambda ids: times.append(list(ids))
+        async with there.open() as port:
+            here = bus.of(url_at(broker, port))
+            async with here.listening(ears):
+                await until(lambda: times == [[]])
+                there.cut()
+                await until(lambda: times == [[], []])
+
+    story(it())
+
+
+def test_the_library_says_nothing_where_nobody_asked(story, broker, capfd):
+    """Without a handler of anybody, Python writes warnings to the standard error output."""
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, []
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here = bus.of(url_at(broker, port))
+            async with here.listening(Listener()):
+                await connected(here)
+                there.cut()
+                await until(lambda: here.counts.reconnects)
+
+    try:
+        logging.getLogger("isotherm").addHandler(quiet := logging.NullHandler())
+        story(it())
+    finally:
+        root.handlers = handlers
+        logging.getLogger("isotherm").removeHandler(quiet)
+    assert capfd.readouterr().err == ""
+
+
+def url_at(broker, port):
+    return broker.url.replace(f":{broker.port}/", f":{port}/")
+
+
+def certified(folder):
+    """A server's TLS, by a certificate that nobody knows."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .sign(key, hashes.SHA256()))
+    (folder / "certificate").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key").write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "certificate", folder / "key")
+    return context

@@ -1,0 +1,182 @@
+"""The bus without a broker: addresses, messages, the outbox, and the bus of one process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from isotherm import bus, config, errors
+from isotherm.bus import address, wire
+from isotherm.bus.outbox import BATCH, MOST, Letter, Outbox
+from tests.bus.conftest import Broken, Listener
+
+
+@pytest.mark.parametrize(("url", "expected"), [
+    ("amqp://", None), ("amqp://one", ("one", 5672, "guest", "guest", "/", False)),
+    ("rabbit://u:p@one:99/v", ("one", 99, "u", "p", "v", False)),
+    ("amqp://u:p@one/", ("one", 5672, "u", "p", "/", False)), ("amqp://u:p@one//", ("one", 5672, "u", "p", "/", False)),
+    ("amqp://u:p@one/a%2Fb", ("one", 5672, "u", "p", "a/b", False)),
+    ("amqps://u:p@one", ("one", 5671, "u", "p", "/", True)),
+    ("rabbit://u:p@one/v?ssl=1&rpc=x", ("one", 5671, "u", "p", "v", True)),
+    ("rabbit://u:p%40%2F%3A@[::1]:5/", ("::1", 5, "u", "p@/:", "/", False)),
+    ("rabbit://u:p@q@one/", ("one", 5672, "u", "p@q", "/", False)),
+])
+def test_a_broker_is_named_as_openstack_and_amqp_do(url, expected):
+    if expected is None:
+        with pytest.raises(errors.UserError):
+            address.parse(url)
+        return
+    (found,) = address.parse(url)
+    assert (found.host, found.port, found.user, found.password, found.vhost, found.tls) == expected
+
+
+def test_a_cluster_is_named_with_commas():
+    found = address.parse("rabbit://u:p@one:1,v:q@two/vhost")
+    assert [(str(one), one.user, one.vhost) for one in found] == [("one:1", "u", "vhost"), ("two:5672", "v", "vhost")]
+
+
+@pytest.mark.parametrize("url", ["kombu+memory://u:MARKER@one/", "one:5672", "rabbit://u:MARKER@one:x/",
+                                 "rabbit://u:MARKER@one:70000/", "rabbit://u:MARKER@one,u:MARKER@/", "fake://"])
+def test_what_is_no_broker_is_refused_without_its_password(url):
+    with pytest.raises(errors.UserError, match="transport_url") as error:
+        bus.of(url)
+    assert "MARKER" not in str(error.value)
+
+
+def test_no_password_is_in_the_picture_of_an_address_or_of_the_settings(tmp_path):
+    (found,) = address.parse("rabbit://u:MARKER@one/")
+    assert "MARKER" not in repr(found) + str(found) + found.censored("refused MARKER")
+    file = tmp_path / "heat.conf"
+    file.write_text("[DEFAULT]\ntransport_url = rabbit://u:MARKER@one/\n")
+    settings = config.load(file)
+    assert settings.transport_url.endswith("one/") and "MARKER" not in repr(settings)
+
+
+def test_without_a_url_the_bus_is_that_of_the_process():
+    assert isinstance(bus.of(config.Settings().transport_url), bus.Local)
+
+
+def test_a_message_comes_as_it_went():
+    found = wire.decode(wire.encode("me", ["a", "b"]))
+    assert (found.sender, found.stacks) == ("me", ("a", "b"))
+
+
+def test_fields_of_a_later_time_are_passed_over():
+    assert wire.decode(b'{"v":1,"sender":"x","stacks":["a"],"more":{"deep":[1]}}').stacks == ("a",)
+    assert wire.decode(b'{"v":1}').stacks == ()
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"null", b"[]", b"7", b"\xff\xfe", b"{", b'{"v":"1"}', b'{"stacks":["a"]}', b'{"v":2,"stacks":7}',
+    b'{"v":1,"stacks":"a"}', b'{"v":1,"stacks":[1]}', b'{"v":1,"sender":null}', b"[" * 60_000,
+    b'{"v":1,"x":' + b"[" * 60_000, b'{"v":1,"sender":"' + b"x" * wire.MOST_BYTES + b'"}'])
+def test_what_is_no_message_of_ours_is_refused(body):
+    with pytest.raises(wire.Refused):
+        wire.decode(body)
+
+
+@pytest.mark.parametrize(("body", "good"), [
+    (b'{"any":"thing"}', True), (b'{"v":1}', True), (b'{"v":2}', False), (b"[]", False), (b'{"a":' * 20_000, False)])
+def test_a_hint_may_be_any_object(body, good):
+    if good:
+        assert wire.hint(body)
+        return
+    with pytest.raises(wire.Refused):
+        wire.hint(body)
+
+
+def letters(outbox, count):
+    async def taken():
+        return [await asyncio.wait_for(outbox.next(), 1) for _ in range(count)]
+
+    return asyncio.run(taken())
+
+
+def test_what_is_told_together_goes_together_and_once():
+    outbox = Outbox(bus.Counts())
+    outbox.surplus()
+    outbox.tell(("a", "b"))
+    outbox.tell(("c", "a"))
+    outbox.surplus()
+    assert letters(outbox, 2) == [Letter(("b", "c", "a")), Letter()]
+
+
+def test_many_stacks_go_in_several_messages():
+    outbox = Outbox(bus.Counts())
+    outbox.tell(tuple(map(str, range(BATCH + 1))))
+    assert [len(one.stacks) for one in letters(outbox, 2)] == [BATCH, 1]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_while_nothing_goes_the_newest_are_kept(at_once):
+    counts = bus.Counts()
+    outbox = Outbox(counts)
+    names = tuple(map(str, range(MOST + 500)))
+    for part in [names] if at_once else zip(names, strict=True):
+        outbox.tell(part)
+    assert counts.dropped == 500
+    found = [stack for letter in letters(outbox, MOST // BATCH) for stack in letter.stacks]
+    assert tuple(found) == names[500:]
+
+
+def test_what_was_not_sent_goes_again_and_before_the_newer():
+    counts = bus.Counts()
+    outbox = Outbox(counts)
+    outbox.tell(("a", "b"))
+    (letter,) = letters(outbox, 1)
+    outbox.tell(("c",))
+    outbox.was_not_sent(letter)
+    outbox.was_not_sent(Letter())
+    assert letters(outbox, 2) == [Letter(("a", "b", "c")), Letter()]
+    assert counts.dropped == 0
+
+
+def test_in_one_process_news_are_heard_at_once(story):
+    async def it():
+        here, ears = bus.of(""), Listener()
+        here.tell(["too early"])
+        async with here.listening(ears):
+            here.tell(["a", "b"])
+            assert ears.heard == ["a", "b"]
+            here.surplus()
+            here.room_changed()
+            assert ears.came == 0 and here.connected
+        here.tell(["too late"])
+        assert ears.heard == ["a", "b"]
+
+    story(it())
+
+
+def test_another_thread_is_heard_on_the_loop(story):
+    async def it():
+        here, where = bus.of(""), []
+        ears = Listener()
+        ears.news = lambda ids: where.append(threading.current_thread())
+        async with here.listening(ears):
+            await asyncio.to_thread(here.tell, ["a"])
+            await asyncio.sleep(0)
+        assert where == [threading.current_thread()]
+
+    story(it())
+
+
+def test_ears_that_fail_stop_nobody(story, told):
+    async def it():
+        here = bus.of("")
+        async with here.listening(Broken()):
+            here.tell(["a"])
+
+    story(it())
+    assert len(told()) == 1 and "could not be acted upon" in told()[0]
+
+
+def test_one_process_listens_once(story):
+    async def it():
+        here = bus.of("")
+        async with here.listening(Listener()):
+            with pytest.raises(errors.Bug):
+                await here.listening(Listener()).__aenter__()
+
+    story(it())
