@@ -14,11 +14,25 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests import databases
 from tests.e2e.conftest import Home
 from tests.e2e.test_service import PATIENCE_S, Client, Service, chain
 
 NUMBER = 2
 Pids = dict[str, set[int]]
+
+
+@pytest.fixture
+def home(home: Home) -> Home:
+    configure(home, "")
+    return home
+
+
+def configure(home: Home, options: str) -> None:
+    """Options, besides the database that this run is on."""
+    home.folder.mkdir(exist_ok=True)
+    database = "" if databases.ON == "sqlite" else f"[database]\nconnection = {databases.url_of(home.folder)}\n"
+    (home.folder / "isotherm.conf").write_text(f"{options}\n{database}")
 
 
 @pytest.fixture
@@ -182,18 +196,16 @@ def test_whoever_is_killed_is_replaced_and_nothing_is_lost(home: Home, start: Ca
 
 
 def test_options_that_are_wrong_change_nothing_and_orphans_end(home: Home, start: Callable[..., Service]) -> None:
-    home.folder.mkdir()
-    conf = home.folder / "isotherm.conf"
-    conf.write_text("[DEFAULT]\nnum_engine_workers = 2\n")
+    configure(home, "[DEFAULT]\nnum_engine_workers = 2")
     engine = start("engine")
     first = workers(engine)
     assert len(first) == 2
-    conf.write_text("[DEFAULT]\nnum_engine_workers = some\n")
+    configure(home, "[DEFAULT]\nnum_engine_workers = some")
     engine.process.send_signal(signal.SIGHUP)
     until(lambda: said(engine, "the options cannot be read; all workers stay as they are"))
     assert workers(engine) == first
     # Another number is taken from the options, like all else.
-    conf.write_text("[DEFAULT]\nnum_engine_workers = 1\n")
+    configure(home, "[DEFAULT]\nnum_engine_workers = 1")
     engine.process.send_signal(signal.SIGHUP)
     until(lambda: said(engine, "all workers are new"))
     (child,) = workers(engine)
@@ -204,7 +216,6 @@ def test_options_that_are_wrong_change_nothing_and_orphans_end(home: Home, start
 
 
 def test_what_cannot_even_begin_is_told(home: Home) -> None:
-    home.folder.mkdir()
     (home.folder / "isotherm.conf").write_text("[database]\nconnection = sqlite:////nowhere/at/all.db\n")
     code, out = home.run("engine", "--workers", "2")
     assert code == 1
