@@ -1,7 +1,8 @@
 """Deals out room among those who want some. Pure.
 
 Projects share it alike; what a project gets, its stacks share alike, those that stand inside one and the same stack as if
-they were one. What somebody cannot use goes to the others.
+they were one. These get it by the handful, one after the other: steps of one stack are cheaper together, and whoever made
+them waits for all of them anyway. What somebody cannot use goes to the others.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 # What somebody wants of whom nobody has said it: all there is.
 _ALL = 1 << 30
+HANDFUL = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,19 @@ def deal(
         # Each level goes on when the one above has come round: together, some would never be first on all of them.
         round_ = turn // len(tree)
         for stacks, its in zip(families.values(), split(theirs, sizes[project], round_), strict=True):
-            shares.update(zip(stacks, split(its, list(stacks.values()), round_ // len(families)), strict=True))
+            shares.update(zip(stacks, _by_handfuls(its, list(stacks.values()), round_ // len(families)), strict=True))
     return shares
+
+
+def _by_handfuls(room: int, wants: Sequence[int], first: int) -> list[int]:
+    """The room, a handful to each from `first` on, round and round."""
+    given = [0] * len(wants)
+    while room > 0 and given != list(wants):
+        for at in ((first + step) % len(wants) for step in range(len(wants))):
+            more = min(HANDFUL, room, wants[at] - given[at])
+            given[at] += more
+            room -= more
+    return given
 
 
 def some(parties: Sequence[Party], count: int, turn: int = 0) -> list[Party]:

@@ -60,7 +60,14 @@ def test_stacks_inside_one_stack_share_as_one():
     inside = [party(f"s{n}", family="around") for n in range(9)]
     shares = dealing.deal([*inside, party("small")], 90)
     assert shares["small"] == 45
-    assert {shares[one.stack_id] for one in inside} == {5}
+    assert sum(shares[one.stack_id] for one in inside) == 45
+
+
+def test_stacks_inside_one_stack_get_handfuls_one_after_the_other():
+    inside = [party(f"s{n}", family="around") for n in range(9)]
+    turns = [dealing.deal(inside, 2 * dealing.HANDFUL, turn) for turn in range(9)]
+    assert all(sorted(shares.values()) == [0] * 7 + [dealing.HANDFUL] * 2 for shares in turns)
+    assert all(sum(shares[one.stack_id] for shares in turns) == 2 * dealing.HANDFUL for one in inside)
 
 
 def test_what_one_does_not_want_goes_to_the_others():
