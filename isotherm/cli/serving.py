@@ -169,12 +169,19 @@ class Api:
 
     async def _end(self, stop: Stop) -> None:
         await stop.asked.wait()
-        # Whoever comes now finds another process at the socket, or nobody. Who has come already is not sent away.
-        asyncio.get_running_loop().remove_reader(self._bound)
+        await self._turn_away()
         # Streams of events would go on for ever.
         self._engine.feed.close()
         await self._last_call()
         self._server.should_exit = True
+
+    async def _turn_away(self) -> None:
+        """Whoever comes now finds another process at the socket, or nobody."""
+        asyncio.get_running_loop().remove_reader(self._bound)
+        # Who was taken just before is ours: had the server been closed by now, he would be dropped.
+        await asyncio.sleep(LAST_CALL_S / 20)
+        for server in getattr(self._server, "servers", ()):
+            server.close()
 
     async def _last_call(self) -> None:
         """Clients that keep a connection may be sending something just now: they are answered, and told to take another."""
@@ -183,7 +190,6 @@ class Api:
             headers.append(CLOSE)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_CALL_S):
-                await asyncio.sleep(LAST_CALL_S / 20)
                 while state.connections:
                     await asyncio.sleep(LAST_CALL_S / 20)
 

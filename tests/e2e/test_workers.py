@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -164,6 +166,27 @@ def test_all_are_renewed_under_load_and_nobody_notices(home: Home, start: Callab
     assert [api.end(), engine.end(signal.SIGINT)] == [0, 0]
     assert not any(Path(f"/proc/{pid}").exists() for pid in children)
     assert listed(home) == {}, "all have left in good order"
+
+
+def test_a_connection_that_is_kept_is_answered_once_more(home: Home, start: Callable[..., Service]) -> None:
+    """Its client may have been sending just as the process was told to end, and could not know whether it was heard."""
+    api = start("api", "--port", "0")
+    client = Client(home, api.told["url"])
+    assert "connection" not in client.http.get("/stacks").headers
+    api.process.send_signal(signal.SIGTERM)
+    address = ("127.0.0.1", int(api.told["url"].rpartition(":")[2]))
+    until(lambda: refuses(address))
+    last = client.http.get("/stacks")
+    assert (last.status_code, last.headers["connection"]) == (200, "close")
+    with pytest.raises(httpx2.ConnectError):
+        client.http.get("/stacks")
+    client.http.close()
+    assert api.process.wait(PATIENCE_S) == 0
+
+
+def refuses(address: tuple[str, int]) -> bool:
+    with socket.socket() as caller:
+        return caller.connect_ex(address) == errno.ECONNREFUSED
 
 
 @pytest.mark.ledger("S2.2", "S0.4")
