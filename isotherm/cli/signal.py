@@ -14,6 +14,7 @@ from rich.text import Text
 
 from isotherm import errors
 from isotherm.cli import home, options, show, words
+from isotherm.engine import roll
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Orchestrator
 
@@ -99,7 +100,7 @@ def _tell(terminal: show.Terminal, name: str, said: str, tell: Callable[[Orchest
     async def work(engine: Embedded) -> dict[str, Any]:
         await tell(engine.orchestrator)
         stack = await engine.orchestrator.show(name)
-        return {**stack, "driven": engine.is_driven() and stack["status"] == "IN_PROGRESS"}
+        return {**stack, "driven": stack["status"] == "IN_PROGRESS" and await roll.is_driven(engine)}
 
     stack = home.use(Embedded, work)
 

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isotherm.cli import home, options, outputs, show, words
+from isotherm.engine import roll
 from isotherm.engine.embedded import Embedded
 
 
@@ -31,7 +32,8 @@ async def _stack(engine: Embedded, name: str) -> dict[str, Any]:
     gone = stack["deletion_time"] is not None
     found = [] if gone else await engine.orchestrator.outputs(name)
     drift = (await engine.orchestrator.drifted([stack["id"]]))[stack["id"]]
-    return {**stack, "driven": engine.is_driven() and stack["status"] == "IN_PROGRESS", "outputs": found, "drift": drift}
+    driven = stack["status"] == "IN_PROGRESS" and await roll.is_driven(engine)
+    return {**stack, "driven": driven, "outputs": found, "drift": drift}
 
 
 def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:

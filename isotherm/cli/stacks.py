@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isotherm.cli import home, options, show, words
+from isotherm.engine import roll
 from isotherm.engine.folder import Folder
 
 
@@ -23,7 +24,7 @@ def list_(terminal: show.Terminal) -> None:
 
 
 async def _stacks(folder: Folder) -> list[dict[str, Any]]:
-    driven = folder.is_driven()
+    driven = await roll.is_driven(folder)
     found = await folder.reading.stacks()
     drift = await folder.reading.drifted([stack["id"] for stack in found])
     return [{**stack, "driven": driven and stack["status"] == "IN_PROGRESS", "drift": drift[stack["id"]]}

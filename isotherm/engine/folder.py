@@ -12,7 +12,7 @@ from pathlib import Path
 
 from isotherm import config
 from isotherm.clock import SystemClock
-from isotherm.engine import keyfile, presence
+from isotherm.engine import keyfile
 from isotherm.engine.following import Following
 from isotherm.engine.reading import PROJECT, Reading
 from isotherm.store import connecting, live
@@ -46,14 +46,6 @@ class Folder:
     async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
         """The names of stacks on which something is under way."""
         return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
-
-    def workers(self) -> list[presence.Known]:
-        """Who works in this folder, or did until it died."""
-        return presence.known(self.path / WORKERS)
-
-    def is_driven(self) -> bool:
-        """Whether some process works on what is under way in this folder."""
-        return presence.anybody(self.path / WORKERS)
 
 
 def database_url(path: Path, settings: config.Settings) -> str:

@@ -85,11 +85,6 @@ def dead(folder: Path) -> Iterator[list[str]]:
             (folder / f"{name}{_SUFFIX}").unlink(missing_ok=True)
 
 
-def anybody(folder: Path) -> bool:
-    """Whether a worker is present in the folder."""
-    return any(_is_held(file) for file in folder.glob(f"*{_SUFFIX}"))
-
-
 def _is_held(path: Path) -> bool:
     try:
         file = os.open(path, os.O_RDWR)

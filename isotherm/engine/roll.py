@@ -33,6 +33,11 @@ async def engines(folder: Folder) -> list[Seen]:
     return await call(folder, ServiceKind.ENGINE)
 
 
+async def is_driven(folder: Folder) -> bool:
+    """Whether some process works on what is under way there."""
+    return any(one.alive for one in await engines(folder))
+
+
 async def call(folder: Folder, *kinds: ServiceKind) -> list[Seen]:
     """All processes of these kinds, or of all; also those that have died and were not cleaned up after."""
     rows, ahead = await folder.store.read(lambda connection: (services.read(connection), services.ahead(connection)))

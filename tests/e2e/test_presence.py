@@ -29,13 +29,13 @@ def test_stopped_is_not_dead_and_killed_is(tmp_path: Path) -> None:
         assert here.join() == []
         os.kill(other.pid, signal.SIGSTOP)
         here.leave()
-        assert presence.anybody(tmp_path)
+        assert any(one.alive for one in presence.known(tmp_path))
         assert here.join() == []
         here.leave()
     finally:
         other.kill()
         other.communicate()
-    assert not presence.anybody(tmp_path)
+    assert not any(one.alive for one in presence.known(tmp_path))
     assert here.join() == ["other"]
     here.bury(["other"])
     assert presence.Presence(tmp_path, "third").join() == []
