@@ -14,7 +14,6 @@ import socket
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,11 +132,26 @@ class Attendance:
             await asyncio.sleep(PERIOD_S)
             try:
                 await self.set_clock()
-                now = self._clock.now()
-                await self._store.write(partial(services.beat, mine=[_row(one, now) for one in self._mine]))
+                await self._say()
             except errors.Unavailable:
                 # Whoever drives or serves says so, and tries again.
                 continue
+
+    async def _say(self) -> None:
+        """That these are there; and what others of this machine held that have died since is free."""
+        now = self._clock.now()
+        rows = [_row(one, now) for one in self._mine]
+        dead = [(one, one.presence.dead()) for one in self._mine]
+
+        def unit(connection: Connection) -> None:
+            services.beat(connection, rows)
+            for one, names in dead:
+                if names:
+                    bury(connection, one.kind, names, now)
+
+        await self._store.write(unit)
+        for one, names in dead:
+            one.presence.bury(names)
 
 
 def _row(one: Attendee, now: float) -> services.Service:

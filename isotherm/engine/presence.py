@@ -35,7 +35,15 @@ class Presence:
         with _exclusive(self._folder):
             self._file = os.open(self._path(self._name), os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            return [name for name in self._others() if not _is_held(self._path(name))]
+            return self._dead()
+
+    def dead(self) -> list[str]:
+        """Who has died since; the same as `join` answers."""
+        with _exclusive(self._folder):
+            return self._dead()
+
+    def _dead(self) -> list[str]:
+        return [name for name in self._others() if not _is_held(self._path(name))]
 
     def bury(self, dead: list[str]) -> None:
         """What the dead held has been released: forget them."""

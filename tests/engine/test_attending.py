@@ -108,6 +108,22 @@ def test_a_lock_knows_better_than_a_row(folder: Folder) -> None:
     asyncio.run(play())
 
 
+def test_who_dies_is_noticed_by_those_that_stay(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attending, "PERIOD_S", 0.02)
+
+    async def play() -> None:
+        async with present(folder, ServiceKind.ENGINE) as engine:
+            await elsewhere(folder, "killed", ago_s=0)
+            lock = folder.path / "workers" / "killed.lock"
+            lock.touch()
+            async with asyncio.timeout(60):
+                while lock.exists():
+                    await asyncio.sleep(0.02)
+            assert await status(folder) == {"killed": False, engine.name: True}
+
+    asyncio.run(play())
+
+
 def test_an_engine_tells_what_it_holds(tmp_path: Path) -> None:
     async def play() -> None:
         with contextlib.closing(Embedded(tmp_path)) as engine:
