@@ -18,6 +18,7 @@ DIFFERENCES = {
     "test_an_update_is_accepted_while_deleting_and_changes_the_deletion_policy": _ONE_AT_A_TIME,
     "test_rollback_can_be_asked_for": _ONE_AT_A_TIME,
     "test_a_newer_update_goes_down_at_once": _ONE_AT_A_TIME,
+    "test_a_newer_update_replaces_a_stack_inside_that_is_being_made": _ONE_AT_A_TIME,
     "test_whoever_overtakes_the_stack_inside_is_waited_for": _ONE_AT_A_TIME,
     "test_the_newest_wins_between_resting_and_waking": _ONE_AT_A_TIME,
     "test_a_suspend_waits_for_the_update_that_it_overtakes": _ONE_AT_A_TIME,

@@ -6,6 +6,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.nesting import Nesting
+from isotherm.engine.reading import Wish
 from tests.engine.conftest import Lab, resource
 
 LEAF = """
@@ -108,6 +109,23 @@ def test_a_newer_update_goes_down_at_once(lab):
         stack = await it.update({"top": nested("middle.yaml", value="2")}, files=FILES)
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
         assert it.values() == ["2"]
+
+    lab(story)
+
+
+def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab):
+    async def story(it: Lab) -> None:
+        await it.api.create("s", it.request({"top": nested(value="1", wait=0.5)}, files=FILES))
+
+        async def begun() -> bool:
+            return bool(it.objects())
+
+        await it.until(begun)
+        stack = await it.update({"top": resource("2")})
+        assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["2"]
+        page = await it.api.page(Wish(nested=True))
+        assert [one["stack_name"] for one in page] == ["s"], "nobody would ever delete the other"
 
     lab(story)
 

@@ -163,7 +163,8 @@ class Considering:
     ) -> Begin:
         old = claim.version
         # A row whose creation provably never began is used again, with its token.
-        unborn = old is not None and old.action is Action.CREATE and old.intent is not None
+        begun = intent_of(old)
+        unborn = old is not None and old.action is Action.CREATE and begun is not None and not begun.handled
         external = resolved.external_id
         if external is not None:
             wish.action = Action.CHECK
