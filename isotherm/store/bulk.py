@@ -3,12 +3,14 @@
 A statement is written with SQLAlchemy, for one row, and compiled once for each dialect; its rows then go to the driver
 past SQLAlchemy, whose own executemany costs about three times as much, all of it in building parameter dictionaries.
 SQLite gets its rows one by one, without a round trip. PostgreSQL gets an array for each column, MariaDB one JSON text, and
-the statement reads the rows from there as from a table. There a row is found once: a batch must not name it twice.
+the statement reads the rows from there as from a table. There a row is found once: what names one again is another batch.
 """
 
 from __future__ import annotations
 
 import operator
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +18,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import visitors
+from sqlalchemy.sql import operators, visitors
 from sqlalchemy.sql.functions import FunctionElement
 
-# So many rows go in one statement: a bound on what MariaDB gets in one packet.
+# So many rows go in one statement, and so many bytes: a bound on what MariaDB gets in one packet.
 PIECE = 1000
+PIECE_BYTES = 4 << 20
 Rows = Sequence[tuple[Any, ...]]
 _Statement = sa.Insert | sa.Update | sa.Delete
 
@@ -31,14 +34,30 @@ class Bulk:
     def __init__(self, statement: _Statement, *names: str) -> None:
         self._statement = statement
         self._names = names
+        self._key = _key(statement, names)
         self._ways: dict[str, Callable[[sa.Connection, Rows], None]] = {}
 
     def __call__(self, connection: sa.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
         many = list(rows)
         if many:
             way = self._ways.get(connection.dialect.name) or self._learn(connection.dialect)
-            for start in range(0, len(many), PIECE):
-                way(connection, many if len(many) <= PIECE else many[start:start + PIECE])
+            for batch in self._batches(many) if connection.dialect.name != "sqlite" else [many]:
+                for start in range(0, len(batch), PIECE):
+                    way(connection, batch if len(batch) <= PIECE else batch[start:start + PIECE])
+
+    def _batches(self, many: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+        """The rows, such that none of a batch is about the same row of the table as another."""
+        if not self._key or len({self._key(row) for row in many}) == len(many):
+            return [many]
+        batches: list[list[tuple[Any, ...]]] = []
+        seen: Counter[Any] = Counter()
+        for row in many:
+            turn = seen[self._key(row)]
+            seen[self._key(row)] += 1
+            if turn == len(batches):
+                batches.append([])
+            batches[turn].append(row)
+        return batches
 
     def _learn(self, dialect: sa.Dialect) -> Callable[[sa.Connection, Rows], None]:
         way: Callable[[sa.Connection, Rows], None] = _WAYS[dialect.name](self._statement, self._names, dialect)
@@ -96,28 +115,48 @@ class _FromArrays:
 
 @dataclass(frozen=True, slots=True)
 class _FromJson:
-    """MariaDB: one JSON text."""
+    """MariaDB: one JSON text.
+
+    The server looks for each value from the beginning of its row: what is long stands at the end.
+    """
 
     text: str
     constants: dict[str, Any]
+    arrange: Callable[[tuple[Any, ...]], Any]
 
     @classmethod
     def of(cls, statement: _Statement, names: Sequence[str], dialect: sa.Dialect) -> _FromJson:
         types = _types(statement, names, dialect)
-        given = [f"{name} {_NAMES.get(type(types[name]), 'LONGTEXT')} PATH '$[{i}]'" for i, name in enumerate(names)]
+        order = sorted(names, key=lambda name: _length(types[name]))
+        given = [f"{name} {_NAMES.get(type(types[name]), _TEXT)} PATH '$[{i}]'" for i, name in enumerate(order)]
         source = _JsonTable(sa.bindparam("all_rows", type_=sa.Text()), sa.literal_column(f"({', '.join(given)})"))
         table = source.table_valued(*_columns(types), name="given")
         compiled = _reading(statement, table, names).compile(dialect=dialect)
-        return cls(str(compiled), {name: value for name, value in compiled.params.items() if name != "all_rows"})
+        fixed = {name: value for name, value in compiled.params.items() if name != "all_rows"}
+        # Of one name alone, it would give the value itself.
+        arrange = operator.itemgetter(*(names.index(name) for name in order)) if len(names) > 1 else tuple
+        return cls(str(compiled), fixed, arrange)
 
     def __call__(self, connection: sa.Connection, rows: Rows) -> None:
-        text = msgspec.json.encode(rows).decode()
+        text = msgspec.json.encode([self.arrange(row) for row in rows]).decode()
+        if len(text) > PIECE_BYTES and len(rows) > 1:
+            half = len(rows) // 2
+            self(connection, rows[:half])
+            self(connection, rows[half:])
+            return
         connection.exec_driver_sql(self.text, {**self.constants, "all_rows": text})
 
 
+# Said in full: it would have the letters of the database, which may be others than those of our tables.
+_TEXT = "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 _NAMES: dict[type[Any], str] = {
     sa.BigInteger: "BIGINT", sa.Integer: "BIGINT", sa.SmallInteger: "BIGINT", sa.Double: "DOUBLE", sa.Boolean: "BOOLEAN",
 }
+
+
+def _length(type_: sa.types.TypeEngine[Any]) -> int:
+    """How long a value of the type may become, roughly: nobody knows of a text."""
+    return (type_.length or sys.maxsize) if isinstance(type_, sa.String) else 0
 
 
 class _JsonTable(FunctionElement[Any]):
@@ -131,6 +170,18 @@ class _JsonTable(FunctionElement[Any]):
 def _json_table(element: _JsonTable, compiler: Any, **options: Any) -> str:
     text, columns = element.clauses
     return f"JSON_TABLE({compiler.process(text, **options)}, '$[*]' COLUMNS {compiler.process(columns, **options)})"
+
+
+def _key(statement: _Statement, names: Sequence[str]) -> Callable[[tuple[Any, ...]], Any] | None:
+    """What of a row says which row of the table it is about, where it matters whether another says the same."""
+    if not isinstance(statement, sa.Update):
+        return None
+    equal = {one.right.key: one.left for one in visitors.iterate(statement.whereclause)
+             if isinstance(one, sa.BinaryExpression) and one.operator is operators.eq
+             and isinstance(one.right, sa.BindParameter)}
+    columns = {name: equal[name] for name in names if name in equal}
+    whole = [name for name, column in columns.items() if getattr(column, "primary_key", False)]
+    return operator.itemgetter(*(names.index(name) for name in whole or columns))
 
 
 def _types(statement: _Statement, names: Sequence[str], dialect: sa.Dialect) -> dict[str, sa.types.TypeEngine[Any]]:

@@ -7,6 +7,7 @@ its database: a machine that stands still must not keep the others waiting.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,12 +94,15 @@ class _Sqlite:
 
 
 class _Postgresql:
+    DRIVER = "isotherm.store.postgresql"
+
     @staticmethod
     def options(_where: sa.URL) -> dict[str, Any]:
+        importlib.import_module(_Postgresql.DRIVER)
         # A plan that was made for an empty table would be kept: every statement is planned for what it finds.
         settings = {"idle_in_transaction_session_timeout": f"{SILENCE_S}s", "lock_timeout": f"{LOCK_S}s", "jit": "off",
                     "timezone": "UTC"}
-        return {"connect_args": {
+        return {"use_native_hstore": False, "connect_args": {
             "prepare_threshold": None, "connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2,
             "keepalives_count": 5, "tcp_user_timeout": 15_000, "application_name": "isotherm",
             "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
@@ -106,24 +110,24 @@ class _Postgresql:
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
+        driver = importlib.import_module(_Postgresql.DRIVER)
+        sa.event.listen(engine, "do_connect", lambda _dialect, _record, given, named: driver.connect(*given, **named))
         if reading:
-            sa.event.listen(engine, "connect", _Postgresql._only_reads)
-
-    @staticmethod
-    def _only_reads(connection: Any, _record: object) -> None:
-        psycopg = __import__("psycopg")
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        connection.read_only = True
+            sa.event.listen(engine, "connect", lambda connection, _record: driver.only_reads(connection))
 
 
 class _Mariadb:
+    DRIVER = "isotherm.store.mariadb"
+
     @staticmethod
     def options(where: sa.URL) -> dict[str, Any]:
+        importlib.import_module(_Mariadb.DRIVER)
         return {"connect_args": {"charset": where.query.get("charset", "utf8mb4"), "connect_timeout": 5,
                                  "read_timeout": _PATIENCE_S, "write_timeout": _PATIENCE_S}}
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
+        driver = importlib.import_module(_Mariadb.DRIVER)
         isolation = "REPEATABLE READ" if reading else "READ COMMITTED"
 
         def set_up(connection: Any, _record: object) -> None:
@@ -133,7 +137,10 @@ class _Mariadb:
                 cursor.execute("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,SIMULTANEOUS_ASSIGNMENT', "
                                f"innodb_lock_wait_timeout = {LOCK_S}, idle_transaction_timeout = {SILENCE_S}, "
                                "in_predicate_conversion_threshold = 0, time_zone = '+00:00'")
+                cursor.execute("SELECT @@max_allowed_packet")
+                (connection.most_bytes,) = cursor.fetchone()
 
+        sa.event.listen(engine, "do_connect", lambda _dialect, _record, given, named: driver.connect(*given, **named))
         sa.event.listen(engine, "connect", set_up)
 
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from isotherm import errors
-from isotherm.store import connecting, schema
+from isotherm.store import connecting, passing, schema
 from isotherm.store.turns import Turns
 
 if TYPE_CHECKING:
@@ -68,8 +67,10 @@ def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: Turns | None = N
             careful = True
         except sa.exc.DBAPIError as error:
             attempt += 1
-            if attempt == ATTEMPTS or not _may_pass(error):
+            if attempt == ATTEMPTS or not passing.may_pass(error):
                 raise
+            if passing.is_read_only(error):
+                engine.dispose()
             time.sleep(0.01 * 2**attempt * random.uniform(0.5, 1.0))
 
 
@@ -80,17 +81,11 @@ class _Raised(Exception):
         self.error = error
 
 
-def _may_pass(error: Exception) -> bool:
-    """Whether the database, rather than the unit, was the reason: then it is worth another try."""
-    return isinstance(error, (sa.exc.OperationalError, sa.exc.InterfaceError)) or (
-        isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated)
-
-
 def _run(connection: sa.Connection, unit: Unit[Any]) -> Any:
     try:
         return unit(connection)
     except Exception as error:
-        if _may_pass(error):
+        if passing.may_pass(error):
             raise
         raise _Raised(error) from error
 
@@ -102,7 +97,7 @@ def _run_guarded(connection: sa.Connection, unit: Unit[Any]) -> Any:
         savepoint.commit()
         return result
     except Exception as error:
-        if _may_pass(error):
+        if passing.may_pass(error):
             raise
         savepoint.rollback()
         return error
@@ -185,7 +180,7 @@ def _read(engine: sa.Engine, unit: Unit[Any]) -> Any:
             with engine.connect() as connection, connection.begin():
                 return unit(connection)
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for this read
-            if attempt == READ_ATTEMPTS or not _may_pass(error):
+            if attempt == READ_ATTEMPTS or not passing.may_pass(error):
                 return error
         time.sleep(0.01 * 4**attempt)
     raise AssertionError("unreachable")
@@ -197,9 +192,10 @@ async def _ask(channel: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None],
     try:
         return await asyncio.wrap_future(future)
     except sa.exc.DBAPIError as error:
-        if not _may_pass(error):
+        told = passing.translated(error)
+        if told is error:
             raise
-        raise errors.Unavailable(f"the database does not answer: {error.orig}") from error
+        raise told from error
 
 
 def _answer(future: Future[Any], answer: Any) -> None:

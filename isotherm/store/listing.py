@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from isotherm import errors
 from isotherm.states import Action, Status
 from isotherm.store import tables as t
 
@@ -27,6 +28,7 @@ _ORDERS: dict[str, sa.ColumnElement[Any]] = {
     "updated_time": sa.func.coalesce(_STACK.updated_at, -1.0),
 }
 ORDERS = tuple(_ORDERS)
+TAG_CHARS = 80
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -89,6 +91,8 @@ def write_tags(connection: sa.Connection, stack_id: str, tags: str) -> None:
     """`tags` is the text that the stack's row has of them."""
     if tags != "[]":
         rows = [{"stack_id": stack_id, "tag": tag} for tag in sorted(set(msgspec.json.decode(tags, type=list[str])))]
+        if any(len(row["tag"]) > TAG_CHARS for row in rows):
+            raise errors.UserError(f"A tag may have at most {TAG_CHARS} characters.")
         connection.execute(sa.insert(t.stack_tags), rows)
 
 

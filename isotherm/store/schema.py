@@ -54,6 +54,7 @@ def migrate(engine: sa.Engine, reader: sa.Engine) -> None:
 def _alone(connection: sa.Connection) -> Iterator[None]:
     """Nobody else migrates meanwhile. On SQLite whoever may write is alone anyway."""
     if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_PATIENCE_S}s'")
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
     if connection.dialect.name != "mysql":
         yield

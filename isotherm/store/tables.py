@@ -26,9 +26,9 @@ metadata = sa.MetaData(
 
 @sa.event.listens_for(sa.Table, "after_parent_attach")
 def _by_every_letter(table: sa.Table, parent: object) -> None:
-    """MariaDB takes 'A' and 'a' for the same, unless it is told otherwise."""
+    """MariaDB takes 'A' and 'a' for the same, and even 'a' and 'a ', unless it is told otherwise."""
     if parent is metadata:
-        table.dialect_options["mysql"].update(engine="InnoDB", charset="utf8mb4", collate="utf8mb4_bin")
+        table.dialect_options["mysql"].update(engine="InnoDB", charset="utf8mb4", collate="utf8mb4_nopad_bin")
 
 
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -37,6 +37,8 @@ Uuid = sa.String(36)
 Name = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
 Text = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 Json = Text
+# Names that others give: of a type it may be a whole URL, of an object a whole path. The same order of letters as above.
+Foreign = Text.with_variant(sa.Text(collation="C"), "postgresql")
 Time: sa.Double[float] = sa.Double()
 Tag = sa.String(80)
 
@@ -201,11 +203,11 @@ resources = sa.Table(
     sa.Column("id", Id, primary_key=True, autoincrement=False),
     sa.Column("stack_id", Uuid, nullable=False),
     sa.Column("name", Name, nullable=False),
-    sa.Column("type", sa.String(255), nullable=False),
+    sa.Column("type", Foreign, nullable=False),
     # The type that does the work, where the environment maps the template's type to another.
-    sa.Column("implementation", sa.String(255), nullable=False),
+    sa.Column("implementation", Foreign, nullable=False),
     sa.Column("token", sa.String(64), nullable=False),
-    sa.Column("physical_id", sa.String(255)),
+    sa.Column("physical_id", Foreign),
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
     sa.Column("reason", Text, nullable=False),
@@ -248,8 +250,8 @@ events = sa.Table(
     sa.Column("operation_id", Uuid, nullable=False),
     # Empty for an event of the stack itself.
     sa.Column("name", Name, nullable=False),
-    sa.Column("type", sa.String(255), nullable=False),
-    sa.Column("physical_id", sa.String(255)),
+    sa.Column("type", Foreign, nullable=False),
+    sa.Column("physical_id", Foreign),
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
     sa.Column("reason", Text, nullable=False),
@@ -262,8 +264,8 @@ software_configs = sa.Table(
     metadata,
     sa.Column("id", Uuid, primary_key=True),
     sa.Column("project", sa.String(64), nullable=False),
-    sa.Column("name", Name),
-    sa.Column("group", Name),
+    sa.Column("name", Foreign),
+    sa.Column("group", Foreign),
     # The config itself, its inputs, outputs and options.
     sa.Column("document", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
@@ -277,7 +279,7 @@ software_deployments = sa.Table(
     sa.Column("project", sa.String(64), nullable=False),
     # Of the resource that made it; none for one that was made through the API.
     sa.Column("stack_id", Uuid),
-    sa.Column("server_id", Name),
+    sa.Column("server_id", Foreign),
     sa.Column("config_id", Uuid, nullable=False),
     sa.Column("action", Name),
     sa.Column("status", Name),
@@ -286,7 +288,7 @@ software_deployments = sa.Table(
     sa.Column("output_values", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
-    sa.Index("ix_software_deployments_server_id", "server_id"),
+    sa.Index("ix_software_deployments_server_id", "server_id", mysql_length=255),
     sa.Index("ix_software_deployments_config_id", "config_id"),
     sa.Index("ix_software_deployments_project", "project", "created_at", "id"),
 )
@@ -350,8 +352,8 @@ retained = sa.Table(
     sa.Column("id", Id, primary_key=True),
     sa.Column("stack_id", Uuid, nullable=False),
     sa.Column("name", Name, nullable=False),
-    sa.Column("type", sa.String(255), nullable=False),
-    sa.Column("physical_id", sa.String(255)),
+    sa.Column("type", Foreign, nullable=False),
+    sa.Column("physical_id", Foreign),
     sa.Column("token", sa.String(64), nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Index("ix_retained_stack_id", "stack_id"),
@@ -363,7 +365,7 @@ snapshots = sa.Table(
     metadata,
     sa.Column("id", Uuid, primary_key=True),
     sa.Column("stack_id", Uuid, nullable=False),
-    sa.Column("name", Name),
+    sa.Column("name", Foreign),
     # CREATE or DELETE: what is being done to the snapshot itself.
     sa.Column("action", sa.SmallInteger, nullable=False),
     sa.Column("status", sa.SmallInteger, nullable=False),
@@ -384,7 +386,7 @@ snapshot_parts = sa.Table(
     metadata,
     sa.Column("snapshot_id", Uuid, primary_key=True),
     sa.Column("name", Name, primary_key=True),
-    sa.Column("implementation", sa.String(255), nullable=False),
+    sa.Column("implementation", Foreign, nullable=False),
     # The resource as it was, with what its type keeps for the snapshot.
     sa.Column("document", Json, nullable=False),
 )

@@ -17,13 +17,6 @@ from isotherm.store.records import Acceptance, Event, NewStack, Report, Wanted
 from tests import databases
 
 
-@pytest.fixture
-def store(tmp_path):
-    store = ThreadedStore.open(databases.url_of(tmp_path))
-    yield store
-    store.close()
-
-
 def write(store, unit):
     return asyncio.run(store.write(unit))
 

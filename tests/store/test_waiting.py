@@ -10,16 +10,7 @@ from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import accept, claim, hooks, plan, settle, signals
 from isotherm.store import tables as t
-from isotherm.store.database import ThreadedStore
 from isotherm.store.records import Acceptance, Beginning, Event, NewStack, Pause, Report, Version, Wanted
-from tests import databases
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = ThreadedStore.open(databases.url_of(tmp_path))
-    yield store
-    store.close()
 
 
 def write(store, unit):

@@ -1,0 +1,103 @@
+"""The driver of PostgreSQL, and what we need besides: no statement waits for ever, no text is refused, lists are quick.
+
+A server whose machine stands still, or a way to it that swallows everything, tells nobody: TCP's own keepalives find a
+machine that is gone, not one that holds its breath. And PostgreSQL has no NUL in a text. Wherever one could mean
+something it is part of a JSON document, and written otherwise; elsewhere it is somebody's rubbish, and shown as such.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any
+
+import psycopg
+from psycopg.adapt import Dumper
+
+# What stands for a character that cannot be told.
+_UNKNOWN = "\ufffd"
+
+
+class Connection(psycopg.Connection[Any]):
+    """Gives up when an answer takes longer than `patience_s`; it is closed then."""
+
+    patience_s = 60.0
+
+    def wait(self, gen: Any, *arguments: Any, **more: Any) -> Any:
+        return super().wait(self._in_time(gen), *arguments, **more)
+
+    def _in_time(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        until = time.monotonic() + self.patience_s
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                # The driver looks up now and then, with nothing to tell.
+                if not ready and time.monotonic() > until:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"no answer within {self.patience_s:.0f} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+class Cursor(psycopg.Cursor[Any]):
+    """Takes texts with NUL in them."""
+
+    def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
+        try:
+            return super().execute(query, params, **more)
+        except psycopg.DataError as error:
+            cleaned = _clean(params)
+            # The driver itself refuses it, before anything is sent: the transaction has not suffered.
+            if error.sqlstate is not None or cleaned == params:
+                raise
+            return super().execute(query, cleaned, **more)
+
+    def executemany(self, query: Any, params_seq: Iterable[Any], **more: Any) -> None:
+        super().executemany(query, [_clean(params) for params in params_seq], **more)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\0", _UNKNOWN)
+    if isinstance(value, Mapping):
+        return {key: _clean(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(one) for one in value]
+    return value
+
+
+class Lists(Dumper):
+    """Writes a list of plain values. The driver's own takes several times as long, and NUL in a text fails it."""
+
+    def dump(self, obj: list[Any]) -> bytes:
+        kinds = set(map(type, obj))
+        if kinds == {int}:
+            texts: Iterable[str] = map(str, obj)
+        elif kinds == {float}:
+            texts = map(repr, obj)
+        else:
+            texts = map(_element, obj)
+        return f"{{{','.join(texts)}}}".encode()
+
+
+def _element(value: Any) -> str:
+    if isinstance(value, str):
+        text = value.replace("\\", "\\\\").replace('"', '\\"').replace("\0", _UNKNOWN)
+        return f'"{text}"'
+    if value is None:
+        return "NULL"
+    return str(value)
+
+
+def connect(*arguments: Any, **more: Any) -> Connection:
+    made = Connection.connect(*arguments, cursor_factory=Cursor, **more)
+    made.adapters.register_dumper(list, Lists)
+    return made
+
+
+def only_reads(connection: Connection) -> None:
+    """What it reads is of one moment."""
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
