@@ -15,7 +15,7 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick check fmt sim scenarios soak bench bench-million docs ledger build diff-heat import-heat migrate-torture tempest pins clean
+.PHONY: help setup run test quick check fmt sim scenarios soak bench bench-million docs ledger build diff-heat import-heat migrate-torture torture tempest pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
@@ -75,6 +75,9 @@ import-heat: setup ## a real Heat makes stacks, and they are brought over: two m
 
 migrate-torture: setup ## a hundred kills at random moments while stacks are migrated to convergence
 	@ISOTHERM_KILLS=100 $(BIN)/python -m pytest -q -s tests/e2e/test_migrate_kill.py $(ARGS)
+
+torture: setup ## real processes and a fault every few seconds, on any database: make torture ARGS="--help"
+	@$(BIN)/python -m tools.torture $(ARGS)
 
 tempest: setup ## OpenStack's own tests of Heat, against this service and a real Keystone
 	@$(BIN)/python -m tools.tempest $(ARGS)

@@ -1,0 +1,81 @@
+"""The command `make torture`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.services import Impossible
+from tools.torture import run
+from tools.torture.farm import NONE, SQLITE
+
+_EXAMPLE = """\
+example:
+  make torture ARGS="--database postgresql --broker rabbitmq --minutes 10"
+  python -m tools.torture --minutes 2 --seed 7 --keep scratch/torture    # the same wishes and faults, in the same order
+
+It prints JSON lines, and ends with 1 if anything was not as it must be. CONTRIBUTING.md tells how to read them.
+"""
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    seed = random.randrange(10**6) if options.seed is None else options.seed
+    folder = Path(tempfile.mkdtemp(prefix="isotherm-torture-"))
+    wish = run.Wish(folder, options.database, options.broker, options.engines, options.stacks, options.minutes * 60, seed)
+    print(f"torture: seed {seed}", file=sys.stderr, flush=True)
+    failed = True
+    try:
+        outcome = asyncio.run(run.torture(wish, _progress))
+        for line in outcome.lines():
+            print(json.dumps(line), flush=True)
+        failed = bool(outcome.problems)
+    except Impossible as error:
+        print(f"torture: {error}", file=sys.stderr)
+    finally:
+        _end(folder, options.keep if failed else None)
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="torture", description="Real processes, random operations, a fault every few seconds: nothing may be lost.",
+        epilog=_EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--database", choices=[SQLITE, "postgresql", "mariadb"], default=SQLITE,
+                        help="the store (default: %(default)s); others are installed and started where missing")
+    parser.add_argument("--broker", choices=[NONE, "rabbitmq"], default=NONE, help="the bus (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long there are faults (default: %(default)g)")
+    parser.add_argument("--seed", type=int, help="what is asked for and what breaks (default: drawn, and told)")
+    parser.add_argument("--engines", type=int, default=4, help="how many engines (default: %(default)s)")
+    parser.add_argument("--stacks", type=int, default=20, help="how many stacks (default: %(default)s)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER",
+                        help="where the logs of all processes, the book and the stores go if it fails")
+    return parser
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text[:110]}", end="", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
+def _end(folder: Path, keep: Path | None) -> None:
+    """Tidy up; what somebody may want to read is put aside first."""
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(folder, keep / folder.name, symlinks=True, ignore_dangling_symlinks=True)
+        print(f"torture: everything is kept in {keep / folder.name}", file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

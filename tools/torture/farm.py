@@ -1,0 +1,305 @@
+"""The processes of the fault test: engines and APIs under a supervisor, the cloud, the database and the broker.
+
+The supervisor does what systemd would: whatever ends is started again. Engines and APIs share one folder on SQLite; with a
+database of its own they stand on two hosts, each with a folder of its own, and whoever is killed may come back on the other
+one. Every way from them to a service leads through a proxy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+import sqlalchemy as sa
+
+from tools import side_environment
+from tools.services import keeper
+from tools.services.processes import began, free_ports, listens
+from tools.torture.proxy import Proxy
+
+SQLITE, NONE = "sqlite", "none"
+ENGINE, API = "engine", "api"
+LOOPBACK = "127.0.0.1"
+# How long a process may take to say that it is there, on a machine that is busy.
+PATIENCE_S = 120.0
+# After a start that failed, as systemd waits.
+AGAIN_S = 1.0
+
+
+@dataclass(slots=True)
+class Member:
+    """An engine or an API: what it is, where it runs, and the process that is it now."""
+
+    name: str
+    kind: str
+    home: Path
+    port: int = 0
+    proxies: dict[str, Proxy] = field(default_factory=dict)
+    process: asyncio.subprocess.Process | None = None
+    #: Whether it has said that it works.
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    #: Whether the supervisor is to leave it alone.
+    held: bool = False
+    killed: bool = False
+    lives: int = 0
+
+    def signal(self, number: int) -> None:
+        if self.process is not None and self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run."""
+
+    folder: Path
+    database: str = SQLITE
+    broker: str = NONE
+    engines: int = 4
+    apis: int = 2
+    seed: int = 0
+
+
+class Farm:
+    """All processes of one run, from `start` to `stop`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._dice = random.Random(f"{plan.seed} farm")
+        self.services = [one for one in (plan.database, plan.broker) if one not in (SQLITE, NONE)]
+        self.hosts = [plan.folder / name for name in (("home",) if plan.database == SQLITE else ("left", "right"))]
+        # Data that a killed service has acknowledged must be there: no shortcut is taken with the disk.
+        self._keeper = keeper.Keeper(plan.folder / "services", sync=True)
+        self.members: list[Member] = []
+        self.cloud = ""
+        self.cloud_file = plan.folder / "cloud.db"
+        self.token = secrets.token_urlsafe(24)
+        #: Processes that ended although nobody had touched them.
+        self.crashes: list[str] = []
+        self.failed_starts = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._exits = contextlib.AsyncExitStack()
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._cloud: asyncio.subprocess.Process | None = None
+
+    @property
+    def engines(self) -> list[Member]:
+        return [one for one in self.members if one.kind == ENGINE]
+
+    @property
+    def apis(self) -> list[Member]:
+        return [one for one in self.members if one.kind == API]
+
+    async def start(self) -> None:
+        self._watch()
+        if self.services:
+            self._exits.enter_context(keeper.guarded(self.plan.folder / "services"))
+            await self.start_services()
+        await self._start_cloud()
+        for host in self.hosts:
+            self._prepare(host)
+        numbers = [(kind, n) for kind, count in ((API, self.plan.apis), (ENGINE, self.plan.engines)) for n in range(count)]
+        ports = free_ports(self.plan.apis)
+        for number, (kind, index) in enumerate(numbers):
+            home = self.hosts[number % len(self.hosts)]
+            member = Member(f"{kind}{index + 1}", kind, home, ports[index] if kind == API else 0)
+            for service in self.services:
+                member.proxies[service] = Proxy(lambda service=service: self.port(service))  # type: ignore[misc]
+                await member.proxies[service].start()
+            self._configure(member)
+            self.members.append(member)
+            self._tasks.append(asyncio.create_task(self._supervise(member)))
+        await self.all_ready()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for one in [*(member.process for member in self.members), self._cloud]:
+            if one is not None and one.returncode is None:
+                one.kill()
+                await one.wait()
+        for member in self.members:
+            for proxy in member.proxies.values():
+                await proxy.stop()
+        if self.services:
+            await asyncio.to_thread(self._keeper.down, self.services)
+        if self._guard is not None:
+            await asyncio.to_thread(self._guard.communicate)
+        await self._exits.aclose()
+
+    async def all_ready(self, members: list[Member] | None = None) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            for member in members or self.members:
+                await member.ready.wait()
+
+    # Services.
+
+    def port(self, service: str) -> int:
+        return self._keeper.status()[service].port
+
+    async def start_services(self, names: list[str] | None = None) -> None:
+        """All of these, or those that have died, with the data they had."""
+        await asyncio.to_thread(self._keeper.up, names or self.services)
+
+    def kill_service(self, name: str) -> None:
+        """-9, and no child of it lives on: what it had in memory is gone."""
+        process = self._keeper.status()[name].processes[0]
+        for pid in (process.pid, *_children(process.pid)) if process.is_alive() else ():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def url(self, service: str, port: int | None = None) -> str:
+        """Past all proxies, unless a port is given."""
+        found = sa.make_url(self._keeper.status()[service].url)
+        return found.set(port=port or found.port).render_as_string(hide_password=False)
+
+    @property
+    def database_url(self) -> str:
+        if self.plan.database == SQLITE:
+            return f"sqlite:///{self.hosts[0] / 'isotherm.db'}"
+        return self.url(self.plan.database)
+
+    async def calm(self) -> None:
+        """From now on the cloud does as it is told, at once."""
+        async with httpx2.AsyncClient() as http:
+            (await http.put(f"{self.cloud}/calm")).raise_for_status()
+
+    async def _start_cloud(self) -> None:
+        (port,) = free_ports(1)
+        self.cloud = f"http://{LOOPBACK}:{port}"
+        command = [sys.executable, "-m", "tools.torture.cloud", str(self.cloud_file), str(port), str(self.plan.seed)]
+        with self._log("cloud").open("ab") as log:
+            self._cloud = await asyncio.create_subprocess_exec(*command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                               cwd=side_environment.ROOT)
+        self._guarded(self._cloud.pid)
+        async with asyncio.timeout(PATIENCE_S):
+            while not listens(port):
+                await asyncio.sleep(0.05)
+
+    # Members.
+
+    def kill(self, member: Member, *, elsewhere: bool = False) -> None:
+        """-9. The supervisor starts it again as soon as it is no longer held; it may come back on another host."""
+        member.held = member.killed = True
+        member.ready.clear()
+        member.signal(signal.SIGKILL)
+        if elsewhere:
+            member.home = self._dice.choice(self.hosts)
+            self._configure(member)
+
+    async def pause(self, member: Member) -> None:
+        """Stop it. On SQLite whoever writes holds the whole file: there it is stopped at another moment."""
+        member.signal(signal.SIGSTOP)
+        while self.plan.database == SQLITE and not await asyncio.to_thread(_is_free, self.hosts[0] / "isotherm.db"):
+            member.signal(signal.SIGCONT)
+            await asyncio.sleep(self._dice.uniform(0.005, 0.05))
+            member.signal(signal.SIGSTOP)
+
+    def resume(self, member: Member) -> None:
+        member.signal(signal.SIGCONT)
+
+    async def _supervise(self, member: Member) -> None:
+        while True:
+            while member.held:
+                await asyncio.sleep(0.05)
+            process = member.process = await self._begin(member)
+            member.lives += 1
+            if await _first_word(process):
+                member.ready.set()
+            code = await process.wait()
+            was_ready = member.ready.is_set()
+            member.ready.clear()
+            if member.killed:
+                member.killed = False
+                continue
+            if was_ready:
+                self.crashes.append(f"{member.name} ended by itself with code {code}")
+            self.failed_starts += not was_ready
+            await asyncio.sleep(AGAIN_S)
+
+    async def _begin(self, member: Member) -> asyncio.subprocess.Process:
+        environ = {**os.environ, "ISOTHERM_HOME": str(member.home), "PYTHONUNBUFFERED": "1"}
+        command = [sys.executable, "-m", "isotherm.cli.main", member.kind, "--json", "--config-file",
+                   str(self.plan.folder / f"{member.name}.conf")]
+        more = ["--port", str(member.port)] if member.kind == API else []
+        with self._log(member.name).open("ab") as log:
+            log.write(f"--- life {member.lives + 1}\n".encode())
+            log.flush()
+            process = await asyncio.create_subprocess_exec(
+                *command, *more, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                cwd=side_environment.ROOT)
+        self._guarded(process.pid)
+        return process
+
+    def _configure(self, member: Member) -> None:
+        """What this member alone has: its own ways to the services."""
+        lines = ["[DEFAULT]", "allowed_fetch_networks = 127.0.0.0/8"]
+        if self.plan.broker != NONE:
+            lines.append(f"transport_url = {self.url(self.plan.broker, member.proxies[self.plan.broker].port)}")
+        if self.plan.database != SQLITE:
+            url = self.url(self.plan.database, member.proxies[self.plan.database].port)
+            lines += ["[database]", f"connection = {url}"]
+        (self.plan.folder / f"{member.name}.conf").write_text("\n".join(lines) + "\n")
+
+    def _prepare(self, host: Path) -> None:
+        """A folder. What hosts of one service share is the same in all: the token, the key, and what stands for a world."""
+        host.mkdir()
+        (host / "token").touch(0o600)
+        (host / "token").write_text(self.token)
+        (host / "keys").touch(0o600)
+        (host / "keys").write_text(self.token.encode().hex()[:64].ljust(64, "0") + "\n")
+        if host != self.hosts[0]:
+            (host / "reality.journal").symlink_to(self.hosts[0] / "reality.journal")
+
+    # Whatever becomes of us, they end with us.
+
+    def _watch(self) -> None:
+        self._guard = subprocess.Popen([sys.executable, "-m", "tools.torture.guard"], stdin=subprocess.PIPE,
+                                       cwd=side_environment.ROOT, start_new_session=True)
+
+    def _guarded(self, pid: int) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
+            self._guard.stdin.write(f"{pid} {began(pid)}\n".encode())
+            self._guard.stdin.flush()
+
+    def _log(self, name: str) -> Path:
+        return self.plan.folder / f"{name}.log"
+
+
+async def _first_word(process: asyncio.subprocess.Process) -> bool:
+    """Whether it came as far as to say that it is there: a JSON object over some lines."""
+    assert process.stdout is not None
+    while line := await process.stdout.readline():
+        if line == b"}\n":
+            return True
+    return False
+
+
+def _is_free(file: Path) -> bool:
+    """Whether somebody can write to the database; others that do so are done within the time."""
+    with contextlib.closing(sqlite3.connect(file, timeout=2.0, isolation_level=None)) as database:
+        try:
+            database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        database.execute("ROLLBACK")
+        return True
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+    except OSError:
+        return []

@@ -1,0 +1,22 @@
+"""Waits until whoever started it goes away, for whatever reason, and kills the processes that it was told of.
+
+    python -m tools.torture.guard
+
+Standard input is a pipe whose other end the starter holds: one line for each process, with its number and when it began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+
+from tools.services.processes import began
+
+if __name__ == "__main__":
+    for line in sys.stdin.read().splitlines():
+        pid, when = line.split()
+        if began(int(pid)) == when:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)

@@ -1,0 +1,114 @@
+"""One run: start everything, let users and faults at it, stop the faults, and see what is there."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.torture.book import Book
+from tools.torture.farm import NONE, SQLITE, Farm, Plan
+from tools.torture.faults import Faults
+from tools.torture.reality import Reality
+from tools.torture.rest import Rest
+from tools.torture.users import Door, Users
+from tools.torture.watch import Watch, percentiles
+
+USERS = 6
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants to see."""
+
+    folder: Path
+    database: str = SQLITE
+    broker: str = NONE
+    engines: int = 4
+    stacks: int = 20
+    seconds: float = 300.0
+    seed: int = 0
+    apis: int = 2
+    # How long it is quiet between two faults.
+    pause_s: tuple[float, float] = (1.0, 5.0)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it."""
+
+    wish: Wish
+    faults: dict[str, int] = field(default_factory=dict)
+    operations: dict[str, dict[str, int]] = field(default_factory=dict)
+    recovery: dict[str, Any] = field(default_factory=dict)
+    cloud: dict[str, int] = field(default_factory=dict)
+    rest: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """As JSON lines."""
+        names = ("seed", "seconds", "database", "broker", "engines", "apis", "stacks")
+        yield {"torture": "run", **{name: getattr(self.wish, name) for name in names}}
+        yield {"torture": "faults", "total": sum(self.faults.values()), **self.faults}
+        yield {"torture": "operations", **self.operations}
+        yield {"torture": "recovery", **self.recovery}
+        yield {"torture": "cloud", **self.cloud}
+        yield {"torture": "rest", **self.rest}
+        yield {"torture": "result", "ok": not self.problems, "problems": self.problems}
+
+
+async def torture(wish: Wish, note: Note) -> Outcome:
+    plan = Plan(wish.folder, wish.database, wish.broker, wish.engines, wish.apis, wish.seed)
+    farm, outcome = Farm(plan), Outcome(wish)
+    try:
+        note("starting")
+        await farm.start()
+        await _run(wish, farm, outcome, note)
+    finally:
+        await farm.stop()
+    return outcome
+
+
+async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
+    book, door = Book(), Door(farm, random.Random(f"{wish.seed} door"))
+    names = [f"s{number:02}" for number in range(wish.stacks)]
+    watch = Watch(door, book)
+    crowd = Users(farm, door, book, names, random.Random(f"{wish.seed} users"))
+    began = time.monotonic()
+
+    def told(what: str) -> None:
+        note(f"{time.monotonic() - began:4.0f} s  {len(book.operations)} asked  {watch.ended} ended  "
+             f"{sum(faults.injected.values())} faults  {what}")
+
+    faults = Faults(farm, watch, random.Random(f"{wish.seed} faults"), told)
+    watching = asyncio.create_task(watch.run())
+    rest = Rest(farm, door, book, names, told)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(crowd.run(USERS))
+            group.create_task(faults.run(*wish.pause_s))
+            await asyncio.sleep(wish.seconds)
+            crowd.stop()
+            faults.stop()
+        await farm.calm()
+        await rest.check()
+    finally:
+        watching.cancel()
+        await door.close()
+        (wish.folder / "book.json").write_text("\n".join(json.dumps(dataclasses.asdict(one)) for one in book.operations))
+    outcome.faults = dict(sorted(faults.injected.items()))
+    outcome.operations = book.tally()
+    outcome.recovery = {
+        "next_s": percentiles([one.next_s for one in watch.recoveries if one.next_s is not None]),
+        "all_s": percentiles([one.all_s for one in watch.recoveries if one.all_s is not None]),
+        "operations_seen_to_end": watch.ended, "failed_starts": farm.failed_starts}
+    outcome.cloud = Reality(farm.cloud_file, farm.hosts[0] / "reality.journal").tally
+    outcome.rest = {**rest.counts, "seconds": rest.seconds}
+    outcome.problems = [*farm.crashes, *watch.problems, *rest.problems]

@@ -1,0 +1,119 @@
+"""Looks at all stacks a few times a second, as anybody may: what ends, how long it takes to recover, whether a read lies.
+
+A fault's recovery is told twice. `next`: from its end until some operation ends, which is how soon the service works
+again. `all`: from its end until each operation that was then under way has ended or been overtaken by a newer one, which
+is how soon nothing is left of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass, field
+
+from tools.torture import book
+from tools.torture.book import Book
+from tools.torture.users import Door, Seen, Unreachable, rolls_back
+
+PERIOD_S = 0.25
+
+
+@dataclass(slots=True)
+class Recovery:
+    """What is awaited after a fault."""
+
+    since: float
+    # Not known before the first look after it.
+    under_way: dict[str, Seen] | None = None
+    next_s: float | None = None
+    all_s: float | None = None
+
+
+@dataclass(slots=True)
+class Watch:
+    """What was seen."""
+
+    door: Door
+    book: Book
+    seen: dict[str, Seen] = field(default_factory=dict)
+    recoveries: list[Recovery] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    ended: int = 0
+    looks: int = 0
+
+    def fault_ended(self) -> None:
+        self.recoveries.append(Recovery(time.monotonic()))
+
+    async def run(self) -> None:
+        while True:
+            with contextlib.suppress(Unreachable):
+                await self.look()
+            await asyncio.sleep(PERIOD_S)
+
+    async def look(self) -> None:
+        began = time.monotonic()
+        told = await self.door.read("/stacks")
+        now = time.monotonic()
+        found = {one.name: one for one in map(Seen.read, told["stacks"])}
+        self.looks += 1
+        self._judge(found, began, now)
+        ends = _ends(self.seen, found)
+        self.ended += ends
+        for one in self.recoveries:
+            if one.since < began:
+                _follow(one, found, now, ends > 0)
+        self.seen = found
+
+    def _judge(self, found: dict[str, Seen], began: float, now: float) -> None:
+        """INV-14: after an accepting answer, reads show that operation or a later one; never one that was refused."""
+        refused = self.book.refused()
+        for seen in found.values():
+            if seen.edition in refused:
+                self._wrong(f"{seen.name} shows {seen.edition}, which was refused")
+        for name in {one.stack for one in self.book.operations if not rolls_back(one.stack)}:
+            self._judge_stack(name, found.get(name), began, now)
+
+    def _judge_stack(self, name: str, seen: Seen | None, began: float, now: float) -> None:
+        if seen is not None and seen.status.startswith("DELETE"):
+            return  # it shows what it was
+        newest = list(self.book.newest(name, began))
+        later = [one for one in self.book.of(name) if one.outcome != book.REFUSED and began <= one.began < now]
+        allowed = {one.edition for one in (*newest, *later) if one.kind != book.DELETE}
+        gone = any(one.kind == book.DELETE for one in (*newest, *later)) or self.book.may_never_have_been(name)
+        if seen is None and not gone:
+            self._wrong(f"{name} is not there, and nobody deleted it; it may be {sorted(allowed)}")
+        if seen is not None and seen.edition not in allowed:
+            self._wrong(f"{name} shows {seen.edition} {seen.status}; what was accepted allows {sorted(allowed)}")
+
+    def _wrong(self, text: str) -> None:
+        if text not in self.problems:
+            self.problems.append(text)
+
+
+def _ends(before: dict[str, Seen], after: dict[str, Seen]) -> int:
+    """How many operations have ended between two looks, as far as they were seen."""
+    ends = 0
+    for name, one in before.items():
+        now = after.get(name)
+        ends += now is None or (not now.in_progress and (one.in_progress or one.updated != now.updated))
+    return ends
+
+
+def _follow(one: Recovery, found: dict[str, Seen], now: float, ended: bool) -> None:
+    if one.under_way is None:
+        one.under_way = {name: seen for name, seen in found.items() if seen.in_progress}
+        return
+    if one.next_s is None and ended:
+        one.next_s = now - one.since
+    if one.all_s is None and not any(found.get(name) == seen for name, seen in one.under_way.items()):
+        one.all_s = now - one.since if one.under_way else None
+        one.under_way = one.under_way if one.under_way else {}
+
+
+def percentiles(values: list[float]) -> dict[str, float | int]:
+    if not values:
+        return {"count": 0}
+    ordered = sorted(values)
+    return {"count": len(ordered), "p50": round(ordered[(len(ordered) - 1) // 2], 2),
+            "p99": round(ordered[-1 - len(ordered) // 100], 2), "max": round(ordered[-1], 2)}
