@@ -124,7 +124,11 @@ class ThreadedStore:
     def open(cls, url: str, ring: Callable[[], KeyRing] | None = None) -> ThreadedStore:
         """`ring` is asked for when something is first sealed or opened; without one, nothing is."""
         engine, reader = connecting.connect(url, ring), connecting.connect(url, ring, reading=True)
-        schema.migrate(engine, reader)
+        with contextlib.ExitStack() as opened:
+            opened.callback(engine.dispose)
+            opened.callback(reader.dispose)
+            schema.migrate(engine, reader)
+            opened.pop_all()
         return cls(engine, reader)
 
     async def write(self, unit: Unit[T]) -> T:
