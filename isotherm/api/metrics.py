@@ -54,7 +54,8 @@ class Metrics:
         self._locked = Gauge("isotherm_stack_locks", "Stacks of the legacy path that an engine has, or waits for one.",
                              registry=own)
         self._workers = Gauge("isotherm_workers", "Workers of the engine that are alive.", registry=own)
-
+        self._bus_up = Gauge("isotherm_bus_up", "Whether messages to other processes go out.", registry=own)
+        self._bus = Gauge("isotherm_bus_messages", "What became of messages of this process.", ["what"], registry=own)
         self._watched = {name: Gauge(f"isotherm_{told}", help_, registry=own) for name, (told, help_) in _WATCHED.items()}
 
     def begun(self) -> None:
@@ -82,6 +83,9 @@ class Metrics:
             self._paths.labels(path).set(count)
         self._locked.set(gauges.locked)
         self._workers.set(gauges.workers)
+        self._bus_up.set(gauges.bus_up)
+        for what, count in gauges.bus.items():
+            self._bus.labels(what).set(count)
         for name, gauge in self._watched.items():
             gauge.set(getattr(gauges.watched, name))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 from isotherm.engine import roll
-from isotherm.engine.folder import Folder
+from isotherm.engine.embedded import Embedded
 from isotherm.states import Action, NodeState, Status
 from isotherm.store import gauges, watch_views
 from isotherm.store.watch_views import Numbers
@@ -28,13 +29,16 @@ class Gauges:
     workers: int
     # What is watched, and what of it is not what it should be.
     watched: Numbers = Numbers()  # noqa: RUF009 - frozen
+    # Whether messages go out at this moment, and what became of those of this process.
+    bus_up: bool = True
+    bus: Mapping[str, int] = field(default_factory=dict)
 
 
-async def gauge(folder: Folder) -> Gauges:
+async def gauge(engine: Embedded) -> Gauges:
     """Raises Unavailable if the database does not answer."""
-    now = folder.clock.now()
-    found = await folder.store.read(lambda connection: gauges.read(connection, now))
-    watched = await folder.store.read(lambda connection: watch_views.numbers(connection, now))
-    alive = sum(one.alive for one in await roll.engines(folder))
+    now = engine.clock.now()
+    found = await engine.store.read(lambda connection: gauges.read(connection, now))
+    watched = await engine.store.read(lambda connection: watch_views.numbers(connection, now))
+    alive = sum(one.alive for one in await roll.engines(engine))
     return Gauges(found.nodes, found.queue, found.oldest_s, found.stacks, found.paths, found.locked, alive,
-                  watched)
+                  watched, engine.bus.connected, asdict(engine.bus.counts))

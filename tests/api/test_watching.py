@@ -105,6 +105,8 @@ def test_numbers_by_route_and_never_by_name(api):
     assert value(text, 'isotherm_operations_total{rule="stacks:create"}') == 1
     assert value(text, 'isotherm_stacks{action="CREATE",status="COMPLETE"}') == 1
     assert value(text, "isotherm_workers") == 1
+    assert value(text, "isotherm_bus_up") == 1
+    assert value(text, 'isotherm_bus_messages{what="dropped"}') == 0
     assert value(text, 'isotherm_stacks_by_path{path="convergence"}') == sum(
         float(line.split()[-1]) for line in text.splitlines() if line.startswith("isotherm_stacks{"))
     assert value(text, 'isotherm_stacks_by_path{path="legacy"}') == value(text, "isotherm_stack_locks") == 0
