@@ -218,11 +218,32 @@ def test_whoever_is_killed_is_replaced_and_nothing_is_lost(home: Home, start: Ca
     assert set(listed(home)) == workers(api) | workers(engine)
 
 
-def test_options_that_are_wrong_change_nothing_and_orphans_end(home: Home, start: Callable[..., Service]) -> None:
+@pytest.fixture
+def systemd(home: Home, tmp_path: Path) -> Iterator[Callable[[], list[str]]]:
+    """What systemd was told since it was asked last."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+        door.bind(str(tmp_path / "notify"))
+        door.setblocking(False)
+        home.environment["NOTIFY_SOCKET"] = str(tmp_path / "notify")
+
+        def told() -> list[str]:
+            found = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    found.append(door.recv(1000).decode().partition("\n")[0])
+            return found
+
+        yield told
+
+
+def test_options_that_are_wrong_change_nothing_and_orphans_end(
+    home: Home, start: Callable[..., Service], systemd: Callable[[], list[str]]
+) -> None:
     configure(home, "[DEFAULT]\nnum_engine_workers = 2")
     engine = start("engine")
     first = workers(engine)
     assert len(first) == 2
+    until(lambda: systemd() == ["READY=1"])
     configure(home, "[DEFAULT]\nnum_engine_workers = some")
     engine.process.send_signal(signal.SIGHUP)
     until(lambda: said(engine, "the options cannot be read; all workers stay as they are"))
@@ -233,6 +254,9 @@ def test_options_that_are_wrong_change_nothing_and_orphans_end(home: Home, start
     until(lambda: said(engine, "all workers are new"))
     (child,) = workers(engine)
     assert child not in first
+    told: list[str] = []
+    until(lambda: told.extend(systemd()) or len(told) >= 4)
+    assert told == ["RELOADING=1", "READY=1"] * 2
     engine.process.kill()
     until(lambda: not Path(f"/proc/{child}").exists())
     assert listed(home) == {}, "it left in good order"
