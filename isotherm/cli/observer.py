@@ -16,7 +16,7 @@ from isotherm.engine.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def observer(terminal: show.Terminal, workers: int | None, files: tuple[Path, ...]) -> int | None:
-    """Run an observer alone, until it is told to end; or several, with --workers.
+    """Run an observer alone, until it is told to end.
 
     It looks at all resources within a budget, tells what has drifted, and asks for repairs where the policy of the stack
     says so; `isotherm up` and `isotherm engine` carry them out. `isotherm up` has an observer of its own.
