@@ -24,6 +24,7 @@ from isotherm.engine.ears import Ears
 from isotherm.engine.feed import Feed
 from isotherm.engine.folder import JOURNAL, Folder
 from isotherm.engine.legacy.engine import Engine as LegacyEngine
+from isotherm.engine.legacy.engine import Tuning as LegacyTuning
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.observer.service import Observer, Tuning
 from isotherm.engine.orchestrator import Orchestrator
@@ -108,6 +109,7 @@ class Embedded(Folder):
                               slots=slots)
         self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
         self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
+                                    tuning=LegacyTuning(concurrency=self.settings.engine_concurrency),
                                     settings=self.settings, slots=slots)
         tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
         try:

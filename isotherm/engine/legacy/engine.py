@@ -35,6 +35,8 @@ class Tuning:
 
     lease_s: float = 30.0
     concurrency: int = 1000
+    # How many nodes stand in line before the store.
+    line: int = 32
     # How many stacks it has at a time.
     stacks: int = 100
     # How long it sleeps at most before it looks by itself: a message is only a hint.
@@ -53,12 +55,14 @@ class Engine:
         self._store = store
         self._clock = world.clock
         self._tuning = tuning
-        own = ports.stored(world, store, settings)
+        own, most = ports.stored(world, store, settings), settings.max_parallel_steps_per_project
         self._shared = Shared(
             store, world.clock, planning, new_id, settings,
             consider.Considering(types, new_id, tolerant=settings.tolerates_unseen),
             act.Acting(types, own, nesting), telling.Telling(planning, types),
-            Room(tuning.concurrency, settings.max_parallel_steps_per_project), slots or Slots.of(settings, world),
+            # One more than may have a step stands there, and tells the user what it waits for.
+            Room(tuning.concurrency, most and most + 1), slots or Slots.of(settings, world), Room(tuning.line),
+            Room(tuning.line),
         )
         self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}
         self._wake = asyncio.Event()

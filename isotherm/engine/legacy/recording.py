@@ -18,6 +18,8 @@ Follow = Callable[[Report], Step]
 # Writes several, and answers to each as `store.walk.record` does.
 Write = Callable[[Sequence[tuple[Report, Step]]], Awaitable[list[bool | None]]]
 Recorded = tuple[bool | None, Step]
+# Others want to write too.
+_BATCH = 100
 
 
 class Recorder:
@@ -33,12 +35,12 @@ class Recorder:
         told: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
         self._waiting.append((report, told))
         async with self._turn:
-            if not told.done():
+            while not told.done():
                 await self._record()
         return told.result()
 
     async def _record(self) -> None:
-        batch, self._waiting = self._waiting, []
+        batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
         steps = [(report, self._follow(report)) for report, _ in batch]
         try:
             answers = await self._write(steps)

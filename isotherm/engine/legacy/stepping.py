@@ -37,6 +37,9 @@ class Shared:
     # How many steps may be under way at once: of all, and of each type.
     room: Room
     slots: Slots
+    # How many nodes stand in line before the store, to be taken and to begin: others want to write too.
+    takes: Room
+    begins: Room
 
 
 class Stepping:

@@ -254,10 +254,13 @@ class Walker:
                 return _HeldBack()
             return walking.take(connection, self.lock, operation, node_id, self.guard.until)
 
-        return await self._write(unit)
+        async with self._shared.takes.place(operation.project, operation.stack_id):
+            return await self._write(unit)
 
     async def _begin(self, beginning: Beginning) -> None:
-        await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
+        operation = beginning.claim.operation
+        async with self._shared.begins.place(operation.project, operation.stack_id):
+            await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
 
     def _follow(self, report: Report) -> Step:
         """What follows from a report."""

@@ -1,0 +1,123 @@
+"""Slots for the steps of a type: kept to, given back, and waited for without haste."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+
+import pytest
+
+from isotherm import errors
+from isotherm.config import Settings
+from isotherm.engine import documents
+from isotherm.engine.steps import answers
+from isotherm.engine.steps.slots import Slots
+from isotherm.resources import contract
+from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store.records import Claim, Operation, Report, Version
+
+numbers = itertools.count(1)
+
+
+class Clock:
+    def __init__(self):
+        self.time = 1000.0
+
+    def now(self):
+        return self.time
+
+
+def claim(stack="s", type_="OS::Nova::Server", intent=None):
+    operation = Operation("op", stack, stack, 1, Action.CREATE, 2, "", True, None, "[]", 1, None, 0)
+    version = Version(1, stack, "r", type_, type_, "t", None, Action.CREATE, Status.IN_PROGRESS, "", "{}", None, "{}", "{}",
+                      None, "[]", None, False, DeletionPolicy.DELETE, False, "op", intent)
+    return Claim(next(numbers), stack, "r", NodeKind.UPDATE, 1, 1, 0.0, None, None, version, (), operation)
+
+
+def step(of):
+    return answers.Continue(of.version, documents.Intent(Action.CREATE, "op"), None)
+
+
+def take(found, of):
+    return found.take(of, step(of))
+
+
+def slots(*told, clock=None):
+    world = contract.World(clock or Clock(), None, Random(1))
+    return Slots.of(Settings(max_parallel_steps=told), world)
+
+
+def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own():
+    found = slots("OS::Nova::Server=2", "OS::Nova=3")
+    held = [claim(), claim()]
+    assert [take(found, one) for one in held] == [None, None]
+    third = claim()
+    refused = take(found, third)
+    assert refused.reason == "2 steps of OS::Nova::Server are under way, the most allowed"
+    assert take(found, claim(type_="OS::Nova::Flavor")) is None
+    refused = take(found, claim(type_="OS::Nova::KeyPair"))
+    assert refused.reason == "3 steps of OS::Nova are under way, the most allowed"
+    # What only begins with the same letters is something else.
+    assert take(found, claim(type_="OS::NovaLike::Server")) is None
+    found.free(held[0].key)
+    assert take(found, third) is None
+
+
+def test_a_slot_is_taken_once_and_given_back_once():
+    found = slots("OS::Nova=1")
+    one, other = claim(), claim()
+    for _ in range(3):
+        assert take(found, one) is None
+    for _ in range(3):
+        found.free(one.key)
+    assert take(found, other) is None
+    assert take(found, one) is not None
+
+
+def test_what_calls_nobody_needs_no_slot():
+    found = slots("OS::Nova=1")
+    one = claim()
+    take(found, one)
+    other = claim()
+    for answer in (Report(other, NodeState.DONE), answers.LookUp(secrets=True), answers.LookUp(template="x")):
+        assert found.take(other, answer) is None
+    assert found.take(other, answers.LookUp(other.version)) is not None
+
+
+@pytest.mark.parametrize(("intent", "state"), [(None, NodeState.SCHEDULED), ("{}", NodeState.WAITING)])
+def test_what_has_not_begun_is_where_it_was(intent, state):
+    found = slots("OS::Nova=1")
+    take(found, claim())
+    refused = take(found, claim(intent=intent))
+    assert refused.state is state and refused.version is None
+    assert 0.03 < refused.wake_in_s < 10
+
+
+def test_many_who_wait_come_one_after_the_other_and_few_are_not_behind_them():
+    clock = Clock()
+    found = slots("OS::Nova=10", clock=clock)
+    for _ in range(200):
+        one = claim()
+        take(found, one)
+        clock.time += 1.0
+        found.free(one.key)
+    held = [claim() for _ in range(10)]
+    for one in held:
+        take(found, one)
+    waits = [take(found, one).wake_in_s for one in (claim("big") for _ in range(400))]
+    # Steps of a second, ten at a time: forty seconds' work; each slot is come for twice.
+    assert 15 < max(waits) < 25
+    assert take(found, claim("small")).wake_in_s < 0.2
+    endless = [take(found, one).wake_in_s for one in (claim("big") for _ in range(5000))]
+    assert max(endless) <= 72
+
+
+@pytest.mark.parametrize("told", ["OS::Nova", "OS::Nova=many", "=3", "OS::Nova=-1"])
+def test_what_is_no_limit_is_refused(told):
+    with pytest.raises(errors.UserError, match="is not TYPE=NUMBER"):
+        slots(told)
+
+
+def test_zero_is_no_limit():
+    found = slots("OS::Nova=0")
+    assert all(take(found, one) is None for one in (claim() for _ in range(100)))
