@@ -12,13 +12,14 @@ import subprocess
 import sys
 import time
 
+import aio_pika
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from isotherm import bus
-from isotherm.bus import amqp, link, wire
+from isotherm.bus import address, amqp, link, wire
 from tests.bus.conftest import MOMENT_S, Between, Broken, Listener, connected, on_the_broker, publish, until
 
 
@@ -51,13 +52,12 @@ def test_all_others_hear_news_in_few_messages(story, broker):
             await connected(one, two, three)
             one.tell(["a", "b"])
             one.tell(["c"])
-            await until(lambda: len(ears[1].heard) == len(ears[2].heard) == 3)
+            await until(lambda: len(ears[1].heard) == len(ears[2].heard) == 3 and one.counts.published)
             assert [set(one.heard) for one in ears] == [{"a", "b", "c"}] * 3
             assert one.counts.published == two.counts.received == 1 and one.counts.received == 0
-            two.tell(map_of := [str(number) for number in range(1000)])
-            await until(lambda: len(ears[0].heard) == len(ears[2].heard) == 1003)
-            await until(lambda: two.counts.published == 5)
-            assert ears[0].heard[3:] == map_of
+            two.tell(many := [str(number) for number in range(1000)])
+            await until(lambda: len(ears[0].heard) == len(ears[2].heard) == 1003 and two.counts.published == 5)
+            assert ears[0].heard[3:] == many
 
     story(it())
 
@@ -141,6 +141,26 @@ def test_room_is_asked_for_after_each_call(story, broker):
     story(it())
 
 
+def test_a_call_that_finds_no_room_goes_to_another(story, broker):
+    async def it():
+        here, other = bus.of(broker.url), bus.of(broker.url)
+        ours, theirs = Listener(room=False), Listener()
+        async with here.listening(ours), other.listening(theirs):
+            await connected(here, other)
+            here.surplus()
+            await until(lambda: theirs.came == 1)
+            # It is full now, and nobody has said so yet.
+            theirs.has_room = False
+            here.surplus()
+            await until(lambda: here.counts.published == 2)
+            ours.has_room = True
+            here.room_changed()
+            await until(lambda: ours.came == 1)
+            assert theirs.came == 1
+
+    story(it())
+
+
 def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story, broker):
     """Who is killed in the middle of it has not answered: another comes."""
     async def it():
@@ -200,6 +220,7 @@ def test_a_turn_goes_on_when_its_connection_is_lost(story, broker):
                 await until(lambda: ears.came == 1)
                 there.cut()
                 await until(lambda: here.counts.reconnects == 1)
+                await asyncio.sleep(MOMENT_S)
                 assert ears.came == 1 and ended == []
                 ears.held.set()
                 # It was never answered, so it comes again; now it is over soon.
@@ -324,6 +345,26 @@ def test_leaving_a_broker_that_hangs_takes_a_moment(story, broker):
                 await asyncio.sleep(0.05)
                 began = time.monotonic()
             assert time.monotonic() - began < 5
+
+    story(it())
+
+
+def test_a_connection_whose_socket_is_full_is_closed_all_the_same(story, broker):
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            made = link.Link(address.parse(url_at(broker, port))[0], "full")
+            await made.open()
+            channel = await made.channel()
+            there.flows.clear()
+            big = aio_pika.Message(bytes(10_000_000))
+            calls = [asyncio.ensure_future(made.call(channel.default_exchange.publish(big, "none"))) for _ in range(20)]
+            await asyncio.sleep(MOMENT_S)
+            began = time.monotonic()
+            await made.close()
+            assert time.monotonic() - began < 5
+            await asyncio.gather(*calls, return_exceptions=True)
+            assert not any(one.done() and not one.cancelled() and one.exception() is None for one in calls)
 
     story(it())
 
