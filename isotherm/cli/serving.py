@@ -24,7 +24,8 @@ from isotherm.api.auth import choosing, standalone
 from isotherm.api.lending import Lending
 from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
-from isotherm.cli import binding, codes, home, show, supervised, supervising
+from isotherm.cli import binding, codes, home, show, supervised
+from isotherm.cli.crew import Crew
 from isotherm.config import Settings
 from isotherm.engine import gauging, roll
 from isotherm.engine.attending import Load
@@ -104,7 +105,7 @@ def run(
 
 def several(
     kind: str, files: Sequence[Path], number: Callable[[Settings], int]
-) -> tuple[Settings, supervising.Crew] | None:
+) -> tuple[Settings, Crew] | None:
     """The options, and what a parent needs to know of its workers, if there is to be a parent. The children have none."""
     if supervised.is_child():
         return None
@@ -116,7 +117,7 @@ def several(
     if not number(settings):
         return None
     arguments = [kind, *(part for file in files for part in ("--config-file", str(file)))]
-    return settings, supervising.Crew(arguments, lambda: number(read()))
+    return settings, Crew(arguments, lambda: number(read()))
 
 
 def _checked(settings: Settings) -> Settings:

@@ -13,105 +13,22 @@ parent is killed, its workers end by themselves, in good order.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
 import signal
-import socket
 import sys
-import time
-from asyncio.subprocess import DEVNULL, Process
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
 from isotherm import errors, logs
 from isotherm.cli import codes, supervised
+from isotherm.cli.crew import Child, Crew
 from isotherm.config import Settings
 
 log = logging.getLogger(__name__)
 
-# How long a worker may take to end in good order, before it is killed; and how long one that is to hurry.
-GRACE_S, HURRY_S = 45.0, 5.0
-# How long a worker that takes another's place may take until it is ready.
-READY_S = 60.0
+# How long a worker that takes another's place may take until it is ready; and to end, if it does not become so.
+READY_S, HURRY_S = 60.0, 5.0
 # Before one that died is replaced: at first nothing, then longer and longer, unless it had lived for so long.
 WAIT_S, LONGEST_S, LONG_LIFE_S = 0.5, 30.0, 60.0
-
-
-class Child:
-    """One worker."""
-
-    def __init__(self, process: Process, tie: socket.socket) -> None:
-        self.process = process
-        self._tie = tie
-        self._born = time.monotonic()
-        self._told = False
-
-    @property
-    def age_s(self) -> float:
-        return time.monotonic() - self._born
-
-    @property
-    def is_alive(self) -> bool:
-        return self.process.returncode is None
-
-    async def is_ready(self) -> bool:
-        """Waits until it is; False if it ends before."""
-        try:
-            return await asyncio.get_running_loop().sock_recv(self._tie, len(supervised.READY)) != b""
-        except OSError:
-            return False
-
-    def signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            if self.is_alive:
-                self.process.send_signal(number)
-
-    async def ended(self) -> int:
-        code = await self.process.wait()
-        self._tie.close()
-        return code
-
-    async def end(self, grace_s: float = GRACE_S) -> None:
-        """Have it end in good order, or end it."""
-        if not self._told:
-            # Only once: to be told twice means to hurry.
-            self._told = True
-            self.signal(signal.SIGTERM)
-        try:
-            async with asyncio.timeout(grace_s):
-                await self.ended()
-        except TimeoutError:
-            log.warning("a worker does not end; it is killed", extra={"pid": self.process.pid})
-            self.signal(signal.SIGKILL)
-            await self.ended()
-
-
-@dataclass(frozen=True, slots=True)
-class Crew:
-    """What the workers do, how many there shall be, and the socket that they share."""
-
-    arguments: Sequence[str]
-    # Asked again whenever they are renewed.
-    number: Callable[[], int]
-    listening: socket.socket | None = None
-
-    async def start(self) -> Child:
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        shared = [] if self.listening is None else [self.listening.fileno()]
-        with theirs:
-            # In a session of its own: Ctrl-C is for the parent alone, which knows in which order to end.
-            process = await asyncio.create_subprocess_exec(
-                *_command(), *self.arguments, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno(), *shared],
-                env=supervised.environment(theirs, self.listening), start_new_session=True)
-        return Child(process, ours)
-
-
-def _command() -> list[str]:
-    """This very program. What lies around in the current folder is no part of it, unless it was before."""
-    safe = [] if sys.path[0] in ("", os.getcwd()) else ["-P"]  # noqa: PTH109 - compared as a string
-    return [sys.executable, *safe, "-m", "isotherm.cli.main"]
 
 
 class Place:
