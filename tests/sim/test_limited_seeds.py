@@ -1,0 +1,46 @@
+"""The same histories with limits on what is done at once: they are kept through every crash, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+from isotherm.config import Settings
+from isotherm.engine.convergence.worker import Worker
+from isotherm.sim import history, hosts, run
+from isotherm.sim.witness import Witness
+from isotherm.states import NodeState
+
+SEEDS = 40
+CHUNK = 10
+MOST = 2
+LIMITED = Settings(max_parallel_steps_per_project=MOST, max_parallel_steps=("Sim::Thing=1",))
+
+
+class Limits(Witness):
+    """Counts after each commit."""
+
+    most = 0
+    told: set[str] = set()  # noqa: RUF012 - of all runs
+
+    def committed(self) -> None:
+        super().committed()
+        nodes: list[Any] = self._database.look("nodes")
+        running = [one for one in nodes if one.state == NodeState.RUNNING and (one.due or 0.0) > self._clock()]
+        Limits.most = max(Limits.most, len(running))
+        if len(running) > MOST:
+            self.broken("I5", f"{len(running)} steps are under way: {[one.name for one in running]}")
+        Limits.told |= {one.reason for one in nodes if one.reason and "most allowed" in one.reason}
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_nothing_breaks_where_little_is_done_at_once(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "Worker", functools.partial(Worker, settings=LIMITED))
+    monkeypatch.setattr(run, "Witness", Limits)
+    outcomes = [run.play(history.draw(seed)) for seed in range(first, first + CHUNK)]
+    broken = [one for one in outcomes if not one.well]
+    assert not broken, "\n".join([f"seed {broken[0].seed} broke {broken[0].violations[0]}", *broken[0].lines])
+    assert Limits.most == MOST, "they are used"
+    assert len(Limits.told) > 1, Limits.told
