@@ -135,6 +135,11 @@ class Between:
         sink.transport.abort()
 
 
+def url_at(broker: Broker, port: int) -> str:
+    """The broker, by way of another port."""
+    return broker.url.replace(f":{broker.port}/", f":{port}/")
+
+
 async def until(happened: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not happened():

@@ -1,0 +1,223 @@
+"""A broker that hangs, dies, forgets, or is not who it says; and what a connection leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ipaddress
+import logging
+import ssl
+import time
+
+import aio_pika
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from isotherm import bus
+from isotherm.bus import address, amqp, link
+from tests.bus.conftest import MOMENT_S, Between, Listener, connected, until, url_at
+
+
+def test_a_broker_that_hangs_is_left_for_a_new_connection(story, broker, monkeypatch):
+    monkeypatch.setattr(link, "ANSWER_S", 0.5)
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here, other, ears = bus.of(url_at(broker, port)), bus.of(broker.url), Listener(room=False)
+            async with here.listening(Listener(room=False)), other.listening(ears):
+                await connected(here, other)
+                there.flows.clear()
+                began = time.monotonic()
+                here.tell(["a"])
+                here.surplus()
+                assert time.monotonic() - began < 0.1
+                await until(lambda: not here.connected)
+                there.flows.set()
+                await until(lambda: ears.heard and here.counts.reconnects)
+                assert set(ears.heard) == {"a"}
+
+    story(it())
+
+
+def test_leaving_a_broker_that_hangs_takes_a_moment(story, broker):
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here = bus.of(url_at(broker, port))
+            async with here.listening(Listener()):
+                await connected(here)
+                there.flows.clear()
+                for number in range(2000):
+                    here.tell([f"{number:0300}"])
+                await asyncio.sleep(0.05)
+                began = time.monotonic()
+            assert time.monotonic() - began < 5
+
+    story(it())
+
+
+def test_a_connection_whose_socket_is_full_is_closed_all_the_same(story, broker):
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            made = link.Link(address.parse(url_at(broker, port))[0], "full")
+            await made.open()
+            channel = await made.channel()
+            there.flows.clear()
+            big = aio_pika.Message(bytes(10_000_000))
+            calls = [asyncio.ensure_future(made.call(channel.default_exchange.publish(big, "none"))) for _ in range(20)]
+            await asyncio.sleep(MOMENT_S)
+            began = time.monotonic()
+            await made.close()
+            assert [task for task in asyncio.all_tasks() if "aiormq" in repr(task)] == []
+            ends = await asyncio.gather(*calls, return_exceptions=True)
+            assert time.monotonic() - began < link.ANSWER_S - 2 * MOMENT_S
+            assert all(isinstance(end, BaseException) for end in ends)
+
+    story(it())
+
+
+def test_a_connection_that_is_cut_is_made_again(story, broker, told):
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here, other, ears = bus.of(url_at(broker, port)), bus.of(broker.url), Listener(room=False)
+            async with here.listening(Listener(room=False)), other.listening(ears):
+                await connected(here, other)
+                there.cut()
+                here.tell(["a"])
+                await until(lambda: ears.heard == ["a"])
+                assert here.counts.reconnects == 1
+
+    story(it())
+    assert [one.split()[0] for one in told()] == ["INFO", "INFO", "WARNING", "INFO"]
+
+
+def test_tls_asks_for_a_certificate_that_this_system_trusts(story, broker, monkeypatch, tmp_path, told):
+    context = certified(tmp_path)
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open(context) as port:
+            here = bus.of(url_at(broker, port).replace("amqp:", "amqps:"))
+            async with here.listening(Listener()):
+                await until(lambda: told())
+                assert "CERTIFICATE_VERIFY_FAILED" in told()[0] and not here.connected
+                monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate"))
+                await connected(here)
+
+    story(it())
+
+
+def test_a_broker_that_was_killed_is_found_again(story, broker, monkeypatch):
+    monkeypatch.setattr(amqp, "_LONGEST_S", 0.5)
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here, other = bus.of(url_at(broker, port)), bus.of(url_at(broker, port))
+            ours, theirs = Listener(room=False), Listener()
+            async with here.listening(ours), other.listening(theirs):
+                await connected(here, other)
+                # Before, the broker may not have written down that it has these queues.
+                await asyncio.sleep(1.5)
+                await asyncio.to_thread(broker.kill)
+                await until(lambda: not here.connected and not other.connected)
+                here.tell(["while it was away"])
+                here.surplus()
+                await asyncio.to_thread(broker.start)
+                there.target = broker.port
+                await connected(here, other)
+                await until(lambda: theirs.came and here.counts.published == 2)
+                here.tell(["afterwards"])
+                await until(lambda: "afterwards" in theirs.heard)
+                assert here.counts.dropped == 0 and here.counts.reconnects == 1
+
+    story(it())
+
+
+def test_a_queue_that_gives_no_answer_is_made_anew(story, broker, monkeypatch):
+    """As after a kill of the broker just when it had made it. What is in it is lost, and hints may be."""
+    consume, failed = link.Link.consume, []
+
+    async def silent(self, queue, callback, **options):
+        if queue.name == "isotherm.work" and len(failed) < amqp._ENOUGH:
+            failed.append(queue)
+            raise TimeoutError
+        return await consume(self, queue, callback, **options)
+
+    async def it():
+        here, other, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
+        async with here.listening(ears), other.listening():
+            await connected(here, other)
+            other.surplus()
+            await until(lambda: other.counts.published == 1)
+            ears.has_room = True
+            here.room_changed()
+            await until(lambda: here.counts.reconnects == amqp._ENOUGH)
+            await asyncio.sleep(MOMENT_S)
+            assert ears.came == 0 and here.connected
+            other.surplus()
+            await until(lambda: ears.came == 1)
+
+    monkeypatch.setattr(link.Link, "consume", silent)
+    story(it())
+
+
+def test_who_was_away_is_told_that_something_may_have_been_missed(story, broker):
+    async def it():
+        there, times = Between(broker.port), []
+        ears = Listener(room=False)
+        ears.news = lambda ids: times.append(list(ids))
+        async with there.open() as port:
+            here = bus.of(url_at(broker, port))
+            async with here.listening(ears):
+                await until(lambda: times == [[]])
+                there.cut()
+                await until(lambda: times == [[], []])
+
+    story(it())
+
+
+def test_the_library_says_nothing_where_nobody_asked(story, broker, capfd):
+    """Without a handler of anybody, Python writes warnings to the standard error output."""
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, []
+
+    async def it():
+        there = Between(broker.port)
+        async with there.open() as port:
+            here = bus.of(url_at(broker, port))
+            async with here.listening(Listener()):
+                await connected(here)
+                there.cut()
+                await until(lambda: here.counts.reconnects)
+
+    try:
+        logging.getLogger("isotherm").addHandler(quiet := logging.NullHandler())
+        story(it())
+    finally:
+        root.handlers = handlers
+        logging.getLogger("isotherm").removeHandler(quiet)
+    assert capfd.readouterr().err == ""
+
+
+def certified(folder):
+    """A server's TLS, by a certificate that nobody knows."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .sign(key, hashes.SHA256()))
+    (folder / "certificate").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key").write_bytes(key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "certificate", folder / "key")
+    return context
