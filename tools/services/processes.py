@@ -106,6 +106,8 @@ def tail(log: Path) -> str:
 
 def end(processes: Sequence[Process], first: signal.Signals, patience_s: float = 30.0) -> None:
     """End them, asked politely first. What is not the process that was started is left alone."""
+    # One that was killed meanwhile still has its number, and looks to others as if it lived.
+    _reap(processes)
     for kind in (first, signal.SIGKILL):
         for process in processes:
             if process.is_alive():
