@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import os
 import random
 import socket
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 #: Pauses before connecting again: the first, and the longest. Each is shortened by chance, so that not all come at once.
 _FIRST_S, _LONGEST_S = 0.1, 10.0
 #: A connection that held so long was a good one, and the next pause is a first one.
-_GOOD_S = 5.0
+_GOOD_S = 10.0
 #: So often in a row may a queue give no answer before it is made anew.
 _ENOUGH = 2
 #: So long may the last words take when somebody leaves, and so long the turn that is under way.
@@ -49,6 +50,8 @@ class Amqp(Local):
         # Not known before the first attempt.
         self._up: bool | None = None
         self._been_up = False
+        # When the present connection will have proved itself.
+        self._good_at = math.inf
         # How often in a row a broker let us in, and one of its queues then gave no answer.
         self._silences = 0
 
@@ -94,13 +97,13 @@ class Amqp(Local):
         loop = asyncio.get_running_loop()
         pause_s = _FIRST_S
         for address in itertools.cycle(self._addresses):
-            began = loop.time()
+            self._good_at = math.inf
             try:
                 await self._session(address, ears, hints=hints)
             except Exception as error:  # noqa: BLE001 - whatever a broker does, the engine goes on without it
                 self._is_down(address, error)
                 self._silences = self._silences + 1 if _is_silence(error) else 0
-            pause_s = _FIRST_S if loop.time() - began > _GOOD_S else min(2 * pause_s, _LONGEST_S)
+            pause_s = _FIRST_S if loop.time() > self._good_at else min(2 * pause_s, _LONGEST_S)
             await asyncio.sleep(pause_s * random.uniform(0.5, 1))
 
     async def _session(self, address: Address, ears: Ears | None, *, hints: bool) -> None:
@@ -127,6 +130,7 @@ class Amqp(Local):
 
     def _is_up(self, address: Address) -> None:
         self._up = True
+        self._good_at = asyncio.get_running_loop().time() + _GOOD_S
         self.counts.reconnects += self._been_up
         self._been_up = True
         log.info("connected to the broker", extra={"broker": str(address)})
