@@ -233,7 +233,10 @@ def test_options_from_a_file_of_heat(home: Home, start: Start, connect: Connect,
     ("[DEFAULT]\nauth_strategy = keystone\nauth_encryption_key = notgood but just long enough i t\n", ["engine"],
      "auth_encryption_key is the one that everybody knows"),
     ("[DEFAULT]\nmax_files = many\n", ["engine"], "[DEFAULT] max_files"),
-    ("[database]\nconnection = mysql+pymysql://heat:MARKER@db/heat\n", ["engine"], "only SQLite"),
+    ("[database]\nconnection = oracle://heat:MARKER@db/heat\n", ["engine"], "no URL of a database that can be used"),
+    ("[database]\nconnection = mysql://heat:MARKER@127.0.0.1:1/heat\n", ["engine"], "refused"),
+    ("[database]\nconnection = postgresql://heat:MARKER@127.0.0.1:1/heat\n", ["api"], "refused"),
+    ("[DEFAULT]\ntransport_url = redis://heat:MARKER@127.0.0.1:1/\n", ["engine"], "transport_url"),
 ])
 def test_what_cannot_be_served_safely_is_not_served(home: Home, options: str, arguments: list[str], text: str) -> None:
     home.folder.mkdir()
