@@ -82,8 +82,8 @@ class Book:
             if not any(one.happened_before(other.began) for other in promised):
                 yield one
 
-    def may_never_have_been(self, stack: str) -> bool:
-        return not any(one.outcome == ACCEPTED and one.sets_edition for one in self.of(stack))
+    def may_never_have_been(self, stack: str, by: float = math.inf) -> bool:
+        return not any(one.outcome == ACCEPTED and one.sets_edition and one.ended < by for one in self.of(stack))
 
     def refused(self) -> set[str]:
         """Editions that can never be seen."""

@@ -12,6 +12,7 @@ import contextlib
 import os
 import random
 import secrets
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -125,13 +126,16 @@ class Farm:
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
-        for one in [*(member.process for member in self.members), self._cloud]:
-            if one is not None and one.returncode is None:
-                one.kill()
-                await one.wait()
+        for process in [*(member.process for member in self.members), self._cloud]:
+            if process is not None and process.returncode is None:
+                process.kill()
+                await process.wait()
         for member in self.members:
             for proxy in member.proxies.values():
                 await proxy.stop()
+        for name, one in self._keeper.status().items():
+            with contextlib.suppress(OSError):
+                shutil.copyfile(one.log, self._log(name))
         if self.services:
             await asyncio.to_thread(self._keeper.down, self.services)
         if self._guard is not None:

@@ -6,6 +6,7 @@ Whoever is stopped past the lease stays stopped while other faults go on around 
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -16,15 +17,22 @@ from tools.torture.watch import Watch
 
 # The engine's leases last for half a minute.
 PAUSE_S = (31.5, 36.0)
-CUT_S = {proxy.REFUSE: (0.5, 6.0), proxy.RESET: (0.0, 0.1), proxy.FREEZE: (1.0, 18.0)}
+CUT_S = {proxy.REFUSE: (0.3, 6.0), proxy.RESET: (0.0, 0.1), proxy.FREEZE: (1.0, 20.0)}
 
 
 class Faults:
     """Injects faults into a farm, until told to stop."""
 
-    def __init__(self, farm: Farm, watch: Watch, dice: random.Random, note: Callable[[str], None]) -> None:
+    def __init__(
+        self, farm: Farm, watch: Watch, dice: random.Random, note: Callable[[str], None], longest_cut_s: float
+    ) -> None:
         self._farm, self._watch, self._dice, self._note = farm, watch, dice, note
+        self._longest_cut_s = longest_cut_s
         self.injected: Counter[str] = Counter()
+        self.cuts: Counter[str] = Counter()
+        self._ways: dict[str, list[str]] = {}
+        #: Whether every kind has come once.
+        self.all_came = asyncio.Event()
         self._stopped = asyncio.Event()
         self._pauses: dict[str, asyncio.Task[None]] = {}
         self._kinds = self._known()
@@ -37,9 +45,8 @@ class Faults:
         for what, service in (("database", self._farm.plan.database), ("broker", self._farm.plan.broker)):
             if service in (SQLITE, NONE):
                 continue
-            kinds[f"kill_{what}"] = lambda service=service: self._kill_service(service)  # type: ignore[misc]
-            for way in proxy.WAYS:
-                kinds[f"cut_{what}_{way}"] = lambda service=service, way=way: self._cut(service, way)  # type: ignore[misc]
+            kinds[f"kill_{what}"] = functools.partial(self._kill_service, service)
+            kinds[f"cut_{what}"] = functools.partial(self._cut, service, what)
         if self._farm.plan.broker != NONE:
             kinds["purge_broker"] = self._purge
         return kinds
@@ -51,10 +58,10 @@ class Faults:
         """Until stopped; afterwards everything runs, and nothing is cut."""
         deck: list[str] = []
         while not await self._stopped_within(self._dice.uniform(least_s, most_s)):
-            # The one that takes longest comes first: others happen meanwhile.
-            if not deck:
-                deck = sorted(self._dice.sample(list(self._kinds), len(self._kinds)), key=lambda one: one != "pause_engine")
+            deck = deck or self._deck()
             await self._inject(deck.pop(0))
+            if not deck:
+                self.all_came.set()
         for task in list(self._pauses.values()):
             await task
         await self._farm.start_services()
@@ -63,6 +70,13 @@ class Faults:
                 await one.mend()
             member.held = False
         await self._farm.all_ready()
+
+    def _deck(self) -> list[str]:
+        """Who is stopped stays so for long: that comes first, and what would end it, last. Where there are few kinds, the
+        others come more than once."""
+        first, last = "pause_engine", "restart_everything"
+        others = [kind for kind in self._kinds if kind not in (first, last)] * (1 if self._farm.services else 3)
+        return [first, *self._dice.sample(others, len(others)), last]
 
     async def _inject(self, kind: str) -> None:
         self.injected[kind] += 1
@@ -113,7 +127,8 @@ class Faults:
         del self._pauses[member.name]
 
     async def _restart_everything(self) -> None:
-        """The power fails: all of them at once, the cloud alone stays."""
+        """The power fails: all of them at once, the cloud alone stays. Nobody is spared because he stands still."""
+        await asyncio.gather(*self._pauses.values())
         for member in self._farm.members:
             self._farm.kill(member)
         for service in self._farm.services:
@@ -130,13 +145,18 @@ class Faults:
         await self._wait(0.0, 2.0)
         await self._farm.start_services([service])
 
-    async def _cut(self, service: str, way: str) -> None:
-        """Between the service and one of those who use it, some of them, or all."""
+    async def _cut(self, service: str, what: str) -> None:
+        """Between the service and one of those who use it, some of them, or all; in each way as often as in the others."""
+        if not self._ways.get(what):
+            self._ways[what] = self._dice.sample(proxy.WAYS, len(proxy.WAYS))
+        way = self._ways[what].pop()
+        self.cuts[f"{what}_{way}"] += 1
         members = self._dice.sample(self._farm.members, self._dice.choice((1, 1, 2, len(self._farm.members))))
         ways = [one.proxies[service] for one in members]
         for one in ways:
             await one.cut(way)
-        await self._wait(*CUT_S[way])
+        least_s, most_s = CUT_S[way]
+        await self._wait(least_s, min(most_s, self._longest_cut_s))
         for one in ways:
             await one.mend()
 

@@ -36,8 +36,11 @@ class Wish:
     seconds: float = 300.0
     seed: int = 0
     apis: int = 2
-    # How long it is quiet between two faults.
-    pause_s: tuple[float, float] = (1.0, 5.0)
+    # How long it is quiet between two faults, and how long something is cut off at most.
+    quiet_s: tuple[float, float] = (1.0, 5.0)
+    longest_cut_s: float = 18.0
+    # Whether it goes on until every kind of fault has come, however long that takes.
+    every_kind: bool = False
 
 
 @dataclass(slots=True)
@@ -45,7 +48,9 @@ class Outcome:
     """What came of it."""
 
     wish: Wish
+    took_s: float = 0.0
     faults: dict[str, int] = field(default_factory=dict)
+    cuts: dict[str, int] = field(default_factory=dict)
     operations: dict[str, dict[str, int]] = field(default_factory=dict)
     recovery: dict[str, Any] = field(default_factory=dict)
     cloud: dict[str, int] = field(default_factory=dict)
@@ -55,8 +60,8 @@ class Outcome:
     def lines(self) -> Iterator[dict[str, Any]]:
         """As JSON lines."""
         names = ("seed", "seconds", "database", "broker", "engines", "apis", "stacks")
-        yield {"torture": "run", **{name: getattr(self.wish, name) for name in names}}
-        yield {"torture": "faults", "total": sum(self.faults.values()), **self.faults}
+        yield {"torture": "run", **{name: getattr(self.wish, name) for name in names}, "took_s": round(self.took_s, 1)}
+        yield {"torture": "faults", "total": sum(self.faults.values()), **self.faults, "cuts": self.cuts}
         yield {"torture": "operations", **self.operations}
         yield {"torture": "recovery", **self.recovery}
         yield {"torture": "cloud", **self.cloud}
@@ -67,12 +72,14 @@ class Outcome:
 async def torture(wish: Wish, note: Note) -> Outcome:
     plan = Plan(wish.folder, wish.database, wish.broker, wish.engines, wish.apis, wish.seed)
     farm, outcome = Farm(plan), Outcome(wish)
+    began = time.monotonic()
     try:
         note("starting")
         await farm.start()
         await _run(wish, farm, outcome, note)
     finally:
         await farm.stop()
+    outcome.took_s = time.monotonic() - began
     return outcome
 
 
@@ -87,14 +94,16 @@ async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
         note(f"{time.monotonic() - began:4.0f} s  {len(book.operations)} asked  {watch.ended} ended  "
              f"{sum(faults.injected.values())} faults  {what}")
 
-    faults = Faults(farm, watch, random.Random(f"{wish.seed} faults"), told)
+    faults = Faults(farm, watch, random.Random(f"{wish.seed} faults"), told, wish.longest_cut_s)
     watching = asyncio.create_task(watch.run())
     rest = Rest(farm, door, book, names, told)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(crowd.run(USERS))
-            group.create_task(faults.run(*wish.pause_s))
+            group.create_task(faults.run(*wish.quiet_s))
             await asyncio.sleep(wish.seconds)
+            if wish.every_kind:
+                await faults.all_came.wait()
             crowd.stop()
             faults.stop()
         await farm.calm()
@@ -103,7 +112,7 @@ async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
         watching.cancel()
         await door.close()
         (wish.folder / "book.json").write_text("\n".join(json.dumps(dataclasses.asdict(one)) for one in book.operations))
-    outcome.faults = dict(sorted(faults.injected.items()))
+    outcome.faults, outcome.cuts = dict(sorted(faults.injected.items())), dict(sorted(faults.cuts.items()))
     outcome.operations = book.tally()
     outcome.recovery = {
         "next_s": percentiles([one.next_s for one in watch.recoveries if one.next_s is not None]),

@@ -80,7 +80,7 @@ class Watch:
         newest = list(self.book.newest(name, began))
         later = [one for one in self.book.of(name) if one.outcome != book.REFUSED and began <= one.began < now]
         allowed = {one.edition for one in (*newest, *later) if one.kind != book.DELETE}
-        gone = any(one.kind == book.DELETE for one in (*newest, *later)) or self.book.may_never_have_been(name)
+        gone = any(one.kind == book.DELETE for one in (*newest, *later)) or self.book.may_never_have_been(name, began)
         if seen is None and not gone:
             self._wrong(f"{name} is not there, and nobody deleted it; it may be {sorted(allowed)}")
         if seen is not None and seen.edition not in allowed:
