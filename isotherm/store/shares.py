@@ -21,7 +21,7 @@ from isotherm.store.dealing import Party
 
 _STACK = t.stacks.c
 # How many stacks a look goes through, and how many share a turn.
-LOOK, SHARING = 256, 64
+LOOK, SHARING = 256, 32
 _BY_AGE = 8
 
 
