@@ -97,6 +97,7 @@ def test_what_is_so_already_is_not_changed(lab):
         await converge(it, {"a": resource("2"), "b": resource({"get_attr": ["a", "output"]})})
         assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"], "it was left alone"
         assert it.objects()[before["b"]]["value"] == "2", "and those who read it are told"
+        assert not (await seen(it))["a"].has_drifted, "it is what is applied now"
         await it.update({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
         assert it.values() == ["1", "1"], "the row had learnt it: to go back is a change"
 

@@ -118,6 +118,9 @@ class Considering:
                 seen = looking.observation(implementation, claim.version, look, after)
                 applied = looking.with_live(applied, look, tolerant=self._tolerant)
                 decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)
+                decision = _unfinished(decision, intent)
+                if decision.verdict is decide.Verdict.NOTHING:
+                    seen = looking.as_wanted(seen)
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
             return looking.told(_refused(claim, definition.type, error), seen)
@@ -193,12 +196,14 @@ class Considering:
     def _begin_adoption(
         self, claim: Claim, version: Version, after: dict[str, Any], metadata: Any, target: documents.Target
     ) -> Begin:
-        """Whoever handed it in says that it is what his template says; a newer template has to be applied to it."""
+        """Whoever handed it in says that it is what his template says; a newer template has to be applied to it, and until
+        then it uses what it used (INV-9)."""
+        purpose = claim.operation.action is Action.ADOPT
+        used = [] if purpose else documents.decode(version.requires, list[int])
         wish = documents.Intent(
-            Action.ADOPT, claim.operation.id, after=after,
-            digest=claim.digest if claim.operation.action is Action.ADOPT else None,
+            Action.ADOPT, claim.operation.id, after=after, digest=claim.digest if purpose else None,
             metadata=documents.decode_any(version.metadata) or metadata,
-            requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
+            requires=sorted({*used, *(i.resource_id for i in claim.inputs if i.resource_id is not None)}),
         )
         return self._begin_update(claim, version, wish, target)
 
@@ -256,6 +261,14 @@ def _implementations(claim: Claim) -> list[str]:
 def _is_past_waking(version: Version) -> bool:
     """It was found to be gone, or could not be woken: whether to make it anew is for the decision to say."""
     return version.status is Status.FAILED and version.action is not Action.SUSPEND
+
+
+def _unfinished(decision: decide.Decision, intent: documents.Intent | None) -> decide.Decision:
+    """It looks as it should, but nobody saw the end of what was begun: it may still be at work. It is asked once more, and
+    waited for."""
+    if decision.verdict is decide.Verdict.NOTHING and intent is not None and intent.action is Action.UPDATE:
+        return decide.Decision(decide.Verdict.UPDATE, changed=intent.changed)
+    return decision
 
 
 def _is_to_be_adopted(version: Version, intent: documents.Intent | None, type_: str) -> bool:

@@ -61,6 +61,11 @@ def observation(
                        documents.encode(found), digest=version.digest)
 
 
+def as_wanted(seen: Observation) -> Observation:
+    """It is found to be what is wanted, and counts as applied from now on: whatever it was before, it has not drifted."""
+    return replace(seen, drift="[]") if seen.sight is Sight.SEEN else seen
+
+
 def told(answer: answers.Answer, seen: Observation | None, *, gone: bool = False) -> answers.Answer:
     """The answer, with what was seen before it was decided, and a word of what could not be seen."""
     if seen is None:
