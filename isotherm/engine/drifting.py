@@ -201,7 +201,7 @@ class Drifting(ResourceReading):
         wanted = await self._desire(request, stack["name"], stack["id"])
         acceptance = msgspec.structs.replace(
             self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
-            reason=f"Stack UPDATE started: repair of {_few(names)}")
+            reason=f"Stack UPDATE started: repair of {_few(names)}", stays=True)
 
         def write_plan(connection: Connection, operation_id: str, now: float) -> None:
             plan.write(connection, operation_id, wanted.wanted, now, drifted=goal.names)

@@ -124,7 +124,7 @@ def _open(
     connection.execute(
         sa.insert(t.operations).values(
             id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
-            state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback,
+            state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback or request.stays,
             timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now if convergence else None, fence=0,
             deadline=None if limit_s is None else now + limit_s, converge=request.converge,
         )

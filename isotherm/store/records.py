@@ -33,6 +33,8 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     limit_s: float | None = None
     # It looks at reality before it decides.
     converge: bool = False
+    # If it fails it is not rolled back, whatever holds for the stack: it wants nothing that was not there before.
+    stays: bool = False
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):

@@ -52,7 +52,9 @@ _TARGETS = (
     .join(t.resources, _VERSION.id == _NODE.resource_id)
     .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
     .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.kind.not_in([NodeKind.CLEANUP, NodeKind.BARRIER]),
-           _VERSION.superseded == sa.false(), _VERSION.physical_id.is_not(None), _VERSION.status != Status.IN_PROGRESS)
+           _VERSION.superseded == sa.false(), _VERSION.physical_id.is_not(None), _VERSION.status != Status.IN_PROGRESS,
+           # What is at rest need not look as it does awake.
+           _VERSION.suspended == sa.false())
 )
 _AFTER = _TARGETS.where(_NODE.name > sa.bindparam("cursor")).order_by(_NODE.name).limit(sa.bindparam("most"))
 _NAMED = _TARGETS.where(rows.among(_NODE.name)).order_by(_NODE.name)

@@ -14,6 +14,7 @@ from isotherm.resources import contract, drift
 from isotherm.states import Sight
 from isotherm.store.records import Observation
 from isotherm.store.watch_chunks import Target
+from isotherm.store.watch_goals import Need
 
 Types = Callable[[str], type[contract.Resource]]
 
@@ -37,6 +38,11 @@ class Look:
     def drifted(self) -> bool | None:
         """None: nobody knows."""
         return None if self.observation.sight is Sight.UNSEEN else self.observation.has_drifted
+
+    @property
+    def need(self) -> Need:
+        one = self.target
+        return Need(one.name, one.type, one.physical_id, one.metadata, one.external)
 
     def told(self) -> str:
         """What has drifted, in a few words and without values."""

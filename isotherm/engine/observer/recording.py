@@ -18,6 +18,7 @@ from isotherm.store import watch as watching
 from isotherm.store.database import Connection
 from isotherm.store.records import Event
 from isotherm.store.watch import Watch
+from isotherm.store.watch_goals import Need
 from isotherm.store.watch_repairs import Repair
 
 
@@ -40,7 +41,7 @@ def standing_of(connection: Connection, watch: Watch, settings: Settings) -> Sta
 class Result:
     """What a look led to: what is to be repaired, and what has just been given up."""
 
-    to_repair: list[Look] = field(default_factory=list)
+    to_repair: list[Need] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
 
 
@@ -51,9 +52,13 @@ class Recording:
         self._settings = settings
 
     def __call__(
-        self, connection: Connection, watch: Watch, standing: Standing, looks: Sequence[Look], now: float
+        self, connection: Connection, watch: Watch, standing: Standing, looks: Sequence[Look], now: float,
+        failed: Sequence[Need] = (),
     ) -> Result:
-        """One unit of work; the caller has checked that the stack is still as it was when it was looked at."""
+        """One unit of work; the caller has checked that the stack is still as it was when it was looked at.
+
+        `failed` is what was repaired last, if that has failed: it counts as drifted, whatever it looks like.
+        """
         watch_chunks.same(connection, [one.target.id for one in looks if one.same],
                           min((one.observation.seen_at for one in looks), default=now))
         changed = [one for one in looks if not one.same]
@@ -67,7 +72,16 @@ class Recording:
             after, words = self._judge(watch, standing, look, before or Repair(look.target.name), result, now)
             if words or after != before:
                 touched[after.name] = after
-            events += [self._event(watch, look, text) for text in words]
+            events += [_event(watch, look.need, text) for text in words]
+        for need in failed:
+            before = touched.get(need.name) or standing.repairs.get(need.name)
+            if before is None or any(one.name == need.name for one in result.to_repair):
+                continue
+            one, words = _copy(before), []
+            self._rest(one, now)
+            self._mend(watch, standing, need, one, result, words, now, "it fails")
+            touched[one.name] = one
+            events += [_event(watch, need, text) for text in words]
         watch_repairs.write(connection, watch.stack_id, touched.values())
         rows.insert_events(connection, events, now)
         return result
@@ -75,8 +89,7 @@ class Recording:
     def _judge(
         self, watch: Watch, standing: Standing, look: Look, before: Repair, result: Result, now: float
     ) -> tuple[Repair, list[str]]:
-        one = Repair(before.name, before.told_at, before.rounds, before.since, before.last_at, before.tripped_at)
-        words = []
+        one, words = _copy(before), []
         self._rest(one, now)
         if not look.drifted:
             if one.told_at is not None:
@@ -86,15 +99,23 @@ class Recording:
         if one.told_at is None:
             one.told_at = now
             words.append(f"Drift seen: {look.told()}")
-        if self._is_to_repair(watch, standing, look):
-            if one.tripped_at is None and one.rounds >= self._settings.observer_repair_limit:
-                one.tripped_at = now
-                result.given_up.append(one.name)
-                words.append(f"Repair given up: it was repaired {one.rounds} times within "
-                             f"{self._settings.observer_repair_window:g} seconds, and somebody undoes it")
-            elif one.tripped_at is None:
-                result.to_repair.append(look)
+        self._mend(watch, standing, look.need, one, result, words, now, "somebody undoes it")
         return one, words
+
+    def _mend(  # noqa: PLR0913 - what is known of one resource, and what follows from it
+        self, watch: Watch, standing: Standing, need: Need, one: Repair, result: Result, words: list[str], now: float,
+        why_not: str,
+    ) -> None:
+        """Have it repaired, unless that is in vain."""
+        if one.tripped_at is not None or not is_to_repair(watch, standing, need):
+            return
+        if one.rounds < self._settings.observer_repair_limit:
+            result.to_repair.append(need)
+            return
+        one.tripped_at = now
+        result.given_up.append(one.name)
+        words.append(f"Repair given up: it was repaired {one.rounds} times within "
+                     f"{self._settings.observer_repair_window:g} seconds, and {why_not}")
 
     def _rest(self, one: Repair, now: float) -> None:
         """What was long ago does not count any more."""
@@ -105,13 +126,6 @@ class Recording:
             one.rounds, one.since, one.last_at, one.tripped_at = 0, None, None, None
 
     @staticmethod
-    def _is_to_repair(watch: Watch, standing: Standing, look: Look) -> bool:
-        if standing.mode is not WatchMode.ACTIVE or look.target.external:
-            return False
-        policy = policies.of(look.target.name, look.target.metadata, watch.overrides, standing.policy)
-        return policy is DriftPolicy.REPAIR
-
-    @staticmethod
     def count(repairs: Mapping[str, Repair], names: Sequence[str], now: float) -> list[Repair]:
         """The same, once these have been repaired once more."""
         counted = []
@@ -120,7 +134,16 @@ class Recording:
             counted.append(Repair(name, one.told_at, one.rounds + 1, one.since or now, now, one.tripped_at))
         return counted
 
-    @staticmethod
-    def _event(watch: Watch, look: Look, text: str) -> Event:
-        target = look.target
-        return watch_repairs.event(watch.stack_id, watch.operation_id, target.name, target.type, target.physical_id, text)
+
+def is_to_repair(watch: Watch, standing: Standing, need: Need) -> bool:
+    if standing.mode is not WatchMode.ACTIVE or need.external:
+        return False
+    return policies.of(need.name, need.metadata, watch.overrides, standing.policy) is DriftPolicy.REPAIR
+
+
+def _copy(one: Repair) -> Repair:
+    return Repair(one.name, one.told_at, one.rounds, one.since, one.last_at, one.tripped_at)
+
+
+def _event(watch: Watch, need: Need, text: str) -> Event:
+    return watch_repairs.event(watch.stack_id, watch.operation_id, need.name, need.type, need.physical_id, text)

@@ -19,7 +19,7 @@ from isotherm.config import Settings
 from isotherm.engine.observer import policies
 from isotherm.engine.observer.budget import Budget
 from isotherm.engine.observer.looking import Look, Looking, Place
-from isotherm.engine.observer.recording import Recording, Result, Standing, standing_of
+from isotherm.engine.observer.recording import Recording, Result, Standing, is_to_repair, standing_of
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, Sight, WatchMode
@@ -104,18 +104,26 @@ class Observer:
 
     async def run(self) -> None:
         """Until it is stopped; what is under way then ends first."""
-        now = self._clock.now()
-        latest = now + self._intervals.round(None) * (1 + self._settings.observer_jitter)
-        await self._store.write(lambda connection: watching.recall(connection, now, latest))
+        recalled = False
         while not self._stopping:
             self._wake.clear()
             try:
+                if not recalled:
+                    await self._store.write(self._recall)
+                recalled = True
                 await self._turn()
             except errors.Unavailable:
                 log.warning("the database does not answer; trying again")
             await self._sleep()
         await asyncio.gather(*self._tasks)
-        await self._store.write(self._leave)
+        try:
+            await self._store.write(self._leave)
+        except errors.Unavailable:
+            log.warning("the database does not answer; others will find out that this observer has gone")
+
+    def _recall(self, connection: Connection) -> None:
+        now = self._clock.now()
+        watching.recall(connection, now, now + self._intervals.round(None) * (1 + self._settings.observer_jitter))
 
     async def _sleep(self) -> None:
         try:
@@ -169,8 +177,10 @@ class Observer:
         try:
             async with asyncio.timeout(self._tuning.lease_s * 0.8):
                 await self._look(watch)
-        except Exception:
+        except (TimeoutError, errors.Unavailable) as error:
             # Its lease runs out, and somebody has another try.
+            log.warning("a look at a stack was cut short", extra={"stack_id": watch.stack_id, "reason": repr(error)})
+        except Exception:
             log.exception("a look at a stack failed", extra={"stack_id": watch.stack_id})
 
     async def _look(self, watch: Watch) -> None:
@@ -184,7 +194,9 @@ class Observer:
                 # The stack has moved on: what was seen may be neither the old nor the new.
                 watching.give_back(connection, watch, self.name, due=self._clock.now())
                 return None
-            result = self._record(connection, watch, chunk.standing, looks, self._clock.now())
+            # Once in a round, so that what fails is not tried again and again without a pause.
+            failed = watch_goals.failed(connection, watch) if chunk.last else ()
+            result = self._record(connection, watch, chunk.standing, looks, self._clock.now(), failed)
             if not result.to_repair:
                 watching.give_back(connection, watch, self.name, **went_on)
             return result
@@ -193,7 +205,7 @@ class Observer:
         if result is not None:
             self._tally.trips += len(result.given_up)
             if result.to_repair:
-                await self._repair(watch, [one.target.name for one in result.to_repair], went_on)
+                await self._repair(watch, result.to_repair, went_on)
 
     def _chunk(self, connection: Connection, watch: Watch) -> _Chunk:
         standing = standing_of(connection, watch, self._settings)
@@ -249,14 +261,16 @@ class Observer:
                 one.observation, secrets.text(one.observation.reason))) for one in looks
         ]
 
-    async def _repair(self, watch: Watch, names: list[str], went_on: dict[str, Any]) -> None:
+    async def _repair(self, watch: Watch, needs: Sequence[watch_goals.Need], went_on: dict[str, Any]) -> None:
         """One ordinary operation. It is counted, and the stack given back, in the transaction that accepts it."""
+        names = [one.name for one in needs]
         goal = await self._store.read(lambda connection: watch_goals.of(connection, watch, names))
         later = {**went_on, "due": self._clock.now() + watching.BUSY_S}
 
         def also(connection: Connection, operation_id: str, now: float) -> None:
             if not watching.is_held(connection, watch, self.name):
                 raise errors.Superseded("another observer has this stack now")
+            self._expect_wanted(connection, watch, needs, now)
             repairs = watch_repairs.of_stack(connection, watch.stack_id)
             watch_repairs.write(connection, watch.stack_id, self._record.count(repairs, names, now))
             watching.give_back(connection, watch, self.name, **{**went_on, "due": now})
@@ -272,3 +286,10 @@ class Observer:
             # Somebody was faster, or the stack cannot be updated: it is seen again, and decided again.
             log.info("a repair was not accepted", extra={"stack_id": watch.stack_id, "reason": str(error)})
         await self._store.write(lambda connection: watching.give_back(connection, watch, self.name, **later))
+
+    def _expect_wanted(self, connection: Connection, watch: Watch, needs: Sequence[watch_goals.Need], now: float) -> None:
+        """Refuse what is not to be repaired any more: the project, or a stack around this one, may be paused by now."""
+        fresh = watching.one(connection, watch.stack_id, now)
+        standing = standing_of(connection, fresh, self._settings)
+        if not all(is_to_repair(fresh, standing, one) for one in needs):
+            raise errors.Superseded("how the stack is watched has changed")

@@ -1,0 +1,176 @@
+"""Repairs that do not go as they should, and those that nobody may ask for: with real files and processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import pytest
+
+from isotherm import errors
+from isotherm.engine.observer.service import Observer
+from tests.engine.conftest import Lab
+from tests.engine.local_stage import file, folder
+from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, observed, options, told, until
+
+pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
+
+
+def test_a_repair_that_fails_is_tried_again(lab, tmp_path):
+    """What is in the way goes away by itself: nobody has to ask."""
+    options(tmp_path, observer_interval=0.2, observer_rate=0, observer_repair_limit=50)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(content="right"), "other": file("b.txt")})
+        async with observed(it, "repair"):
+            await becomes(it, "config", "in_sync")
+            path.unlink()
+            path.mkdir()
+            await until(lambda: _failed(it))
+            path.rmdir()
+            await until(_is(lambda: path.read_text() == "right"))
+            await becomes(it, "config", "in_sync")
+        assert (await it.api.show("s"))["stack_status"] == "UPDATE_COMPLETE"
+        assert await it.history("other") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
+
+    lab(story)
+
+
+async def _failed(it: Lab) -> bool:
+    return bool((await it.api.show("s"))["stack_status"] == "UPDATE_FAILED")
+
+
+def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
+    options(tmp_path, observer_interval=0.1, observer_rate=0, observer_repair_limit=2)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(content="right")})
+        async with observed(it, "repair"):
+            await becomes(it, "config", "in_sync")
+            path.unlink()
+            path.mkdir()
+            await until(lambda: _given_up(it))
+            generation = (await it.api.show("s"))["generation"]
+            await asyncio.sleep(0.5)
+            assert (await it.api.show("s"))["generation"] == generation == 3, "twice, and no more"
+            assert "Repair given up: it was repaired 2 times within 600 seconds, and it fails" in await told(it, "config")
+
+    lab(story)
+
+
+async def _given_up(it: Lab) -> bool:
+    return (await it.api.drift("s"))["given_up"] == ["config"]
+
+
+def test_a_repair_is_not_rolled_back(lab, tmp_path):
+    """It wants what was there before: there is nothing else to go back to. What holds for updates stays as it was."""
+    options(tmp_path, observer_interval=0.1, observer_rate=0, observer_repair_limit=2)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(content="right")}, disable_rollback=False)
+        async with observed(it, "repair"):
+            path.unlink()
+            path.mkdir()
+            await until(lambda: _given_up(it))
+        stack = await it.api.show("s")
+        assert (stack["stack_status"], stack["disable_rollback"]) == ("UPDATE_FAILED", False)
+        found = await it.api.events("s", last=1000)
+        assert not any("ROLLBACK" in one["resource_status"] for one in found)
+
+    lab(story)
+
+
+def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
+    """A check after the suspend: the stack says CHECK_COMPLETE, and what is in it sleeps all the same."""
+    options(tmp_path, **OFTEN)
+    base = tmp_path / "local"
+
+    async def story(it: Lab) -> None:
+        await it.create({"d": folder(), "config": file("a.txt")})
+        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.check("s"))
+        async with observed(it, "repair"):
+            (base / "a.txt").unlink()
+            await asyncio.sleep(0.5)
+            assert not (base / "a.txt").exists()
+            assert await it.history("d") == await it.history("config")
+            assert not any("RESUME" in one for one in await it.history("d"))
+            await it.end(await it.api.resume("s"))
+            await until(_is((base / "a.txt").exists))
+
+    lab(story)
+
+
+@pytest.mark.parametrize("who", ["stack", "project", "resource"])
+def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkeypatch, who):
+    """Between the decision and the operation somebody says that nothing is to be repaired."""
+    options(tmp_path, **SELDOM)
+    path = tmp_path / "local" / "a.txt"
+    say = {"stack": lambda api: api.set_watch("s", mode="maintenance"),
+           "project": lambda api: api.set_project_mode("paused"),
+           "resource": lambda api: api.set_resource_policy("s", "config", "report")}[who]
+
+    async def story(it: Lab) -> None:
+        repair, asked = Observer._repair, []
+
+        async def late(self: Any, *arguments: Any) -> None:
+            if not asked:
+                await say(it.api)
+            asked.append(True)
+            await repair(self, *arguments)
+
+        monkeypatch.setattr(Observer, "_repair", late)
+        await it.create({"config": file()})
+        path.unlink()
+        async with observed(it, "repair"):
+            await until(_is(lambda: bool(asked)))
+            await asyncio.sleep(0.3)
+        assert (path.exists(), (await it.api.show("s"))["generation"]) == (False, 1)
+
+    lab(story)
+
+
+def test_an_observer_waits_for_the_database(lab, tmp_path, monkeypatch):
+    """It does not answer when the observer begins, and when it looks."""
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        write, failed = it.engine.store.write, []
+
+        async def sometimes(unit: Any) -> Any:
+            if len(failed) < 3:
+                failed.append(unit)
+                raise errors.Unavailable("the database does not answer")
+            return await write(unit)
+
+        async with _with(it, monkeypatch, sometimes):
+            await becomes(it, "config", "in_sync")
+            path.unlink()
+            await becomes(it, "config", "gone")
+        assert len(failed) == 3
+
+    lab(story)
+
+
+@contextlib.asynccontextmanager
+async def _with(it: Lab, monkeypatch: pytest.MonkeyPatch, write: Any) -> Any:
+    """The observer writes so; everybody else as ever."""
+
+    class Store:
+        read = it.engine.store.read
+
+    made = Observer.__init__
+
+    def make(self: Any, name: str, store: Any, *rest: Any, **named: Any) -> None:
+        Store.write = staticmethod(write)  # type: ignore[attr-defined]
+        made(self, name, Store(), *rest, **named)
+
+    monkeypatch.setattr(Observer, "__init__", make)
+    async with observed(it):
+        yield
