@@ -83,7 +83,7 @@ class Scaling(Accepting):
             # Only so many are kept: what matters of a signal is whether it was the same a moment ago.
             key = hashlib.sha256(signal.id.encode()).hexdigest()[:2]
             told = signals.NewSignal(signal.id, key, "null", f"{signal.reason} ({reason})"[:1000])
-            current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name, lock=True)
+            current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name)
             signals.take(connection, current, told, signal.stack["operation_id"], now)
 
         await self._store.write(unit)

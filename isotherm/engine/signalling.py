@@ -54,7 +54,7 @@ class Signalling(Scaling):
             raise _gone()
 
         def unit(connection: Connection) -> signals.Addressee:
-            to = signals.addressee(connection, stack["id"], name, lock=True)
+            to = signals.addressee(connection, stack["id"], name)
             self._refuse_late(connection, to, token)
             if to.implementation != ScalingPolicy.TYPE:
                 self._take(connection, stack, name, details, id_)
@@ -122,7 +122,7 @@ class Signalling(Scaling):
         return {"deployments": [views.software_config(one) for one in found]}
 
     def _take(self, connection: Connection, stack: reads.Row, resource: str, details: Any, id_: str) -> None:
-        to = signals.addressee(connection, stack["id"], resource, lock=True)
+        to = signals.addressee(connection, stack["id"], resource)
         type_ = self._class_of(to.implementation)
         self._refuse_now(to)
         if signals.is_known(connection, to.id, id_):

@@ -111,5 +111,5 @@ def _end_nodes(connection: sa.Connection, one: Arrival) -> None:
 def _deliver(connection: sa.Connection, one: Arrival, now: float) -> None:
     for name, received in one.signals.items():
         for signal in received:
-            to = signals.addressee(connection, one.stack.id, name, lock=True)
+            to = signals.addressee(connection, one.stack.id, name)
             signals.take(connection, to, signal, one.acceptance.operation_id, now)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from isotherm import errors
 from isotherm.store import connecting, passing, schema
 from isotherm.store.turns import Turns
 
@@ -184,6 +185,8 @@ def _read(engine: sa.Engine, unit: Unit[Any]) -> Any:
             with engine.connect() as connection, connection.begin():
                 return unit(connection)
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for this read
+            if passing.is_read_only(error):
+                return errors.Bug(f"what only reads wants to write: {error}")
             if attempt == READ_ATTEMPTS or not passing.may_pass(error):
                 return error
         time.sleep(0.01 * 4**attempt)

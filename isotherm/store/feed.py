@@ -1,8 +1,7 @@
 """What the stream of events reads: everything since a number, and which stacks those belong to.
 
 Numbers of events grow in the order in which their transactions are committed, so that whoever has seen a number has seen
-all below it. On SQLite that is so because there is one writer at a time, who draws the number. On a database with several
-writers `rows.insert_events` has to hold one lock (PostgreSQL: `pg_advisory_xact_lock`) from the number to the commit.
+all below it. That is so because writers take turns, on every database, from their first statement to the commit.
 """
 
 from __future__ import annotations

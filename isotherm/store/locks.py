@@ -97,7 +97,6 @@ def renew(connection: sa.Connection, locks: Sequence[Lock], until: float) -> set
 _HOLD = (
     sa.select(_LOCK.operation_id)
     .where(_LOCK.stack_id == sa.bindparam("l_stack_id"), _LOCK.fence == sa.bindparam("l_fence"))
-    .with_for_update()
 )
 
 

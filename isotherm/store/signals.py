@@ -64,22 +64,15 @@ _FIND = (
 )
 
 
-# The row lock puts the signals of one resource, and waits for them that are being recorded, in one order.
-_LOCK = sa.select(_VERSION.signals, _VERSION.signal_bytes).where(_VERSION.id == sa.bindparam("v_id")).with_for_update()
-
-
-def addressee(connection: sa.Connection, stack_id: str, name: str, *, lock: bool = False) -> Addressee:
-    """The resource of that name; raises NotFound as Heat does. Whoever is about to `take` a signal locks it."""
+def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
+    """The resource of that name; raises NotFound as Heat does."""
     row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
     if row is None:
         raise missing.resource(connection, stack_id, name)
     if row[0] is None:
         raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",
                               hint="Nothing has been made of it yet.")
-    if not lock:
-        return Addressee._make(row)
-    taken, size = connection.execute(_LOCK, {"v_id": row[0]}).one()
-    return Addressee._make(row)._replace(taken=taken, size=size)
+    return Addressee._make(row)
 
 
 # These are made once: a burst of signals should cost what its rows cost.
@@ -114,7 +107,7 @@ def is_known(connection: sa.Connection, resource_id: int, signal_id: str) -> boo
 def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_id: str, now: float) -> None:
     """Keep the signal, tell of it, and wake whoever waits. Raises UserError if there is no room for it.
 
-    `to` has been read with its lock in the same transaction: its count gives the signal its number.
+    `to` has been read in the same transaction: its count gives the signal its number.
     """
     size = len(signal.details.encode())
     same = {"s_resource_id": to.id, "s_key": signal.key}
@@ -155,12 +148,12 @@ def nudge(connection: sa.Connection, resource_id: int, now: float) -> None:
     wake(connection, str(resource_id), now)
 
 
-# The lock (where the database has row locks) makes a signal that is being stored finish first, or wait for us.
-_COUNTS = sa.select(_VERSION.id, _VERSION.signals).where(rows.among(_VERSION.id)).with_for_update()
+_COUNTS = sa.select(_VERSION.id, _VERSION.signals).where(rows.among(_VERSION.id))
 
 
 def counts(connection: sa.Connection, topics: Collection[str]) -> dict[str, int]:
-    """By topic: how many signals there have been. Called by the transaction that records a wait."""
+    """By topic: how many signals there have been. The transaction that records a wait asks, and has its turn: a signal is
+    stored before it, and counted, or after it, and wakes whoever waits."""
     if not topics:
         return {}
     return {str(id_): number for id_, number in connection.execute(_COUNTS, rows.ids(int(topic) for topic in topics))}

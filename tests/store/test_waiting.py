@@ -39,7 +39,7 @@ def begun(store):
 
 def send(store, key="1", now=20.0):
     def unit(connection):
-        to = signals.addressee(connection, "stack", "r", lock=True)
+        to = signals.addressee(connection, "stack", "r")
         signals.take(connection, to, signals.NewSignal(f"id {key} {now}", key, "{}", "told"), "op1", now)
 
     write(store, unit)
