@@ -83,7 +83,7 @@ class Faults:
         self._note(kind)
         await self._kinds[kind]()
         if kind != "pause_engine":
-            self._watch.fault_ended()
+            self._watch.fault_ended(kind)
 
     async def _stopped_within(self, seconds: float) -> bool:
         try:
@@ -123,7 +123,7 @@ class Faults:
         await asyncio.sleep(self._dice.uniform(*PAUSE_S))
         if member.lives == life:
             self._farm.resume(member)
-            self._watch.fault_ended()
+            self._watch.fault_ended("pause_engine")
         del self._pauses[member.name]
 
     async def _restart_everything(self) -> None:

@@ -18,7 +18,7 @@ from tools.torture.faults import Faults
 from tools.torture.reality import Reality
 from tools.torture.rest import Rest
 from tools.torture.users import Door, Users
-from tools.torture.watch import Watch, percentiles
+from tools.torture.watch import Watch
 
 USERS = 6
 Note = Callable[[str], None]
@@ -114,10 +114,7 @@ async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
         (wish.folder / "book.json").write_text("\n".join(json.dumps(dataclasses.asdict(one)) for one in book.operations))
     outcome.faults, outcome.cuts = dict(sorted(faults.injected.items())), dict(sorted(faults.cuts.items()))
     outcome.operations = book.tally()
-    outcome.recovery = {
-        "next_s": percentiles([one.next_s for one in watch.recoveries if one.next_s is not None]),
-        "all_s": percentiles([one.all_s for one in watch.recoveries if one.all_s is not None]),
-        "operations_seen_to_end": watch.ended, "failed_starts": farm.failed_starts}
+    outcome.recovery = {**watch.recovery(), "operations_seen_to_end": watch.ended, "failed_starts": farm.failed_starts}
     outcome.cloud = Reality(farm.cloud_file, farm.hosts[0] / "reality.journal").tally
     outcome.rest = {**rest.counts, "seconds": rest.seconds}
     outcome.problems = [*farm.crashes, *watch.problems, *rest.problems]

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from tools.torture import book
 from tools.torture.book import Book
@@ -23,6 +25,7 @@ PERIOD_S = 0.25
 class Recovery:
     """What is awaited after a fault."""
 
+    kind: str
     since: float
     # Not known before the first look after it.
     under_way: dict[str, Seen] | None = None
@@ -42,8 +45,17 @@ class Watch:
     ended: int = 0
     looks: int = 0
 
-    def fault_ended(self) -> None:
-        self.recoveries.append(Recovery(time.monotonic()))
+    def fault_ended(self, kind: str) -> None:
+        self.recoveries.append(Recovery(kind, time.monotonic()))
+
+    def recovery(self) -> dict[str, Any]:
+        """How long it took, over all faults, and by their kinds."""
+        kinds = sorted({one.kind for one in self.recoveries})
+        return {"next_s": percentiles([one.next_s for one in self.recoveries]),
+                "all_s": percentiles([one.all_s for one in self.recoveries]),
+                "by_kind": {kind: {
+                    "next_s": percentiles([one.next_s for one in self.recoveries if one.kind == kind]),
+                    "all_s": percentiles([one.all_s for one in self.recoveries if one.kind == kind])} for kind in kinds}}
 
     async def run(self) -> None:
         while True:
@@ -111,9 +123,9 @@ def _follow(one: Recovery, found: dict[str, Seen], now: float, ended: bool) -> N
         one.under_way = one.under_way if one.under_way else {}
 
 
-def percentiles(values: list[float]) -> dict[str, float | int]:
-    if not values:
+def percentiles(values: Iterable[float | None]) -> dict[str, float | int]:
+    ordered = sorted(one for one in values if one is not None)
+    if not ordered:
         return {"count": 0}
-    ordered = sorted(values)
     return {"count": len(ordered), "p50": round(ordered[(len(ordered) - 1) // 2], 2),
             "p99": round(ordered[-1 - len(ordered) // 100], 2), "max": round(ordered[-1], 2)}
