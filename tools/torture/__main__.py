@@ -17,8 +17,8 @@ from tools.torture.farm import NONE, SQLITE
 
 _EXAMPLE = """\
 example:
-  make torture ARGS="--database postgresql --broker rabbitmq --minutes 10"
-  python -m tools.torture --minutes 2 --seed 7 --keep scratch/torture    # the same wishes and faults, in the same order
+  make torture ARGS="--database mariadb --minutes 10"
+  make torture ARGS="--database sqlite --minutes 2 --seed 7 --keep scratch/torture"   # the wishes and faults of that seed
 
 It prints JSON lines, and ends with 1 if anything was not as it must be. CONTRIBUTING.md tells how to read them.
 """
@@ -28,7 +28,8 @@ def main() -> int:
     options = _parser().parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
     folder = Path(tempfile.mkdtemp(prefix="isotherm-torture-"))
-    wish = run.Wish(folder, options.database, options.broker, options.engines, options.stacks, options.minutes * 60, seed)
+    broker = options.broker or (NONE if options.database == SQLITE else "rabbitmq")
+    wish = run.Wish(folder, options.database, broker, options.engines, options.stacks, options.minutes * 60, seed)
     print(f"torture: seed {seed}", file=sys.stderr, flush=True)
     failed = True
     try:
@@ -47,9 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="torture", description="Real processes, random operations, a fault every few seconds: nothing may be lost.",
         epilog=_EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--database", choices=[SQLITE, "postgresql", "mariadb"], default=SQLITE,
-                        help="the store (default: %(default)s); others are installed and started where missing")
-    parser.add_argument("--broker", choices=[NONE, "rabbitmq"], default=NONE, help="the bus (default: %(default)s)")
+    parser.add_argument("--database", choices=[SQLITE, "postgresql", "mariadb"], default="postgresql",
+                        help="the store (default: %(default)s); installed where missing, and started")
+    parser.add_argument("--broker", choices=[NONE, "rabbitmq"], help="the bus (default: rabbitmq; with SQLite, none)")
     parser.add_argument("--minutes", type=float, default=5.0, help="how long there are faults (default: %(default)g)")
     parser.add_argument("--seed", type=int, help="what is asked for and what breaks (default: drawn, and told)")
     parser.add_argument("--engines", type=int, default=4, help="how many engines (default: %(default)s)")
