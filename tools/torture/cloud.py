@@ -72,6 +72,9 @@ class Store:
         self._dice = dice
         self.calm = False
 
+    def close(self) -> None:
+        self._database.close()
+
     def trouble(self) -> Trouble:
         if self.calm:
             return FINE
