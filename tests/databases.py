@@ -1,4 +1,4 @@
-"""The database that the tests are on: a file of SQLite in each folder, or a database of a server for each folder.
+"""What the tests are on: a file of SQLite in each folder, or a database of a server for each folder, and a broker.
 
     ISOTHERM_TEST_ON=postgresql pytest tests/engine tests/store tests/api tests/importing
 
@@ -44,8 +44,8 @@ def variable(name: str) -> str:
 
 def start(config_: pytest.Config) -> None:
     """Services for this run and its workers, unless somebody has started them."""
-    wanted = [name for name in (ON,) if name != "sqlite" and variable(name) not in os.environ]
-    if wanted and not hasattr(config_, "workerinput"):
+    wanted = [name for name in (ON, "rabbitmq") if variable(name) not in os.environ]
+    if wanted and ON != "sqlite" and not hasattr(config_, "workerinput"):
         stack = contextlib.ExitStack()
         config_.add_cleanup(stack.close)
         for name, one in stack.enter_context(services.running(wanted)).items():
@@ -137,7 +137,7 @@ def pool() -> Pool:
 
 @contextlib.contextmanager
 def in_force() -> Iterator[None]:
-    """While this lasts, the options of a folder name its database, unless a file of options names one."""
+    """While this lasts, the options of a folder name its database and the broker, unless a file of options names one."""
     if ON == "sqlite":
         yield
         return
@@ -148,7 +148,8 @@ def in_force() -> Iterator[None]:
         home = next((file.parent for file in files if file.name == CONFIG), None)
         if home is None or found.database_connection:
             return found
-        return replace(found, database_connection=pool().of(home))
+        broker = found.transport_url or os.environ[variable("rabbitmq")]
+        return replace(found, database_connection=pool().of(home), transport_url=broker)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(config, "load", loaded)

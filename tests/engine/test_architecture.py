@@ -118,7 +118,7 @@ def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path
         types = Registry([Blocking, known.registry().get("OS::Heat::TestResource")])
         world = contract.World(clock, reality, random.Random(1))
         one = worker.Worker("one", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
-        api = Orchestrator(store, types, clock, new_id, one.wake)
+        api = Orchestrator(store, types, clock, new_id, lambda *_: one.wake())
         task = asyncio.create_task(one.run())
         blocked = await api.create("blocked", Lab.request({"a": {"type": "Test::Blocking"}}))
         async with asyncio.timeout(60):
