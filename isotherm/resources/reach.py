@@ -7,7 +7,7 @@ a folder, and nothing outside it is touched; `Http` speaks to the addresses that
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -40,6 +40,8 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes = field(default=b"", repr=False)
     timeout_s: float = 30.0
+    # Called when the way is open, right before anything is sent: raises once the lease has run out (INV-5).
+    check: Callable[[], None] = _free
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,17 @@ class Http(Protocol):
     """
 
     async def call(self, call: Call) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Calls that are sent inside a lease, or not at all: between a decision and its sending a machine may stand still."""
+
+    http: Http
+    check: Callable[[], None]
+
+    async def call(self, call: Call) -> Reply:
+        return await self.http.call(replace(call, check=self.check))
 
 
 @dataclass(frozen=True, slots=True)

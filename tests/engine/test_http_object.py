@@ -17,8 +17,11 @@ from typing import Any
 import pytest
 
 from isotherm import config, errors
+from isotherm.clock import SystemClock
+from isotherm.engine import lending
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted
+from isotherm.engine.steps import act
 from isotherm.resources import contract, drift, reach, registry
 from isotherm.resources.http import filling
 from isotherm.resources.http.client import Client
@@ -442,6 +445,39 @@ def test_a_service_that_takes_too_long_is_not_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(errors.Temporary, match=r"longer than 0\.2 s"):
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         asyncio.run(client.call(reach.Call("GET", url, timeout_s=0.2)))
+
+
+def test_each_call_of_a_step_is_under_its_lease(allowed, service, monkeypatch):
+    checks = []
+    original = lending.Calls.call
+
+    async def call(self: lending.Calls, one: reach.Call) -> reach.Reply:
+        checks.append(one.check)
+        return await original(self, one)
+
+    monkeypatch.setattr(lending.Calls, "call", call)
+
+    async def story(it: Lab) -> None:
+        assert (await it.create({"t": thing(service)}))["status"] == "COMPLETE"
+        assert checks and all(isinstance(one.__self__, act.LeaseGuard) for one in checks)
+
+    allowed(story)
+
+
+def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service):
+    """A machine may stand still between the decision and the call; when it goes on, somebody else has the lease (INV-5)."""
+    clock, held = SystemClock(), []
+
+    class Slow(Client):
+        async def call(self, one: reach.Call) -> reach.Reply:
+            held[0].until = 0.0
+            return await super().call(one)
+
+    held.append(act.LeaseGuard(clock, clock.now() + 30))
+    http = reach.Guarded(Slow(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))), held[0].check)
+    with pytest.raises(errors.Superseded):
+        asyncio.run(resource(service, http=http).handle_create())
+    assert service.asked == []
 
 
 @pytest.mark.parametrize("headers", [{"X": "a\r\nY: b"}, {"X\r\nY": "b"}, {"a b": "c"}, {"X": "\0"}, {"": "a"}])

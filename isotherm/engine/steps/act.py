@@ -14,7 +14,7 @@ from isotherm import errors
 from isotherm.engine import documents
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.steps import answers
-from isotherm.resources import contract, runner
+from isotherm.resources import contract, reach, runner
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
@@ -145,6 +145,7 @@ class Acting:
             signals=self._world.signals and self._world.signals.guarded(guard.check),
             software=self._world.software and self._world.software.guarded(guard.check),
             local=self._world.local and self._world.local.guarded(guard.check),
+            http=self._world.http and reach.Guarded(self._world.http, guard.check),
         )
         return type_(known, world)
 

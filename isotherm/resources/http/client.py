@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import httpcore2
 
@@ -58,7 +60,8 @@ class Client:
         async with httpcore2.AsyncConnectionPool(
             ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connecting.Pinned(address)
         ) as pool:
-            request = {"timeout": {"connect": 10.0, "read": None, "write": None, "pool": None}}
+            request = {"timeout": {"connect": 10.0, "read": None, "write": None, "pool": None},
+                       "trace": _before_it_is_sent(call)}
             async with pool.stream(call.method, connecting.raw(target), headers=headers, content=call.body,
                                    extensions=request) as response:
                 return await self._read(response)
@@ -71,3 +74,11 @@ class Client:
             if len(content) > self._limit:
                 raise errors.Permanent(f"the service's answer has more than {self._limit} bytes")
         return reach.Reply(response.status, headers, bytes(content))
+
+
+def _before_it_is_sent(call: reach.Call) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
+    async def trace(event: str, _facts: Mapping[str, Any]) -> None:
+        if event == "http11.send_request_headers.started":
+            call.check()
+
+    return trace
