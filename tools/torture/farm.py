@@ -32,7 +32,7 @@ SQLITE, NONE = "sqlite", "none"
 ENGINE, API = "engine", "api"
 LOOPBACK = "127.0.0.1"
 # How long a process may take to say that it is there, on a machine that is busy.
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 # After a start that failed, as systemd waits.
 AGAIN_S = 1.0
 

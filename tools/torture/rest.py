@@ -108,7 +108,9 @@ class Rest:
         allowed = {one.edition for one in newest if one.kind != book.DELETE}
         if back:
             allowed |= {"", *(one.edition for one in self.book.of(name) if one.outcome != book.REFUSED)}
-        if seen.edition not in allowed:
+        # What could not be deleted is what it was.
+        deleting = seen.status.startswith("DELETE_") and any(one.kind == book.DELETE for one in newest)
+        if seen.edition not in allowed and not deleting:
             yield f"it is {seen.edition} {seen.status}, but what may be the newest is {told}"
         if seen.status.endswith("_FAILED"):
             stayed = CANCELLED in seen.reason and any(one.kind == book.STAY for one in self.book.of(name))
