@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 # Modules that need a server.
-OF_SERVERS: dict[str, str] = {}
+OF_SERVERS: dict[str, str] = {
+    "test_lost": "there is a way to a server, which can be cut",
+    "test_opening": "several may open a database of a server before it has any table",
+}
 
 # By test: why it is about SQLite only.
 OF_SQLITE: dict[str, str] = {

@@ -25,10 +25,10 @@ _DRIVERS = {
     "sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg",
     "mysql": "mysql+pymysql", "mariadb": "mysql+pymysql",
 }
-# How long a session may be silent inside a transaction, and how long one waits for another's lock.
+# How long a session may be silent inside a transaction, how long one waits for another's lock, and for any answer.
 SILENCE_S = 15
 LOCK_S = 30
-_PATIENCE_S = 60.0
+PATIENCE_S = 60.0
 
 
 def parsed(url: str) -> sa.URL:
@@ -74,7 +74,7 @@ def needs_turns(engine: sa.Engine) -> bool:
 class _Sqlite:
     @staticmethod
     def options(_where: sa.URL) -> dict[str, Any]:
-        return {"connect_args": {"timeout": _PATIENCE_S}}
+        return {"connect_args": {"timeout": PATIENCE_S}}
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
@@ -110,8 +110,12 @@ class _Postgresql:
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
-        driver = importlib.import_module(_Postgresql.DRIVER)
-        sa.event.listen(engine, "do_connect", lambda _dialect, _record, given, named: driver.connect(*given, **named))
+        driver, patience_s = importlib.import_module(_Postgresql.DRIVER), PATIENCE_S
+
+        def connect(_dialect: object, _record: object, given: Any, named: Any) -> Any:
+            return driver.connect(patience_s, *given, **named)
+
+        sa.event.listen(engine, "do_connect", connect)
         if reading:
             sa.event.listen(engine, "connect", lambda connection, _record: driver.only_reads(connection))
 
@@ -123,12 +127,12 @@ class _Mariadb:
     def options(where: sa.URL) -> dict[str, Any]:
         importlib.import_module(_Mariadb.DRIVER)
         return {"connect_args": {"charset": where.query.get("charset", "utf8mb4"), "connect_timeout": 5,
-                                 "read_timeout": _PATIENCE_S, "write_timeout": _PATIENCE_S}}
+                                 "read_timeout": PATIENCE_S, "write_timeout": PATIENCE_S}}
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
         driver = importlib.import_module(_Mariadb.DRIVER)
-        isolation = "REPEATABLE READ" if reading else "READ COMMITTED"
+        isolation = "REPEATABLE READ, READ ONLY" if reading else "READ COMMITTED"
 
         def set_up(connection: Any, _record: object) -> None:
             with connection.cursor() as cursor:

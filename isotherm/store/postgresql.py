@@ -91,8 +91,9 @@ def _element(value: Any) -> str:
     return str(value)
 
 
-def connect(*arguments: Any, **more: Any) -> Connection:
+def connect(patience_s: float, *arguments: Any, **more: Any) -> Connection:
     made = Connection.connect(*arguments, cursor_factory=Cursor, **more)
+    made.patience_s = patience_s
     made.adapters.register_dumper(list, Lists)
     return made
 
