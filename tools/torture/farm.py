@@ -14,10 +14,9 @@ import random
 import secrets
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
@@ -26,38 +25,16 @@ import sqlalchemy as sa
 from tools import side_environment
 from tools.services import keeper
 from tools.services.processes import began, free_ports, listens
+from tools.torture import members
+from tools.torture.members import API, ENGINE, Member
 from tools.torture.proxy import Proxy
 
 SQLITE, NONE = "sqlite", "none"
-ENGINE, API = "engine", "api"
 LOOPBACK = "127.0.0.1"
 # How long a process may take to say that it is there, on a machine that is busy.
 PATIENCE_S = 300.0
 # After a start that failed, as systemd waits.
 AGAIN_S = 1.0
-
-
-@dataclass(slots=True)
-class Member:
-    """An engine or an API: what it is, where it runs, and the process that is it now."""
-
-    name: str
-    kind: str
-    home: Path
-    port: int = 0
-    proxies: dict[str, Proxy] = field(default_factory=dict)
-    process: asyncio.subprocess.Process | None = None
-    #: Whether it has said that it works.
-    ready: asyncio.Event = field(default_factory=asyncio.Event)
-    #: Whether the supervisor is to leave it alone.
-    held: bool = False
-    killed: bool = False
-    lives: int = 0
-
-    def signal(self, number: int) -> None:
-        if self.process is not None and self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +136,7 @@ class Farm:
     def kill_service(self, name: str) -> None:
         """-9, and no child of it lives on: what it had in memory is gone."""
         process = self._keeper.status()[name].processes[0]
-        for pid in (process.pid, *_children(process.pid)) if process.is_alive() else ():
+        for pid in (process.pid, *members.children(process.pid)) if process.is_alive() else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -205,7 +182,7 @@ class Farm:
     async def pause(self, member: Member) -> None:
         """Stop it. On SQLite whoever writes holds the whole file: there it is stopped at another moment."""
         member.signal(signal.SIGSTOP)
-        while self.plan.database == SQLITE and not await asyncio.to_thread(_is_free, self.hosts[0] / "isotherm.db"):
+        while self.plan.database == SQLITE and not await asyncio.to_thread(members.is_free, self.hosts[0] / "isotherm.db"):
             member.signal(signal.SIGCONT)
             await asyncio.sleep(self._dice.uniform(0.005, 0.05))
             member.signal(signal.SIGSTOP)
@@ -219,7 +196,7 @@ class Farm:
                 await asyncio.sleep(0.05)
             process = member.process = await self._begin(member)
             member.lives += 1
-            if await _first_word(process):
+            if await members.first_word(process):
                 member.ready.set()
             code = await process.wait()
             was_ready = member.ready.is_set()
@@ -279,31 +256,3 @@ class Farm:
 
     def _log(self, name: str) -> Path:
         return self.plan.folder / f"{name}.log"
-
-
-async def _first_word(process: asyncio.subprocess.Process) -> bool:
-    """Whether it came as far as to say that it is there: a JSON object over some lines."""
-    assert process.stdout is not None
-    while line := await process.stdout.readline():
-        if line == b"}\n":
-            return True
-    return False
-
-
-def _is_free(file: Path) -> bool:
-    """Whether somebody can write to the database; others that do so are done within the time."""
-    with contextlib.closing(sqlite3.connect(file, timeout=2.0, isolation_level=None)) as database:
-        try:
-            database.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError:
-            return False
-        database.execute("ROLLBACK")
-        return True
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(one) for task in tasks for one in (task / "children").read_text().split()]
-    except OSError:
-        return []

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from tools.torture import broker, proxy
-from tools.torture.farm import NONE, SQLITE, Farm, Member
+from tools.torture.farm import NONE, SQLITE, Farm
+from tools.torture.members import Member
 from tools.torture.watch import Watch
 
 # The engine's leases last for half a minute.

@@ -1,0 +1,64 @@
+"""One engine or one API of the fault test, as a process, and what can be found out about processes from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.torture.proxy import Proxy
+
+ENGINE, API = "engine", "api"
+
+
+@dataclass(slots=True)
+class Member:
+    """An engine or an API: what it is, where it runs, and the process that is it now."""
+
+    name: str
+    kind: str
+    home: Path
+    port: int = 0
+    proxies: dict[str, Proxy] = field(default_factory=dict)
+    process: asyncio.subprocess.Process | None = None
+    #: Whether it has said that it works.
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    #: Whether the supervisor is to leave it alone.
+    held: bool = False
+    killed: bool = False
+    lives: int = 0
+
+    def signal(self, number: int) -> None:
+        if self.process is not None and self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(number)
+
+
+async def first_word(process: asyncio.subprocess.Process) -> bool:
+    """Whether it came as far as to say that it is there: a JSON object over some lines."""
+    assert process.stdout is not None
+    while line := await process.stdout.readline():
+        if line == b"}\n":
+            return True
+    return False
+
+
+def is_free(file: Path) -> bool:
+    """Whether somebody can write to the database; others that do so are done within the time."""
+    with contextlib.closing(sqlite3.connect(file, timeout=2.0, isolation_level=None)) as database:
+        try:
+            database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        database.execute("ROLLBACK")
+        return True
+
+
+def children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+    except OSError:
+        return []
