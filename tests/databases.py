@@ -164,6 +164,14 @@ def url_of(folder: Path) -> str:
     return f"sqlite:///{folder / DATABASE}" if ON == "sqlite" else pool().of(folder)
 
 
+def tell(folder: Path) -> None:
+    """The options of a folder say where its database is: for processes of their own, which know nothing of a pool."""
+    if ON != "sqlite":
+        with (folder / CONFIG).open("a") as file:
+            file.write(f"\n[DEFAULT]\ntransport_url = {os.environ[variable('rabbitmq')]}\n")
+            file.write(f"[database]\nconnection = {pool().of(folder)}\n")
+
+
 @contextlib.contextmanager
 def looking(folder: Path) -> Iterator[sa.Connection]:
     """The tables of a folder as they are stored, to be looked at, or to be changed behind the engine's back."""

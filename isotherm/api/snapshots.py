@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.responses import Response
 
+from isotherm import errors
 from isotherm.api import answers, faults
 from isotherm.api.call import Call
 
@@ -52,6 +54,7 @@ async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:
 
 
 async def _all(call: Call, stack_id: str, ids: list[str]) -> AsyncIterator[list[dict[str, Any]]]:
-    """Each holds a whole stack: they are sent one by one."""
+    """Each holds a whole stack: they are sent one by one. What goes meanwhile is not among them."""
     for id_ in ids:
-        yield [await _one(call, stack_id, id_)]
+        with contextlib.suppress(errors.NotFound, errors.Overtaken):
+            yield [await _one(call, stack_id, id_)]

@@ -16,6 +16,7 @@ import pytest
 from heatclient import client, exc
 from heatclient.common import event_utils, hook_utils
 
+from tests import databases
 from tests.api.conftest import PATIENCE_S, resource, template
 
 
@@ -23,6 +24,7 @@ from tests.api.conftest import PATIENCE_S, resource, template
 def heat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A client of a service that runs as a process of its own."""
     home = tmp_path_factory.mktemp("home")
+    databases.tell(home)
     environment = {**os.environ, "ISOTHERM_HOME": str(home), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen([sys.executable, "-m", "isotherm.cli.main", "up", "--port", "0"], env=environment, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
+from isotherm.engine.orchestrator import Orchestrator
 from tests.api.conftest import Api, fault, resource, template
 
 KEYS = {"id", "name", "action", "status", "status_reason", "data", "creation_time"}
@@ -36,6 +39,18 @@ def test_taken_shown_and_listed(api: Api) -> None:
     listed = api.get(f"{path}/snapshots").json()["snapshots"]
     assert [one["name"] for one in listed] == ["first", None]
     assert all(set(one) == KEYS for one in listed)
+
+
+def test_what_goes_while_it_is_listed_is_left_out(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = api.create("s", {"a": resource("one")})
+    taken = take(api, path)
+    known = Orchestrator.snapshots
+
+    async def before(self: Orchestrator, stack: str) -> list[dict[str, Any]]:
+        return [{"id": UNKNOWN}, *await known(self, stack)]
+
+    monkeypatch.setattr(Orchestrator, "snapshots", before)
+    assert [one["id"] for one in api.get(f"{path}/snapshots").json()["snapshots"]] == [taken["id"]]
 
 
 def test_gone_back_to(api: Api) -> None:

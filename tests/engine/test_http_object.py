@@ -27,6 +27,7 @@ from isotherm.resources.http import filling
 from isotherm.resources.http.client import Client
 from isotherm.resources.http.object import Object
 from isotherm.resources.reality import MemoryReality
+from tests import databases
 from tests.engine.conftest import PATIENCE_S, Lab
 from tests.engine.markers import dump
 
@@ -333,6 +334,7 @@ def test_an_import_is_looked_at_and_left_alone(allowed, service):
 ], ids=["by the repeated request", "by asking", "by its name"])
 def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, service, more):
     (tmp_path / "isotherm.conf").write_text(ALLOWED)
+    databases.tell(tmp_path)
     more = json.loads(json.dumps(more).replace("URL", service.url))
     request = Lab.request({"r": thing(service, **more)})
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], input=request.template, text=True, check=False,

@@ -12,6 +12,7 @@ import pytest
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from tests import databases
 from tests.engine.conftest import Lab, resource
 
 EMPTY = "heat_template_version: 2021-04-16\n"
@@ -83,6 +84,7 @@ asyncio.run(main())
 
 def test_stacks_of_a_project_asked_for_in_two_processes(tmp_path):
     options(tmp_path, max_stacks_per_tenant=11)
+    databases.tell(tmp_path)
     Embedded(tmp_path).close()
     both = [subprocess.Popen([sys.executable, "-c", _MANY, str(tmp_path), name], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, text=True) for name in "ab"]

@@ -22,6 +22,7 @@ from isotherm.resources.local import processes
 from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
 from isotherm.resources.local.process import Process
+from tests import databases
 from tests.engine.conftest import PATIENCE_S, Lab
 from tests.engine.local_stage import Stage, file, folder, logged, process, state
 
@@ -54,6 +55,7 @@ asyncio.run(main())
 @pytest.mark.parametrize("made", [file(), folder("a.txt"), process(log="a.txt")], ids=["file", "folder", "process"])
 def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, base, made):
     request = Lab.request({"r": made})
+    databases.tell(tmp_path)
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), made["type"]], input=request.template, text=True,
                           check=False, timeout=PATIENCE_S)
     assert done.returncode == 9

@@ -321,7 +321,9 @@ def test_a_dry_run_changes_nothing(lab):
 def test_a_failure_after_any_statement_leaves_the_tree_as_it_was(lab):
     async def story(it: Lab) -> None:
         await legacy(it)
-        before = [await rows(it.engine, table) for table in t.metadata.sorted_tables]
+        # Other units may share its commit: that of a worker who says that it is there, and how often something was written.
+        tables = [table for table in t.metadata.sorted_tables if table.name not in ("services", "signatures")]
+        before = [await rows(it.engine, table) for table in tables]
         statements, limit = 0, 0
         engine = it.engine.store._engine
 
@@ -340,7 +342,7 @@ def test_a_failure_after_any_statement_leaves_the_tree_as_it_was(lab):
                     (told,) = await migrated(it)
                     break
                 except _Killed:
-                    assert [await rows(it.engine, table) for table in t.metadata.sorted_tables] == before, limit
+                    assert [await rows(it.engine, table) for table in tables] == before, limit
         finally:
             sa.event.remove(engine, "before_cursor_execute", count)
         assert limit > 40
