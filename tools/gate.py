@@ -7,19 +7,27 @@ learns of both. The exit code is 1 if any step failed.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import services  # noqa: E402 - found by the line above
+
 BIN = Path(sys.executable).parent
 
 
 class Step(NamedTuple):
     name: str
     command: list[str]
+    # Beside what this process has.
+    environment: Mapping[str, str] = {}
 
 
 CHECKS = [
@@ -28,11 +36,29 @@ CHECKS = [
     Step("layers", [str(BIN / "lint-imports"), "--no-cache"]),
 ]
 QUICK = ["tests/unit", "tests/cli"]
+# What the engine does, and what it answers: told once more on each server, with a broker.
+FUNCTIONAL = ["tests/store", "tests/engine", "tests/api"]
+SERVERS = ("postgresql", "mariadb")
 
 
 def pytest(jobs: str, arguments: list[str]) -> Step:
     workers = ["-n", jobs, "--maxprocesses", "8", "--dist", "worksteal"] if jobs != "0" else []
     return Step("pytest", [sys.executable, "-m", "pytest", "-q", *workers, *arguments])
+
+
+def on_servers(jobs: str) -> bool:
+    """The functional tests on each server. Where none can be had, that is told loudly, and in CI it is a failure."""
+    well = True
+    try:
+        with services.running([*SERVERS, "rabbitmq"]) as found:
+            urls = {f"ISOTHERM_{name.upper()}_URL": one.url for name, one in found.items()}
+            for server in SERVERS:
+                step = pytest(jobs, FUNCTIONAL)
+                well &= timed(step._replace(name=server, environment={**urls, "ISOTHERM_TEST_ON": server}))
+    except services.Impossible as error:
+        print(f"\n{'!' * 80}\nNOT TESTED on {' and '.join(SERVERS)}: {error}\n{'!' * 80}\n", flush=True)
+        well = not os.environ.get("CI")
+    return well
 
 
 def steps(what: str, jobs: str, arguments: list[str]) -> list[Step]:
@@ -45,13 +71,21 @@ def steps(what: str, jobs: str, arguments: list[str]) -> list[Step]:
 
 def run(step: Step) -> bool:
     """Run one step; one that has nothing to complain of and is not pytest stays silent."""
-    if step.name == "pytest":
-        return subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode == 0
+    environment = {**os.environ, **step.environment}
+    if "pytest" in step.command:
+        return subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environment).returncode == 0
     done = subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
+                          stderr=subprocess.STDOUT, text=True, check=False, env=environment)
     if done.returncode:
         print(done.stdout, flush=True)
     return done.returncode == 0
+
+
+def timed(step: Step) -> bool:
+    began = time.monotonic()
+    well = run(step)
+    print(f"{step.name:<12}{'ok' if well else 'FAILED'}  ({time.monotonic() - began:.1f} s)", flush=True)
+    return well
 
 
 def main() -> int:
@@ -59,15 +93,10 @@ def main() -> int:
     parser.add_argument("what", choices=["check", "quick", "test"])
     parser.add_argument("--jobs", default="auto", help="processes for pytest; 0 runs it in one")
     options, arguments = parser.parse_known_args()
-    failed, told = [], []
-    for step in steps(options.what, options.jobs, arguments):
-        began = time.monotonic()
-        well = run(step)
-        seconds = time.monotonic() - began
-        print(f"{step.name:<8}{'ok' if well else 'FAILED'}  ({seconds:.1f} s)", flush=True)
-        told.append(step.name)
-        if not well:
-            failed.append(step.name)
+    told = {step.name: timed(step) for step in steps(options.what, options.jobs, arguments)}
+    if options.what == "test" and not arguments:
+        told["servers"] = on_servers(options.jobs)
+    failed = [name for name, well in told.items() if not well]
     if failed:
         print(f"make {options.what}: FAILED in {', '.join(failed)}")
         return 1
