@@ -73,7 +73,8 @@ def run(step: Step) -> bool:
     """Run one step; one that has nothing to complain of and is not pytest stays silent."""
     environment = {**os.environ, **step.environment}
     if "pytest" in step.command:
-        return subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environment).returncode == 0
+        shown = subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environment)
+        return shown.returncode == 0
     done = subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, env=environment)
     if done.returncode:
