@@ -19,7 +19,7 @@ from isotherm.engine.observer.recording import Recording, Standing, standing_of
 from isotherm.engine.resource_reading import ResourceReading
 from isotherm.resources import contract
 from isotherm.states import Action, DriftPolicy, Status, WatchMode
-from isotherm.store import plan, reads, watch_chunks, watch_goals, watch_repairs, watch_views
+from isotherm.store import plan, reads, watch_around, watch_chunks, watch_goals, watch_repairs, watch_views
 from isotherm.store import watch as watching
 from isotherm.store.database import Connection
 from isotherm.store.watch import Watch
@@ -96,8 +96,10 @@ class Drifting(ResourceReading):
             values["mode"] = int(_mode(mode))
 
         def unit(connection: Connection) -> None:
-            watching.configure(connection, row["id"], self._clock.now(), **values)
+            now = self._clock.now()
+            watching.configure(connection, row["id"], now, **values)
             watch_repairs.reset(connection, row["id"])
+            watch_around.renew(connection, row["id"], now)
 
         await self._store.write(unit)
         self._wake(row["id"])
@@ -105,12 +107,15 @@ class Drifting(ResourceReading):
     async def set_resource_policy(self, name_or_id: str, name: str, policy: str | None) -> None:
         """What is done about one resource; None: what its metadata and its stack say."""
         row = await self._find(name_or_id)
-        await self._expect_resource(row, name)
+        resource = await self._expect_resource(row, name)
         chosen = None if policy is None else _policy(policy)
 
         def unit(connection: Connection) -> None:
-            watching.override(connection, row["id"], name, chosen, self._clock.now())
+            now = self._clock.now()
+            watching.override(connection, row["id"], name, chosen, now)
             watch_repairs.reset(connection, row["id"], [name])
+            # If it is a stack, this holds for what is in it.
+            watch_around.renew(connection, resource["physical_id"] or "", now)
 
         await self._store.write(unit)
         self._wake(row["id"])
@@ -126,9 +131,11 @@ class Drifting(ResourceReading):
             lambda connection: watching.set_project(connection, self._project, chosen, self._clock.now()))
         self._wake()
 
-    async def _expect_resource(self, row: reads.Row, name: str) -> None:
-        if not await self._store.read(lambda connection: watch_views.resources(connection, row["id"], name)):
+    async def _expect_resource(self, row: reads.Row, name: str) -> dict[str, Any]:
+        found = await self._store.read(lambda connection: watch_views.resources(connection, row["id"], name))
+        if not found:
             raise _no_resource(name, row)
+        return found[0]
 
     # Looking and mending.
 

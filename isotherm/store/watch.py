@@ -22,8 +22,6 @@ _WATCH, _STACK = watches.c, t.stacks.c
 BUSY_S, REST_S = 0.5, 5.0
 # More names than this in a hint mean the whole stack.
 MANY_HINTS = 200
-# Stacks inside stacks have the policy of those around them: looked for so far up.
-_DEPTH = 32
 
 
 class Watch(msgspec.Struct, frozen=True, gc=False):
@@ -232,27 +230,3 @@ def set_project(connection: sa.Connection, project: str, mode: WatchMode, now: f
 def project_mode(connection: sa.Connection, project: str) -> WatchMode:
     query = sa.select(watch_projects.c.mode).where(watch_projects.c.project == project)
     return WatchMode(connection.execute(query).scalar() or WatchMode.ACTIVE)
-
-
-def standing(connection: sa.Connection, watch: Watch) -> tuple[DriftPolicy | None, WatchMode]:
-    """The policy of the stack, or of the next one around it that has one; and what was paused of it or around it."""
-    policy, mode, around = watch.policy, watch.mode, watch.owner_id
-    for _ in range(_DEPTH):
-        if around is None:
-            break
-        query = sa.select(_STACK.owner_id, _WATCH.policy, _WATCH.mode).outerjoin(watches, _WATCH.stack_id == _STACK.id)
-        around, found, theirs = connection.execute(query.where(_STACK.id == around)).one_or_none() or (None, None, None)
-        policy = DriftPolicy(found) if policy is None and found is not None else policy
-        mode = WatchMode(max(mode, theirs or 0))
-    return policy, mode
-
-
-def root(connection: sa.Connection, stack_id: str) -> tuple[str, list[str]]:
-    """The outermost stack around this one, and all stacks on the way there."""
-    way = [stack_id]
-    for _ in range(_DEPTH):
-        around = connection.execute(sa.select(_STACK.owner_id).where(_STACK.id == way[-1])).scalar()
-        if around is None:
-            break
-        way.append(around)
-    return way[-1], way[:-1]

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from isotherm.states import Action, Status
 from isotherm.store import listing_resources, sealing
 from isotherm.store import tables as t
-from isotherm.store.watch import Watch, root
+from isotherm.store.watch import Watch
+from isotherm.store.watch_around import root
 from isotherm.store.watch_tables import repairs, watches
 
 _STACK = t.stacks.c

@@ -314,6 +314,28 @@ def test_what_is_inside_is_repaired_by_the_stack_around(lab, tmp_path):
     lab(story)
 
 
+@pytest.mark.parametrize("how", ["metadata", "override"])
+def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab, tmp_path, how):
+    options(tmp_path, **OFTEN)
+    base = tmp_path / "local"
+    inner = "heat_template_version: 2021-04-16\nparameters: {p: {type: string}}\nresources:\n  f: {type: " \
+            "Isotherm::Local::File, properties: {path: {get_param: p}, content: x}}\n"
+
+    async def story(it: Lab) -> None:
+        said = {"metadata": {"isotherm": {"drift": "repair"}}} if how == "metadata" else {}
+        await it.create({"one": {"type": "inner.yaml", "properties": {"p": "1"}, **said},
+                         "two": {"type": "inner.yaml", "properties": {"p": "2"}}}, files={"inner.yaml": inner})
+        async with observed(it, "report"):
+            (base / "1").unlink()
+            (base / "2").unlink()
+            if how == "override":
+                await it.api.set_resource_policy("s", "one", "repair")
+            await until(_is((base / "1").exists))
+            assert not (base / "2").exists()
+
+    lab(story)
+
+
 async def _nothing(it: Lab) -> Any:
     stack = await it.api.show("s")
     return type("Accepted", (), {"stack_id": stack["id"]})()

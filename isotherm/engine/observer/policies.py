@@ -1,7 +1,7 @@
 """What is to be done about a resource, and how often it is looked at. Pure.
 
 What was said through the API of one resource comes first, then its own metadata (`isotherm: {drift: repair}`), then the
-stack and the stacks around it, then the settings.
+stack; then, of each stack around it, what was said of the resource that it is there, and of that stack; then the settings.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ WORDS = {policy.name.lower(): policy for policy in DriftPolicy}
 
 def of(name: str, metadata: str, overrides: Mapping[str, int], stack: DriftPolicy) -> DriftPolicy:
     """The policy for a resource with this metadata, in a stack with these."""
+    return said(name, metadata, overrides) or stack
+
+
+def said(name: str, metadata: str, overrides: Mapping[str, int]) -> DriftPolicy | None:
+    """What was said of the resource alone."""
     if name in overrides:
         return DriftPolicy(overrides[name])
     # Most metadata says nothing about it, and need not be read.
-    return (_said(documents.decode_any(metadata)) if f'"{KEY}"' in metadata else None) or stack
+    return _in_metadata(documents.decode_any(metadata)) if f'"{KEY}"' in metadata else None
 
 
-def _said(metadata: Any) -> DriftPolicy | None:
+def _in_metadata(metadata: Any) -> DriftPolicy | None:
     told = metadata.get(KEY) if isinstance(metadata, Mapping) else None
     word = told.get(DRIFT) if isinstance(told, Mapping) else None
     return WORDS.get(word) if isinstance(word, str) else None

@@ -13,8 +13,7 @@ from isotherm.config import Settings
 from isotherm.engine.observer import policies
 from isotherm.engine.observer.looking import Look
 from isotherm.states import DriftPolicy, WatchMode
-from isotherm.store import observe, rows, watch_chunks, watch_repairs
-from isotherm.store import watch as watching
+from isotherm.store import observe, rows, watch_around, watch_chunks, watch_repairs
 from isotherm.store.database import Connection
 from isotherm.store.records import Event
 from isotherm.store.watch import Watch
@@ -32,7 +31,10 @@ class Standing:
 
 
 def standing_of(connection: Connection, watch: Watch, settings: Settings) -> Standing:
-    policy, mode = watching.standing(connection, watch)
+    policy, mode = watch.policy, watch.mode
+    for one in watch_around.stacks(connection, watch):
+        mode = max(mode, one.mode)
+        policy = policy or policies.said(one.name, one.metadata, one.overrides) or one.policy
     return Standing(policy or policies.WORDS[settings.observer_policy], mode,
                     watch_repairs.of_stack(connection, watch.stack_id))
 
