@@ -9,10 +9,9 @@ import asyncio
 import functools
 import random
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from isotherm import bus
 from isotherm.config import Settings
@@ -26,6 +25,7 @@ from isotherm.engine.folder import JOURNAL, Folder
 from isotherm.engine.legacy.engine import Engine as LegacyEngine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
 from isotherm.engine.nesting import Nesting
+from isotherm.engine.observer.hints import Hints
 from isotherm.engine.observer.service import Observer, Tuning
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import PROJECT
@@ -53,6 +53,8 @@ class Embedded(Folder):
         self.bus = bus.of(self.settings.transport_url)
         self._plans = planning.Planning(self.store, self.types, self.clock, computing.beside)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
+        #: Takes what others say has happened to reality.
+        self.hints = Hints(self.store, self.clock, self._wake)
         # Where the API can be reached, if this process or another serves it.
         self.address = ""
 
@@ -159,11 +161,8 @@ class Embedded(Folder):
 
     def on_bus(self) -> AbstractAsyncContextManager[None]:
         """Hear of what others do, and be heard, for as long as this lasts."""
-        ears = Ears(lambda: self._worker, self._look_here, self._hinted)
+        ears = Ears(lambda: self._worker, self._look_here, self.hints.take)
         return self.bus.listening(ears)
-
-    def _hinted(self, what: Mapping[str, Any]) -> None:
-        """Somebody says that something happened to reality."""
 
     def _wake(self, *stack_ids: str) -> None:
         """There is something to do on these stacks, for whoever works on them."""

@@ -25,16 +25,16 @@ _NAMES = tuple(column.name for column in _COLUMNS)
 _SIGHTS = {int(member): member for member in Sight}
 
 _BEFORE = (
-    sa.select(_VERSION.id, _VERSION.updated_at, *_COLUMNS)
+    sa.select(_VERSION.id, _VERSION.updated_at, _VERSION.physical_id, *_COLUMNS)
     .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
     .where(rows.among(_VERSION.id))
 )
-_INSERT = insert(t.observations, *_NAMES)
+_INSERT = insert(t.observations, *_NAMES, "physical_id")
 _UPDATE = Bulk(
     sa.update(t.observations)
     .where(_SEEN.resource_id == sa.bindparam("o_resource_id"))
-    .values({column: sa.bindparam(f"o_{column.name}") for column in _COLUMNS[1:]}),
-    *(f"o_{name}" for name in (*_NAMES[1:], _NAMES[0])),
+    .values({column: sa.bindparam(f"o_{column.name}") for column in (*_COLUMNS[1:], _SEEN.physical_id)}),
+    *(f"o_{name}" for name in (*_NAMES[1:], "physical_id", _NAMES[0])),
 )
 
 
@@ -49,13 +49,14 @@ def record(connection: sa.Connection, seen: Sequence[Observation]) -> set[int]:
         row = found.get(one.resource_id)
         if row is None or (row[1] is not None and row[1] > one.seen_at):
             continue
-        before = None if row[2] is None else _observation(row[2:], box)
+        before = None if row[3] is None else _observation(row[3:], box)
         if before is None:
             new.append(_since(one, None))
         elif before.seen_at <= one.seen_at:
             changed.append(_since(one, before))
-    _INSERT(connection, (_row(one, box) for one in new))
-    _UPDATE(connection, ((*values[1:], values[0]) for one in changed if (values := _row(one, box))))
+    _INSERT(connection, ((*_row(one, box), found[one.resource_id][2]) for one in new))
+    _UPDATE(connection, ((*values[1:], found[one.resource_id][2], values[0])
+                         for one in changed if (values := _row(one, box))))
     return {one.resource_id for one in (*new, *changed)}
 
 

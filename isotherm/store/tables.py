@@ -343,7 +343,10 @@ observations = sa.Table(
     sa.Column("drifted_since", Time),
     # Of what had been applied when it was compared.
     sa.Column("digest", sa.String(40)),
+    # Of what was looked at: notifications tell of objects. Here, and not where resources are made, its index costs little.
+    sa.Column("physical_id", Foreign),
     sa.Index("ix_observations_stack_id", "stack_id", "drifted_since"),
+    sa.Index("ix_observations_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
 )
 
 retained = sa.Table(

@@ -1,0 +1,82 @@
+"""Notifications about reality lead to a look, at what they are about and at nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.conftest import Lab
+from tests.engine.local_stage import file
+from tests.engine.test_observer import SELDOM, becomes, observed, options, seen
+
+pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
+
+
+@pytest.mark.parametrize("form", ["id", "name", "project", "resource", "object", "object of a stack", "foreign"])
+def test_what_is_hinted_at_is_looked_at(lab, tmp_path, form):
+    options(tmp_path, **SELDOM)
+    base = tmp_path / "local"
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": file("a"), "b": file("b")})
+        id_ = (await it.api.show("s"))["id"]
+        object_ = (await it.physical())["a"]
+        what: dict[str, Any] = {
+            "id": {"stack": id_}, "name": {"stack": "s"}, "project": {"stack": "s", "project": "default"},
+            "resource": {"stack": "s", "resource": "a"}, "object": {"physical_id": object_},
+            "object of a stack": {"stack": "s", "physical_id": object_},
+            "foreign": {"event_type": "file.delete.end", "payload": {"file": {"id": object_}}},
+        }[form]
+        async with observed(it):
+            await becomes(it, "a", "in_sync")
+            await becomes(it, "b", "in_sync")
+            (base / "a").unlink()
+            (base / "b").unlink()
+            it.engine.hints.take(what)
+            await becomes(it, "a", "gone")
+            whole = form in ("id", "name", "project")
+            if whole:
+                await becomes(it, "b", "gone")
+            else:
+                await asyncio.sleep(0.2)
+                assert await seen(it, "b") == "in_sync", "nobody spoke of it"
+
+    lab(story)
+
+
+def test_what_is_about_nothing_of_ours_changes_nothing(lab, tmp_path):
+    options(tmp_path, **SELDOM)
+    path: Path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        async with observed(it):
+            await becomes(it, "config", "in_sync")
+            path.unlink()
+            for what in ({"stack": "nobody"}, {"physical_id": "nothing"}, {"stack": "s", "project": "another"}, {"x": [1]},
+                         {"stack": {"s": 1}}):
+                it.engine.hints.take(what)
+            await asyncio.sleep(0.6)
+            assert await seen(it, "config") == "in_sync"
+            it.engine.hints.take({"stack": "s", "resources": ["nobody", "config"]})
+            await becomes(it, "config", "gone")
+
+    lab(story)
+
+
+def test_many_hints_are_written_together(lab, tmp_path):
+    options(tmp_path, **SELDOM)
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        commits = it.engine.store.commits
+        for number in range(20_000):
+            it.engine.hints.take({"stack": "s", "resource": f"r{number % 7}"})
+            it.engine.hints.take({"physical_id": f"o{number}"})
+        await asyncio.sleep(1.0)
+        assert it.engine.store.commits - commits < 10
+
+    lab(story)
