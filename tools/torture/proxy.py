@@ -1,7 +1,7 @@
 """A way from one process to one service that can be cut: refused, reset, or frozen.
 
 Frozen means that nothing gets through and nobody is told, as when a cable is pulled; what was on its way arrives when the
-cut is mended.
+cut is mended. While nothing is cut, bytes go straight from one socket to the other: it is not to be a fault by itself.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import contextlib
 import socket
 import struct
 from collections.abc import Callable
+from typing import cast
 
 REFUSE, RESET, FREEZE = "refuse", "reset", "freeze"
 WAYS = (REFUSE, RESET, FREEZE)
 _LOOPBACK = "127.0.0.1"
 # Closing then means to tear: the other side sees a reset.
 _TEAR = struct.pack("ii", 1, 0)
-_PIECE = 1 << 16
 
 
 class Proxy:
@@ -28,76 +28,121 @@ class Proxy:
         self._open = asyncio.Event()
         self._open.set()
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._sides: set[_Side] = set()
+        self._joining: set[asyncio.Task[None]] = set()
         self.port = 0
 
+    @property
+    def is_open(self) -> bool:
+        return self._open.is_set()
+
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._connected, _LOOPBACK, self.port)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _Side(self), _LOOPBACK, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        await self._refuse()
+        self._refuse()
         self._open.set()
+        await asyncio.gather(*self._joining)
 
     async def cut(self, way: str) -> None:
         if way == FREEZE:
             self._open.clear()
+            for side in self._sides:
+                side.transport.pause_reading()
         elif way == REFUSE:
-            await self._refuse()
+            self._refuse()
         else:
             self._tear()
 
     async def mend(self) -> None:
         self._open.set()
+        for side in self._sides:
+            side.go_on()
         if self._server is None:
             await self.start()
 
-    async def _refuse(self) -> None:
+    def _refuse(self) -> None:
         if self._server is not None:
             self._server.close()
             self._server = None
         self._tear()
 
     def _tear(self) -> None:
-        for writer in list(self._writers):
-            _tear(writer)
+        for side in list(self._sides):
+            side.tear()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
-        upstream: asyncio.StreamWriter | None = None
-        try:
-            await self._open.wait()
-            answers, upstream = await asyncio.open_connection(_LOOPBACK, self._service())
-            self._writers.add(upstream)
-            async with asyncio.TaskGroup() as both:
-                both.create_task(self._carry(reader, upstream))
-                both.create_task(self._carry(answers, writer))
-        except* _Ended:
-            pass
-        except* OSError:
-            for one in filter(None, (writer, upstream)):
-                _tear(one)
-        finally:
-            for one in filter(None, (writer, upstream)):
-                self._writers.discard(one)
-                one.close()  # what has been written still arrives, unless it was torn
+    # What the sides tell.
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(_PIECE):
-            await self._open.wait()
-            writer.write(data)
-            await writer.drain()
+    def made(self, side: _Side) -> None:
+        self._sides.add(side)
+        if side.peer is None:
+            side.transport.pause_reading()
+            task = asyncio.create_task(self._join(side))
+            self._joining.add(task)
+            task.add_done_callback(self._joining.discard)
+        elif not self.is_open:
+            side.transport.pause_reading()
+
+    def lost(self, side: _Side) -> None:
+        self._sides.discard(side)
+
+    async def _join(self, side: _Side) -> None:
+        """Connect to the service on behalf of somebody who has come."""
         await self._open.wait()
-        raise _Ended
+        try:
+            _, other = await asyncio.get_running_loop().create_connection(
+                lambda: _Side(self, side), _LOOPBACK, self._service())
+        except OSError:
+            side.tear()
+            return
+        side.peer = other
+        if side.transport.is_closing():
+            other.transport.abort()
+        else:
+            side.go_on()
 
 
-class _Ended(Exception):
-    """One side has hung up: so does the other."""
+class _Side(asyncio.Protocol):
+    """One of the two connections of a way; its peer is the other one, as soon as there is one."""
 
+    transport: asyncio.Transport
 
-def _tear(writer: asyncio.StreamWriter) -> None:
-    found = writer.transport.get_extra_info("socket")
-    with contextlib.suppress(OSError):
-        if found is not None:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _TEAR)
-    writer.transport.abort()
+    def __init__(self, proxy: Proxy, peer: _Side | None = None) -> None:
+        self._proxy = proxy
+        self.peer = peer
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._proxy.made(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self.peer is not None:
+            self.peer.transport.write(data)
+
+    def pause_writing(self) -> None:
+        if self.peer is not None:
+            self.peer.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self.peer is not None:
+            self.peer.go_on()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._proxy.lost(self)
+        if self.peer is not None and error is None:
+            self.peer.transport.close()  # what has been written still arrives
+        elif self.peer is not None:
+            self.peer.tear()
+
+    def go_on(self) -> None:
+        if self.peer is not None and self._proxy.is_open and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def tear(self) -> None:
+        found = self.transport.get_extra_info("socket")
+        with contextlib.suppress(OSError):
+            if found is not None:
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _TEAR)
+        self.transport.abort()
