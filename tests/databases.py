@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from isotherm import config
 from isotherm.engine.folder import CONFIG, DATABASE, database_url
-from isotherm.store import connecting, schema, tables
+from isotherm.store import connecting, schema, sealing, tables
 from tools import services
 
 ON = os.environ.get("ISOTHERM_TEST_ON", "sqlite")
@@ -70,6 +70,9 @@ class Pool:
         if folder not in self._taken:
             self._taken[folder] = self._free.pop() if self._free else self._make()
         return self._taken[folder]
+
+    def has(self, url: str | sa.URL) -> bool:
+        return url in self._engines
 
     def give_back(self, below: Path | None = None) -> None:
         """What folders below this one had is free again; of all, if none is given."""
@@ -130,6 +133,23 @@ def _empty(engine: sa.Engine) -> None:
             connection.execute(sa.insert(tables.metadata.tables[name]), row)
 
 
+class _Engines:
+    """Engines of SQLAlchemy are kept from test to test: what they have compiled is a quarter of all the work of a test."""
+
+    def __init__(self, connect: Callable[..., sa.Engine]) -> None:
+        self._connect = connect
+        self._known: dict[tuple[Any, ...], sa.Engine] = {}
+
+    def __call__(self, url: str | sa.URL, ring: Any = None, *, reading: bool = False) -> sa.Engine:
+        if not pool().has(url):
+            return self._connect(url, ring, reading=reading)
+        # A test may have other ideas of how long to wait.
+        key = (url, reading, connecting.SILENCE_S, connecting.LOCK_S, connecting.PATIENCE_S)
+        if key not in self._known:
+            self._known[key] = self._connect(url, reading=reading)
+        return self._known[key].execution_options(**sealing.options(ring))
+
+
 @functools.cache
 def pool() -> Pool:
     return Pool(os.environ[variable(ON)], ON)
@@ -153,6 +173,7 @@ def in_force() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(config, "load", loaded)
+        patch.setattr(connecting, "connect", _Engines(connecting.connect))
         try:
             yield
         finally:
