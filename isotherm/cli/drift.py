@@ -136,8 +136,8 @@ def _resource(one: Mapping[str, Any]) -> Iterator[RenderableType]:
     if one["reason"]:
         yield show.indent(show.text(one["reason"], "yellow"))
     if one["given_up_since"]:
-        yield show.indent(Text(f"repair given up at {one['given_up_since']} after {one['repairs']} times: somebody undoes "
-                               "it. To try again, say --policy once more.", "bold red"))
+        yield show.indent(Text(f"repair given up at {one['given_up_since']} after {one['repairs']} times: it is undone, or "
+                               "it fails. To try again, say --policy once more.", "bold red"))
     for found in one["properties"]:
         yield show.indent(_property(found))
 

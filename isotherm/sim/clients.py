@@ -10,7 +10,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import moving, orchestrator
-from isotherm.sim import ledger, processes, shapes
+from isotherm.sim import ledger, oversight, processes, shapes
 from isotherm.sim.chance import Chance
 from isotherm.sim.cloud import Cloud
 from isotherm.sim.history import Request, Verb
@@ -120,8 +120,31 @@ class Clients:
                 return await self._adopt(name, stack)
             case Verb.VANISH:
                 return self._vanish(stack)
+            case Verb.STIR:
+                return None if self._chance.calm else self._cloud.drift(stack, boldly=True)
+            case Verb.MEND:
+                return await api.converge_one(stack, request.resource)
+            case Verb.HINT:
+                return await api.hint(stack, [request.resource] if request.resource else None)
+            case Verb.OBSERVE:
+                return await api.observe(stack)
+            case Verb.WATCH | Verb.OVERRIDE | Verb.PROJECT:
+                return await self._watch(name, request)
             case _:
                 return await self._read(stack)
+
+    async def _watch(self, name: str, request: Request) -> None:
+        """Say how a stack is watched: that of this moment, whatever comes after it under its name."""
+        stack = (await self._api.show(request.stack))["id"]
+        self._witness.spoken_of[name] = stack
+        if request.verb is Verb.PROJECT:
+            await self._api.set_project_mode(request.word)
+        elif request.verb is Verb.OVERRIDE:
+            await self._api.set_resource_policy(stack, request.resource, request.word)
+        elif request.word in oversight.MODES:
+            await self._api.set_watch(stack, mode=request.word)
+        else:
+            await self._api.set_watch(stack, policy=request.word)
 
     async def _snapshot(self, name: str, request: Request) -> Any:
         """Go back to a snapshot of the stack, or delete it."""
@@ -187,6 +210,8 @@ class Clients:
         """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""
         answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
                    await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]
+        if self._witness.oversight is not None:
+            answers.append(await self._api.drift(stack, whole=True))
         if shapes.SECRET in str(answers):
             self._witness.broken("I17", f"a read of {stack} tells a secret")
 

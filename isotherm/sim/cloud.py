@@ -10,7 +10,7 @@ What is asked is done at the moment of asking; what takes time is the answer, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -38,6 +38,13 @@ class Thing:
     # Objects that the user made: nobody else may touch them.
     foreign: bool = False
     uses: frozenset[str] = field(default=frozenset())
+    # As the engine has made it; what differs from that was somebody else.
+    made: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def drifted(self) -> list[str]:
+        """The properties that somebody else has changed."""
+        return [name for name, value in self.made.items() if value is not None and self.properties.get(name) != value]
 
 
 class CloudWitness(Protocol):
@@ -48,6 +55,8 @@ class CloudWitness(Protocol):
     def wrong_order(self, what: str, thing: Thing, others: list[str]) -> None: ...
 
     def drift(self, thing: Thing) -> None: ...
+
+    def look(self, by: processes.Process | None, kind: str, ids: Sequence[str]) -> None: ...
 
 
 class Cloud:
@@ -63,9 +72,12 @@ class Cloud:
         # Every token that was ever used: none may be used twice.
         self._spent: set[str] = set()
         self._ever: set[str] = set()
+        self._kinds: dict[str, str] = {}
         self._drifts = 0
         self.witness: CloudWitness | None = None
         self.calls = 0
+        # Whether the answer to a look may take long.
+        self.slow_looks = False
         self.build_s = BUILD_S
         self.answer_s = ANSWER_S
         # Ids of objects that went away behind the engine's back, and of those that the engine has given up on purpose.
@@ -76,7 +88,7 @@ class Cloud:
 
     async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
         stack, name, _ = physical_id.rsplit("-", 2)
-        thing = Thing(physical_id, kind, token, stack, name, dict(properties), 0.0)
+        thing = Thing(physical_id, kind, token, stack, name, dict(properties), 0.0, made=dict(properties))
         await self._arrive("create", thing)
         if token in self._spent:
             self._refuse("a token was used twice", thing, [self.tokens.get(token, "")])
@@ -89,19 +101,33 @@ class Cloud:
         self.tokens[token] = physical_id
         self.things[physical_id] = thing
         self._ever.add(physical_id)
+        self._kinds[physical_id] = kind
         self._note(f"cloud: created {physical_id} {_shown(properties)}")
         await self._depart("create")
 
     async def get(self, physical_id: str) -> Mapping[str, Any] | None:
+        [found] = await self.get_many([physical_id])
+        return found
+
+    async def get_many(self, ids: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
+        """In one call."""
+        self._looked_at(ids)
         await self._faults.point("cloud.get.before")
         if self._chance.strikes("cloud busy", "cloud.get"):
             raise errors.Temporary("the cloud is busy", 2.0)
-        thing = self.things.get(physical_id)
-        found = None if thing is None else {**thing.properties, "status": self.status(thing)}
+        things = [self.things.get(one) for one in ids]
+        found = [None if thing is None else {**thing.properties, "status": self.status(thing)} for thing in things]
         if self._chance.strikes("drift", "cloud.get"):
-            self._drift()
+            self.drift()
+        if self.slow_looks and self._chance.strikes("answer slow", "cloud.get"):
+            # What is told then is what was so when it was asked.
+            await asyncio.sleep(self._chance.world.uniform(1.0, 3 * self.answer_s))
         await self._faults.point("cloud.get.after")
         return found
+
+    def _looked_at(self, ids: Sequence[str]) -> None:
+        if self.witness is not None and ids:
+            self.witness.look(processes.current(), self._kinds.get(ids[0], ""), ids)
 
     async def find(self, token: str) -> str | None:
         await self._faults.point("cloud.find.before")
@@ -121,6 +147,8 @@ class Cloud:
         turned = properties.get("rest") != thing.properties.get("rest")
         if properties.get("fail") == "update" and not turned:
             raise errors.Permanent(f"{thing.name} cannot be changed now")
+        # Going to rest, or waking, leaves all the rest as it is.
+        thing.made = {**thing.made, "rest": properties.get("rest")} if turned else dict(properties)
         thing.properties, thing.uses = dict(properties), uses
         thing.broken = properties.get("fail") == "build"
         thing.ready_at = max(thing.ready_at, self._clock() + self._chance.delay(self.build_s))
@@ -171,12 +199,13 @@ class Cloud:
             self.witness.drift(thing)
         self.vanished.add(physical_id)
 
-    def _drift(self) -> None:
-        """Somebody else is at work: an object changes, or goes, and nobody is told."""
-        used = {one for thing in self.things.values() for one in thing.uses}
+    def drift(self, stack: str = "", *, boldly: bool = False) -> None:
+        """Somebody else is at work: an object changes, or goes, and nobody is told. Boldly: even what others use."""
+        used = set() if boldly else {one for thing in self.things.values() for one in thing.uses}
         found = sorted(
             thing.id for thing in self.things.values()
             if not thing.foreign and thing.id not in self.released and self.status(thing) == "READY"
+            and stack in ("", thing.stack.partition("-")[0])
         )
         if not found:
             return
@@ -186,12 +215,16 @@ class Cloud:
         if thing.id not in used and (not said or self._chance.world.random() < 0.4):
             self.vanish(thing.id)
         elif said:
-            self._drifts += 1
-            name, value = self._chance.world.choice(said), f"drift{self._drifts}"
-            self._note(f"cloud: {thing.id} drifts: {name}={value}")
-            thing.properties[name] = value
-            if self.witness is not None:
-                self.witness.drift(thing)
+            self.change(thing, self._chance.world.choice(said))
+
+    def change(self, thing: Thing, name: str) -> None:
+        """Somebody changes a property, and tells nobody."""
+        self._drifts += 1
+        value = f"drift{self._drifts}"
+        self._note(f"cloud: {thing.id} drifts: {name}={value}")
+        thing.properties[name] = value
+        if self.witness is not None:
+            self.witness.drift(thing)
 
     def _remove(self, thing: Thing) -> None:
         del self.things[thing.id]
@@ -216,7 +249,7 @@ class Cloud:
     async def _depart(self, verb: str) -> None:
         """It is done; the answer is on its way, and may get lost."""
         if self._chance.strikes("drift", f"cloud.{verb}"):
-            self._drift()
+            self.drift()
         await self._faults.point(f"cloud.{verb}.done")
         if self._chance.strikes("answer slow", f"cloud.{verb}"):
             await asyncio.sleep(self._chance.world.uniform(1.0, 6 * self.answer_s))

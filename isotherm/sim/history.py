@@ -12,7 +12,7 @@ from enum import Enum
 from random import Random
 
 from isotherm.sim import drawing
-from isotherm.sim.shapes import Shape
+from isotherm.sim.shapes import NAMES, Shape, feasible
 
 
 class Verb(Enum):
@@ -32,8 +32,16 @@ class Verb(Enum):
     SIGNAL = "signal all that waits in"
     ABANDON = "abandon"
     ADOPT = "adopt"
-    # Not a client's: an object disappears from the cloud.
+    # How a stack is watched; and what else can be said to whoever watches it.
+    WATCH = "watch"
+    OVERRIDE = "watch one resource of"
+    PROJECT = "watch the project of"
+    HINT = "hint at"
+    OBSERVE = "observe"
+    MEND = "converge one resource of"
+    # Not a client's: an object disappears from the cloud; one changes, or disappears.
     VANISH = "vanish"
+    STIR = "stir"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +56,32 @@ class Request:
     timeout_s: float = 3600.0
     # Whether an update looks at reality before it decides.
     converge: bool = False
+    # One resource; and how it is to be watched, or the whole stack: a policy or a mode.
+    resource: str = ""
+    word: str = ""
 
     def __str__(self) -> str:
         said = (("converge", self.converge), ("rollback", self.rollback),
                 (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
         flags = [word for word, on in said if on and self.verb in (Verb.CREATE, Verb.UPDATE)]
+        flags += [word for word in (self.resource, self.word) if word]
         return f"{self.verb.value} {self.stack}" + (f" ({', '.join(flags)})" if flags else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How stacks are watched in a history, and by how many."""
+
+    observers: int = 0
+    interval_s: float = 60.0
+    # Calls in a second, 0: any number; and how many resources are looked at in one go.
+    rate: float = 0.0
+    batch: int = 500
+    policy: str = "report"
+    # How often one is repaired before it is given up.
+    limit: int = 3
+    # Somebody undoes whatever is done to this resource of this stack.
+    fight: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +98,7 @@ class History:
     ends_with_delete: bool = False
     # The dice of a run may differ from those that drew the history.
     dice: int = 0
+    watched: Watched = Watched()
 
 
 # How often each fault strikes, at each chance it gets, in a world as rough as it gets.
@@ -79,8 +108,9 @@ RATES: Mapping[str, float] = {
     "answer lost, try again": 0.06, "answer lost, error": 0.04, "wake lost": 0.25, "wake late": 0.25, "wake doubled": 0.1,
     "drift": 0.06,
 }
-# How many histories are of a world that changes by itself.
+# How many histories are of a world that changes by itself, and in how many it is watched.
 _DRIFTING = 0.2
+_WATCHED = 0.125
 
 
 def draw(seed: int) -> History:
@@ -92,8 +122,9 @@ def draw(seed: int) -> History:
         seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
         concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
-    drifts = Random(f"drift/{seed}")
-    return _drifting(drifts, drawn) if drifts.random() < _DRIFTING else drawn
+    drifts, watches = Random(f"drift/{seed}"), Random(f"watch/{seed}")
+    drawn = _drifting(drifts, drawn) if drifts.random() < _DRIFTING else drawn
+    return _watched(watches, drawn) if watches.random() < _WATCHED else drawn
 
 
 def _drifting(random: Random, drawn: History) -> History:
@@ -107,6 +138,73 @@ def _drifting(random: Random, drawn: History) -> History:
     rate = RATES["drift"] * random.choice((0.5, 1.0, 2.0))
     return replace(drawn, requests=tuple(sorted(requests, key=lambda request: request.at)),
                    rates={**drawn.rates, "drift": rate})
+
+
+def _watched(random: Random, drawn: History) -> History:
+    """The same history in a world that changes by itself, under the eyes of observers."""
+    said = {name: random.choice(_POLICIES) for name in NAMES if random.random() < 0.08}
+    # Mostly clients want little, and nothing that cannot be had: so there is something to repair.
+    easy = random.random() < 0.7
+    requests = [replace(one, shape=_said_of(feasible(one.shape) if easy else one.shape, said)) for one in drawn.requests]
+    if easy:
+        requests = [one for one in requests if one.verb in (Verb.CREATE, Verb.UPDATE, Verb.CHECK)][:3]
+    end = requests[-1].at + random.choice((80.0, 120.0, 200.0))
+    stacks = {one.stack: one.shape for one in reversed(requests) if one.shape}
+    for stack, shape in sorted(stacks.items()):
+        begin = min(one.at for one in requests if one.stack == stack)
+        requests += _words(random, stack, shape, begin, end)
+    if random.random() < 0.15:
+        requests += _for_a_while(random, Request(0.0, "s0", Verb.PROJECT), end)
+    stack = random.choice(sorted(stacks))
+    fights = random.random() < 0.25 and stacks[stack]
+    watched = Watched(
+        random.choice((1, 1, 2)), random.choice((30.0, 60.0)), random.choice((0.0, 0.5, 3.0)), random.choice((2, 500)),
+        random.choice(("report", "report", "repair")), random.choice((2, 3)),
+        (stack, random.choice(sorted(stacks[stack]))) if fights else None,
+    )
+    rates = {**drawn.rates, **({"drift": RATES["drift"] / 2} if random.random() < 0.3 else {}),
+             **({"cloud refuses": 0.15, "answer lost, error": 0.1} if random.random() < 0.3 else {})}
+    return replace(drawn, requests=tuple(sorted(requests, key=lambda one: one.at)), rates=rates, watched=watched,
+                   workers=min(drawn.workers, 2))
+
+
+def _said_of(shape: Shape, said: Mapping[str, str]) -> Shape:
+    """The shape, with what is said of some of its resources in the template."""
+    return {name: replace(part, drift=said[name]) if name in said and part.inner is None else part
+            for name, part in shape.items()}
+
+
+def _words(random: Random, stack: str, shape: Shape, begin: float, end: float) -> list[Request]:
+    """What is said of how a stack is watched; and what happens to it."""
+
+    def some(verb: Verb, chance: float, resource: str = "", word: str = "") -> list[Request]:
+        at = random.uniform(begin, end)
+        return [Request(at, stack, verb, resource=resource, word=word)] if random.random() < chance else []
+
+    def one() -> str:
+        return random.choice(sorted(shape)) if shape else "a"
+
+    policy = random.choice(("repair", "repair", "repair", "repair", "repair", *_POLICIES, ""))
+    found = [Request(begin + 2.0 * random.random(), stack, Verb.WATCH, word=policy)] if policy else []
+    for _ in range(random.choice((2, 2, 3, 4))):
+        found.append(Request(random.uniform(begin + 30.0, end), stack, Verb.STIR))
+    found += some(Verb.OVERRIDE, 0.3, resource=one(), word=random.choice(_POLICIES))
+    found += some(Verb.WATCH, 0.2, word=random.choice(_POLICIES))
+    found += some(Verb.HINT, 0.2, resource=random.choice((one(), ""))) + some(Verb.OBSERVE, 0.3) + some(Verb.OBSERVE, 0.3)
+    found += some(Verb.MEND, 0.15, resource=one())
+    return found + (_for_a_while(random, Request(0.0, stack, Verb.WATCH), end) if random.random() < 0.2 else [])
+
+
+def _for_a_while(random: Random, what: Request, end: float) -> list[Request]:
+    """Nobody looks, or nothing is repaired; mostly not for ever."""
+    at, word = random.uniform(0.0, end), random.choice(("paused", "maintenance"))
+    found = [replace(what, at=at, word=word)]
+    if random.random() < 0.7:
+        found.append(replace(what, at=at + random.uniform(20.0, 150.0), word="active"))
+    return found
+
+
+_POLICIES = ("repair", "report", "ignore")
 
 
 def _requests(random: Random) -> list[Request]:

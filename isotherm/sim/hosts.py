@@ -1,4 +1,4 @@
-"""The machines that workers run on: started, killed, started again, and told when there may be work."""
+"""The machines that workers and observers run on: started, killed, started again, and told when there may be work."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import contextvars
 from dataclasses import dataclass
 from random import Random
 
+from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.nesting import Nesting
+from isotherm.engine.observer import service
+from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.planning import Planning
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
@@ -16,11 +19,15 @@ from isotherm.sim import processes
 from isotherm.sim.chance import Chance
 from isotherm.sim.cloud import Cloud
 from isotherm.sim.faults import Faults
+from isotherm.sim.history import Watched
 from isotherm.sim.loop import SimLoop
 from isotherm.sim.store import SimStore
 
 LEASE_S = 30.0
 IDLE_S = 40.0
+# Observers look every so often whether something is due, and say every so often that they are there.
+PEEK_S = 15.0
+BEAT_S = 45.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +45,21 @@ class _Host:
     name: str
     process: processes.Process
     context: contextvars.Context
-    worker: Worker
+    worker: Worker | service.Observer
     task: asyncio.Task[None]
 
 
+def settings(watched: Watched, *, convergence: bool = True) -> Settings:
+    """The options of a run. What was repaired counts for as long as the world stands."""
+    return Settings(
+        observer_interval=watched.interval_s, observer_rate=watched.rate, observer_batch=watched.batch,
+        observer_policy=watched.policy, observer_repair_limit=watched.limit, observer_repair_window=1e9,
+        observer_repair_rest=0.0, convergence_engine=convergence,
+    )
+
+
 class Hosts:
-    """All workers of a run."""
+    """All workers and observers of a run."""
 
     def __init__(self, loop: SimLoop, chance: Chance, faults: Faults, store: SimStore, cloud: Cloud) -> None:
         self._loop = loop
@@ -55,6 +71,7 @@ class Hosts:
         self._births = 0
         self._tuning = Tuning()
         self._types: Registry = Registry()
+        self._settings = Settings()
         faults.on_kill = self._killed
 
     def start(self, count: int, concurrency: int, types: Registry) -> None:
@@ -63,11 +80,38 @@ class Hosts:
         for number in range(count):
             self._boot(f"w{number}")
 
-    def _boot(self, name: str) -> None:
+    def watch(self, observers: int, settings: Settings) -> None:
+        """Observers are at work from now on."""
+        self._settings = settings
+        for number in range(observers):
+            self._boot_observer(f"o{number}")
+
+    def _process(self, name: str) -> tuple[processes.Process, contextvars.Context]:
         self._births += 1
         process = processes.Process(f"{name}.{self._births}", mortal=True, since=self._loop.time())
         context = contextvars.copy_context()
         context.run(processes.OWNER.set, process)
+        return process, context
+
+    def _boot_observer(self, name: str) -> None:
+        process, context = self._process(name)
+        clock = VirtualClock(self._loop)
+        world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
+        types = Registry(self._types.types.values())
+        planning = Planning(self._store, types, clock)
+
+        def mender(project: str) -> Orchestrator:
+            return Orchestrator(self._store, types, clock, self._chance.new_id, self.wake, project, self._settings,
+                                plans=planning)
+
+        tuning = service.Tuning(lease_s=LEASE_S, concurrency=2, idle_s=PEEK_S, enrol_s=BEAT_S, beat_s=BEAT_S)
+        observer = context.run(service.Observer, process.name, self._store, world, types.implementation, planning, mender,
+                               self._settings, tuning, Random(self._chance.new_id()))
+        task = context.run(lambda: self._loop.create_task(observer.run(), context=context))
+        self._hosts[name] = _Host(name, process, context, observer, task)
+
+    def _boot(self, name: str) -> None:
+        process, context = self._process(name)
         clock = VirtualClock(self._loop)
         world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
         # Each process learns templates by itself.
@@ -86,10 +130,15 @@ class Hosts:
         self._loop.call_later(self._chance.world.uniform(0.1, 90.0), self._reboot, name, context=self._faults.nobody)
 
     def _reboot(self, name: str) -> None:
-        if not self._hosts[name].process.alive:
+        host = self._hosts.get(name)
+        if host is None or host.process.alive:
+            return
+        if isinstance(host.worker, service.Observer):
+            self._boot_observer(name)
+        else:
             self._boot(name)
 
-    def wake(self) -> None:
+    def wake(self, *_stack_ids: str) -> None:
         """A hint to all workers; hints get lost, come late, and come twice."""
         for host in self._hosts.values():
             if not host.process.alive or self._chance.strikes("wake lost", "wake"):
@@ -103,14 +152,23 @@ class Hosts:
         """Everybody is up again."""
         for host in list(self._hosts.values()):
             if not host.process.alive:
-                self._boot(host.name)
+                self._reboot(host.name)
             else:
                 self._faults.resume(host.process)
 
     def fallen(self) -> list[str]:
-        """Workers that ended although nobody killed them."""
+        """Those that ended although nobody killed them."""
         hosts = self._hosts.values()
         return [host.process.name for host in hosts if host.process.alive and host.task.done()]
+
+    def dismiss_observers(self) -> list[asyncio.Task[None]]:
+        """They end what they are at, and go."""
+        ending = []
+        for host in list(self._hosts.values()):
+            if isinstance(host.worker, service.Observer):
+                host.context.run(host.worker.stop)
+                ending.append(self._hosts.pop(host.name).task)
+        return ending
 
     def processes(self) -> list[processes.Process]:
         return [host.process for host in self._hosts.values()]
@@ -118,5 +176,6 @@ class Hosts:
     @property
     def steady_since(self) -> float | None:
         """Since when at least one worker has been up without a break; None if none is."""
-        up = [host.process.since for host in self._hosts.values() if host.process.alive and not host.process.paused]
+        up = [host.process.since for host in self._hosts.values()
+              if host.process.alive and not host.process.paused and not isinstance(host.worker, service.Observer)]
         return min(up, default=None)

@@ -74,8 +74,11 @@ class Ledger:
                 self._retain[operation.stack_id, name] = part.retain
 
     def _shape(self, operation: Operation, request: Request | None) -> Shape:
-        if operation.action in (Action.CREATE, Action.UPDATE) and request is not None:
+        if operation.action in (Action.CREATE, Action.UPDATE) and request is not None and request.verb is not Verb.MEND:
             return request.shape
+        if operation.action is Action.UPDATE and not operation.inside:
+            # A repair wants nothing new.
+            return self.wanted.get(operation.stack_id, shapes.EMPTY)
         if operation.action is Action.ROLLBACK:
             return self._complete.get(operation.stack_id, shapes.EMPTY)
         if operation.action in VISITING:
@@ -99,4 +102,10 @@ class Ledger:
 
 def expects_operation(verb: Verb) -> bool:
     """Whether the verb, when it is accepted, becomes an operation of its own."""
-    return verb not in (Verb.READ, Verb.VANISH, Verb.CANCEL_STAY, Verb.FORGET, Verb.SIGNAL)
+    return verb not in _NO_OPERATION
+
+
+_NO_OPERATION = frozenset({
+    Verb.READ, Verb.VANISH, Verb.STIR, Verb.CANCEL_STAY, Verb.FORGET, Verb.SIGNAL, Verb.WATCH, Verb.OVERRIDE, Verb.PROJECT,
+    Verb.HINT, Verb.OBSERVE,
+})

@@ -19,7 +19,8 @@ from typing import Any
 
 from isotherm.engine import orchestrator
 from isotherm.resources.registry import Registry
-from isotherm.sim import rest, shapes, types
+from isotherm.sim import hosts, rest, shapes, types
+from isotherm.sim.adversary import Adversary
 from isotherm.sim.chance import Chance
 from isotherm.sim.clients import Clients
 from isotherm.sim.cloud import Cloud
@@ -27,6 +28,7 @@ from isotherm.sim.faults import Faults
 from isotherm.sim.history import History, Request, Verb
 from isotherm.sim.hosts import IDLE_S, Hosts, VirtualClock
 from isotherm.sim.loop import OutOfSteps, SimLoop
+from isotherm.sim.oversight import Oversight
 from isotherm.sim.store import DatabaseGone, SimStore
 from isotherm.sim.witness import UNFINISHED, Witness
 from isotherm.states import Action
@@ -34,6 +36,8 @@ from isotherm.store.memory import MemoryDatabase
 
 # With faults over, this much virtual time without an end is a failure (I13).
 PATIENCE_S = 1200.0
+# And this much until observers have seen everything, and what they are to mend is mended or given up.
+OBSERVED_S = 3000.0
 # How long after its deadline an operation may still be under way, with a worker up: it looks by itself now and then.
 GRACE_S = IDLE_S + 6.0
 
@@ -112,13 +116,20 @@ class Run:
         self.store.witness = self.witness
         self.cloud.witness = self.witness
         self.hosts = Hosts(self.loop, self.chance, self.faults, self.store, self.cloud)
-        self.api = orchestrator.Orchestrator(
-            self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake
-        )
+        self.api = self._orchestrator()
         self.clients = Clients(self.loop, self.api, self.witness, self.cloud, self.chance, self.log.note)
         self.witness.on_wait = self.clients.signal_soon
+        self.adversary: Adversary | None = None
         for foreign in shapes.FOREIGN:
             self.cloud.add_foreign(foreign, {"a": foreign})
+
+    def _orchestrator(self, *, convergence: bool = True) -> orchestrator.Orchestrator:
+        made = orchestrator.Orchestrator(
+            self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake,
+            settings=hosts.settings(self.history.watched, convergence=convergence),
+        )
+        made.reality = lambda: self.cloud
+        return made
 
     def play(self) -> Outcome:
         with self.listening():
@@ -146,15 +157,28 @@ class Run:
 
     def _play(self) -> None:
         self.hosts.start(self.history.workers, self.history.concurrency, registry())
+        self._watch()
         sent = [self.clients.send(request) for request in self.history.requests]
         last = max((request.at for request in self.history.requests), default=0.0)
         self.turn(lambda: all(task.done() for task in sent))
         self.turn(self._rests, within=120.0 if last else 0.0)
         self._calm_down()
-        for step in (self._settle, self._converge, self._no_change, self._delete):
+        for step in (self._settle, self._observe, self._converge, self._no_change, self._delete):
             if self.witness.violations:
                 return
             step()
+
+    def _watch(self) -> None:
+        watched = self.history.watched
+        if not watched.observers:
+            return
+        self.cloud.slow_looks = True
+        self.witness.oversight = Oversight(
+            self.database, self.cloud, self.loop.time, self.witness.ledger, self.witness.broken, watched)
+        self.hosts.watch(watched.observers, hosts.settings(watched))
+        if watched.fight is not None:
+            self.adversary = Adversary(self.cloud, *watched.fight, self.log.note)
+            self.loop.create_task(self.adversary.run(), context=contextvars.Context())
 
     # The end of a run.
 
@@ -181,9 +205,42 @@ class Run:
         if not self.witness.violations:
             rest.check(self.database, self.cloud, self.witness)
 
+    def _observe(self) -> None:
+        """INV-19: what is to be repaired is, what is not is known; and then nothing more is done."""
+        oversight, interval_s = self.witness.oversight, self.history.watched.interval_s
+        if oversight is None:
+            return
+        end = self.loop.time() + OBSERVED_S
+        # By then they know of each other, and share their budget.
+        oversight.together_at = self.loop.time() + 2 * hosts.BEAT_S
+        done, problems = (-1, -1), ["nobody has looked"]
+        while not self.witness.violations and (problems or done != self._done()):
+            if self.loop.time() > end:
+                what = problems[0] if problems else "observers go on, and there is nothing left to do"
+                self.witness.broken("I19", f"{what}, after {OBSERVED_S:.0f} s in a world without faults")
+            done = self._done()
+            self._pass(interval_s * 1.2)
+            problems = oversight.problems() if self._rests() else ["something is under way"]
+        if self.adversary is not None:
+            self.adversary.stop()
+        ending = self.hosts.dismiss_observers()
+        if not self.turn(lambda: all(task.done() for task in ending), within=PATIENCE_S):
+            self.witness.broken("I19", "an observer does not end")
+
+    def _done(self) -> tuple[int, int]:
+        return len(self.witness.ledger.operations), self.cloud.calls
+
+    def _pass(self, seconds: float) -> None:
+        self.turn(lambda: False, within=seconds)
+
+    @property
+    def _looks(self) -> bool:
+        """Whether clients know that the world changes by itself."""
+        return "drift" in self.history.rates or bool(self.history.watched.observers)
+
     def _converge(self) -> None:
         """What was wanted last, or first where nothing is left of it, is reached from any state."""
-        looks = "drift" in self.history.rates
+        looks = self._looks
         if self.witness.drifted and not looks:
             self._ask_all(Verb.CHECK, must=False)
         if any(stack.action == Action.SUSPEND for stack in self._stacks()):
@@ -198,7 +255,7 @@ class Run:
         """INV-16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
         before, calls = rest.counts(self.database), self.cloud.calls
         # Who looks, and finds everything as it should be, changes nothing either.
-        self._ask_all(Verb.UPDATE, converge="drift" in self.history.rates)
+        self._ask_all(Verb.UPDATE, converge=self._looks)
         if self.witness.violations:
             return
         if self.cloud.calls != calls:
@@ -251,10 +308,10 @@ class Run:
             if self.witness.violations or (end is not None and self.loop.time() > end):
                 return True
             # What is committed changes only with commits: between them there is no need to look again.
-            if seen != self.store.commits or within is None:
+            if seen != self.store.commits:
                 seen, state = self.store.commits, until()
                 self._deadlines()
-            return state
+            return until() if within is None else state
 
         self.loop.run(over)
         return bool(self.witness.violations) or until()

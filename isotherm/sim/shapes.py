@@ -42,6 +42,8 @@ class Part:
     secret: bool = False
     # It is made after a signal has come, to a handle of its own.
     gate: bool = False
+    # What is to be done when it drifts, as its metadata say.
+    drift: str = ""
     # A stack inside, of a template that serves as a type. It is given `a` and `link`; others may see its echo.
     inner: Mapping[str, Part] | None = None
     # Inside such a stack: `a` and `link` are those that the stack was given.
@@ -157,6 +159,8 @@ def _render_part(part: Part) -> dict[str, Any]:
         resource["external_id"] = part.external
     if part.off:
         resource["condition"] = "is_on"
+    if part.drift:
+        resource["metadata"] = {"isotherm": {"drift": part.drift}}
     return resource
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from isotherm.sim import run, shapes
-from isotherm.sim.history import History
+from isotherm.sim.history import History, Watched
 from isotherm.sim.run import Outcome
 
 PLAIN = shapes.Part()
@@ -61,17 +61,26 @@ def _smaller(history: History, outcome: Outcome) -> Iterator[History]:
             yield dataclasses.replace(history, requests=rest)
     for count in range(1, history.workers):
         yield dataclasses.replace(history, workers=count)
+    for watched in _fewer_eyes(history.watched):
+        yield dataclasses.replace(history, watched=watched)
     for fault in history.rates:
         if any(name == fault for name, _ in outcome.hit):
             yield dataclasses.replace(history, rates={name: rate for name, rate in history.rates.items() if name != fault})
     yield from _fewer_faults(history, outcome)
     for name in sorted({name for request in history.requests for name in request.shape}):
         yield _reshaped(history, lambda shape, name=name: shapes.drop(shape, [name]))  # type: ignore[misc]
-    for frill in ("secret", "off", "retain", "fail", "seen", "after", "link", "uses", "base", "fixed"):
+    for frill in ("secret", "off", "retain", "fail", "seen", "after", "link", "uses", "base", "fixed", "drift"):
         if any(getattr(part, frill) for request in history.requests for part in request.shape.values()):
             yield _reshaped(history, lambda shape, frill=frill: _without(shape, frill))  # type: ignore[misc]
     if history.ends_with_delete:
         yield dataclasses.replace(history, ends_with_delete=False)
+
+
+def _fewer_eyes(watched: Watched) -> Iterator[Watched]:
+    for count in range(watched.observers):
+        yield dataclasses.replace(watched, observers=count)
+    if watched.fight is not None:
+        yield dataclasses.replace(watched, fight=None)
 
 
 def _fewer_faults(history: History, outcome: Outcome) -> Iterator[History]:

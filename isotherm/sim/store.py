@@ -88,7 +88,7 @@ class SimStore:
             self.failed_at = self._loop.time()
             self._answer(group, [DatabaseGone("the commit failed")] * len(group))
             return
-        units = [self._watched(unit, by) for unit, _, by in group]
+        units = [self._watched(unit, by, alone=len(group) == 1) for unit, _, by in group]
         if self._chance.strikes("commit retried", "commit"):
             self._database.rehearse([unit for unit, _, _ in group])
         answers = self._database.run(units)
@@ -100,9 +100,19 @@ class SimStore:
             answers = [DatabaseGone("the connection broke")] * len(group)
         self._answer(group, answers)
 
-    def _watched(self, unit: Unit[Any], by: processes.Process | None) -> Callable[[Any], Any]:
+    def _watched(self, unit: Unit[Any], by: processes.Process | None, *, alone: bool) -> Callable[[Any], Any]:
         def run(connection: Any) -> Any:
-            answer = unit(connection)
+            if alone:
+                answer = unit(connection)
+            else:
+                # Were the whole group run again when one is refused, the witness would see everything twice.
+                savepoint = connection.begin_nested()
+                try:
+                    answer = unit(connection)
+                except Exception as error:  # noqa: BLE001 - the answer to whoever sent the unit
+                    savepoint.rollback()
+                    return error
+                savepoint.commit()
             if self.witness is not None:
                 self.witness.ran(by)
             return answer

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from isotherm.sim import comparing, ledger, processes, shapes
+from isotherm.sim import comparing, ledger, oversight, processes, shapes
 from isotherm.sim.cloud import Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
@@ -58,6 +58,9 @@ class Witness:
         self._tick = 0
         # By resource: when what is kept of it was seen.
         self._seen: dict[int, float] = {}
+        # Where there are observers: who watches them. And by process, which stack a client speaks of.
+        self.oversight: oversight.Oversight | None = None
+        self.spoken_of: dict[str, str] = {}
 
     def living_stacks(self) -> list[Any]:
         return [stack for stack in self._database.look("stacks") if not stack.tomb]
@@ -71,6 +74,8 @@ class Witness:
 
     def ran(self, by: processes.Process | None) -> None:
         """A unit of this process has run, and will be committed."""
+        if self.oversight is not None and by is not None and by.name in self.spoken_of:
+            self.oversight.said(self.requests[by.name], self.spoken_of[by.name])
         stacks = self._database.look("stacks")
         moved = {stack.id for stack in stacks if stack.operation_id not in self.ledger.operations}
         self._intents_are_new({stack.id: stack.operation_id for stack in stacks}, moved)
@@ -86,7 +91,10 @@ class Witness:
                                          {}, name, stack.owner_id is not None)
             operation.tick = self._next_tick()
             wish = self.wishes.get(name) if operation.action in (Action.RESTORE, Action.ADOPT) else None
+            before_it = self.ledger.newest.get(stack.id)
             self.ledger.accepted(operation, self.requests.get(name), wish)
+            if self.oversight is not None:
+                self.oversight.accepted(operation, before_it, by)
             if operation.action is Action.ADOPT:
                 self._taken_over(stack.id)
             if name in self.requests:
@@ -144,6 +152,13 @@ class Witness:
         """An object was changed, or went, behind the engine's back."""
         self.drifted = True
         self._dirty[thing.stack.partition("-")[0]] = self._next_tick()
+        if self.oversight is not None:
+            self.oversight.drift(thing, self._tick)
+
+    def look(self, by: processes.Process | None, kind: str, ids: Sequence[str]) -> None:
+        """Somebody looks at objects, in one call."""
+        if self.oversight is not None:
+            self.oversight.look(by, kind, ids)
 
     def _next_tick(self) -> int:
         self._tick += 1
@@ -166,6 +181,8 @@ class Witness:
             status = Status(event.status).name
             operation = self.ledger.ended(event.operation_id, status)
             self._note(f"{operation.action.name}_{status} of {operation.stack}: {event.reason}")
+            if self.oversight is not None:
+                self.oversight.ended(operation, status)
             if len(operation.endings) > 1:
                 self.broken("I11", f"{operation.action.name} of {operation.stack} ended twice: {operation.endings}")
             if status == "FAILED" and not event.reason:
@@ -287,6 +304,8 @@ class Witness:
         elif intent is not None and intent["action"] not in _VERBS[verb]:
             self.broken("I1", f"{verb} of {thing.id}, but the intent is {Action(intent['action']).name}")
         self._inside_a_lease(verb, by, thing, row)
+        if self.oversight is not None:
+            self.oversight.mutation(verb, by, thing, row, None if intent is None else intent["operation_id"])
         if intent is not None and intent["action"] == Action.UPDATE and thing.properties.get("rest"):
             self.broken("I6", f"{thing.id} was changed while it was at rest")
         if intent is not None and intent["action"] == Action.SUSPEND:

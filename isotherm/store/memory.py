@@ -36,10 +36,14 @@ class MemoryDatabase:
             table.name: _row_type(table.name, [column.name for column in table.columns])
             for table in t.metadata.sorted_tables
         }
+        # What was looked at, as long as nothing is written.
+        self._looked: dict[tuple[str, int | None], list[Any]] = {}
+        self._changes = -1
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
+        self._looked.clear()
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
         for name in self._rows:
@@ -62,6 +66,14 @@ class MemoryDatabase:
 
     def look(self, table: str, after: int | None = None) -> list[Any]:
         """All rows of a table as named tuples; `after`: only those with a higher id."""
+        if self._raw.total_changes != self._changes:
+            self._looked.clear()
+            self._changes = self._raw.total_changes
+        if (table, after) not in self._looked:
+            self._looked[table, after] = self._read(table, after)
+        return self._looked[table, after]
+
+    def _read(self, table: str, after: int | None) -> list[Any]:
         query = f"SELECT * FROM {table}" if after is None else f"SELECT * FROM {table} WHERE id > {after} ORDER BY id"
         found = [self._rows[table](*row) for row in self._raw.execute(query)]
         return found if self._sealing is None or table != "resources" else [self._opened(row) for row in found]

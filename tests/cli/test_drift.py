@@ -45,6 +45,18 @@ def test_a_look_shows_a_diff(run, place):
     assert {one["resource_name"] for one in whole} == {"config", "neighbour"}
 
 
+def test_on_a_terminal_the_diff_has_colours(run, place, monkeypatch):
+    place.write_text("wrong")
+    run("observe", "web")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    shown = run("drift", "web").out
+    assert "\x1b[31m- live    \x1b[0m\x1b[31mwrong" in shown, "red"
+    assert "\x1b[32m+ wanted  \x1b[0m\x1b[32mas it should be" in shown, "green"
+    assert "\x1b[2m  applied \x1b[0m" in shown, "pale"
+
+
 def test_lists_and_show_have_a_mark(run, place):
     assert "drifted" not in run("list").out + run("show", "web").out
     place.unlink()

@@ -129,6 +129,17 @@ def test_an_import_looks_and_leaves_it_alone(lab, base):
     lab(story)
 
 
+def test_an_imported_folder_is_left_alone(lab, base):
+    async def story(it: Lab) -> None:
+        (base / "d").mkdir(parents=True)
+        (base / "d" / "mine").write_text("mine")
+        assert (await it.create({"d": {**folder(), "external_id": "d"}}))["status"] == "COMPLETE"
+        await it.delete()
+        assert (base / "d" / "mine").read_text() == "mine"
+
+    lab(story)
+
+
 def test_an_import_of_what_is_not_there_fails(lab):
     async def story(it: Lab) -> None:
         for name in ("none.txt", "../engine.log"):

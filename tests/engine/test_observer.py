@@ -339,27 +339,3 @@ def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab, tmp_path, h
 async def _nothing(it: Lab) -> Any:
     stack = await it.api.show("s")
     return type("Accepted", (), {"stack_id": stack["id"]})()
-
-
-def test_two_share_the_work_and_one_that_dies_is_replaced(lab, tmp_path):
-    options(tmp_path, **OFTEN)
-    path = tmp_path / "local" / "a.txt"
-
-    async def story(it: Lab) -> None:
-        await it.create({"config": file()})
-        dead = Tuning(lease_s=0.5, idle_s=0.02, enrol_s=0.05)
-        async with it.engine.observing(dead):
-            await becomes(it, "config", "in_sync")
-            one = it.engine._observer
-            assert one is not None
-            one._look = _never  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
-            await asyncio.sleep(0.2)
-            path.unlink()
-            async with it.engine.observing(dead):
-                await becomes(it, "config", "gone")
-
-    lab(story)
-
-
-async def _never(_watch: Any) -> None:
-    await asyncio.sleep(3600)

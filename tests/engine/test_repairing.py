@@ -105,6 +105,29 @@ def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
     lab(story)
 
 
+def test_what_was_imported_is_reported_and_never_repaired(lab, tmp_path):
+    """It is somebody else's: to bring it back is his business."""
+    options(tmp_path, **OFTEN)
+    base = tmp_path / "local"
+
+    async def story(it: Lab) -> None:
+        base.mkdir(exist_ok=True)
+        (base / "theirs").write_text("as they have it")
+        await it.create({"ours": file("ours"), "theirs": {**file("theirs", "as they have it"), "external_id": "theirs"}})
+        async with observed(it, "repair"):
+            await becomes(it, "theirs", "in_sync")
+            (base / "theirs").write_text("as they want it now")
+            await becomes(it, "theirs", "drifted")
+            (base / "ours").unlink()
+            await until(_is((base / "ours").exists))
+            assert (base / "theirs").read_text() == "as they want it now"
+            (base / "theirs").unlink()
+            await becomes(it, "theirs", "gone")
+            assert not (base / "theirs").exists()
+
+    lab(story)
+
+
 @pytest.mark.parametrize("who", ["stack", "project", "resource"])
 def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkeypatch, who):
     """Between the decision and the operation somebody says that nothing is to be repaired."""

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 from isotherm.config import Settings
-from isotherm.engine import orchestrator
 from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.legacy.engine import Engine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
@@ -98,8 +97,6 @@ class LegacyRun(run.Run):
         self.store.witness = self.witness
         self.cloud.witness = self.witness
         self.hosts = LegacyHosts(self.loop, self.chance, self.faults, self.store, self.cloud)
-        self.api = orchestrator.Orchestrator(
-            self.store, run.registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake, settings=SETTINGS
-        )
+        self.api = self._orchestrator(convergence=False)
         self.clients = Clients(self.loop, self.api, self.witness, self.cloud, self.chance, self.log.note)
         self.witness.on_wait = self.clients.signal_soon

@@ -1,0 +1,221 @@
+"""Seeded bugs of the observer: ways to look, to tell and to mend wrongly. The simulator has to notice each (I19)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+from bugs import nothing, wrapped
+
+from isotherm.engine.observer import budget, looking, policies, recording, service
+from isotherm.resources import contract
+from isotherm.states import DriftPolicy, Sight, WatchMode
+from isotherm.store import observe, plan, rows, watch, watch_chunks, watch_goals
+from isotherm.store import tables as t
+from isotherm.store.watch_tables import watches
+
+Patch = pytest.MonkeyPatch
+BUGS: dict[str, Callable[[Patch], None]] = {}
+
+
+def bug(apply: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    BUGS[apply.__name__] = apply
+    return apply
+
+
+# What was seen.
+
+
+@bug
+def an_older_look_overwrites_a_newer_one(patch: Patch) -> None:
+    """Whoever writes last is believed, however long ago he looked."""
+
+    def record(original: Any, connection: Any, seen: Any) -> Any:
+        ids = [one.resource_id for one in seen]
+        connection.execute(sa.update(t.observations).where(t.observations.c.resource_id.in_(ids)).values(seen_at=0.0))
+        return original(connection, seen)
+
+    wrapped(patch, observe, "record", record)
+    always = sa.update(t.observations).where(rows.among(t.observations.c.resource_id))
+    patch.setattr(watch_chunks, "_SAME", always.values(seen_at=sa.bindparam("o_at")))
+
+
+@bug
+def what_could_not_be_seen_is_gone(patch: Patch) -> None:
+    """The cloud is busy, and so nothing is there."""
+
+    def observation(original: Any, type_: Any, target: Any, seen: Any, at: float) -> Any:
+        return original(type_, target, contract.Gone() if isinstance(seen, contract.Unseen) else seen, at)
+
+    wrapped(patch, looking, "_observation", observation)
+
+
+@bug
+def only_the_first_resources_are_looked_at(patch: Patch) -> None:
+    """A round ends with its first chunk."""
+    wrapped(patch, service.Observer, "_chunk", lambda original, *told: (
+        dataclasses.replace(original(*told), last=True)))
+
+
+@bug
+def what_is_gone_is_well(patch: Patch) -> None:
+    """Only what can be compared is."""
+    wrapped(patch, observe, "_since", lambda original, one, before: msgspec.structs.replace(
+        original(one, before), **({"sight": Sight.SEEN, "drifted_since": None} if one.sight is Sight.GONE else {})))
+
+
+@bug
+def what_came_back_is_said_to_be_drifted_for_ever(patch: Patch) -> None:
+    """Once drifted, always drifted."""
+
+    def since(original: Any, one: Any, before: Any) -> Any:
+        told = original(one, before)
+        kept = before.drifted_since if before is not None else None
+        return msgspec.structs.replace(told, drifted_since=told.drifted_since or kept)
+
+    wrapped(patch, observe, "_since", since)
+    patch.setattr(observe, "put_right", nothing)
+
+
+@bug
+def the_budget_is_not_kept(patch: Patch) -> None:
+    """Nobody waits for his turn."""
+
+    async def take(self: Any, project: str, type_: str, calls: int = 1) -> None:
+        return None
+
+    patch.setattr(budget.Budget, "take", take)
+
+
+@bug
+def each_observer_has_the_whole_budget(patch: Patch) -> None:
+    """Two of them ask twice as often as one."""
+    patch.setattr(budget.Budget, "share", nothing)
+
+
+# What follows.
+
+
+@bug
+def what_is_only_to_be_reported_is_repaired(patch: Patch) -> None:
+    """The policy is not asked."""
+    patch.setattr(recording, "is_to_repair", lambda watch, standing, need: standing.mode is WatchMode.ACTIVE)
+    patch.setattr(service, "is_to_repair", lambda watch, standing, need: True)
+
+
+@bug
+def what_was_said_of_one_resource_is_forgotten(patch: Patch) -> None:
+    """All of a stack is repaired, or nothing."""
+    patch.setattr(policies, "of", lambda name, metadata, overrides, stack: stack)
+
+
+@bug
+def maintenance_does_not_count(patch: Patch) -> None:
+    """What is in maintenance is repaired all the same."""
+    both = lambda watch, standing, need: policies.of(  # noqa: E731 - one for both places
+        need.name, need.metadata, watch.overrides, standing.policy) is DriftPolicy.REPAIR
+    patch.setattr(recording, "is_to_repair", both)
+    patch.setattr(service, "is_to_repair", both)
+
+
+@bug
+def what_was_decided_before_the_pause_is_done_after_it(patch: Patch) -> None:
+    """Between the decision and the deed nobody asks again."""
+    patch.setattr(service.Observer, "_expect_wanted", nothing)
+    wrapped(patch, watch, "configure", _without_new_fence)
+
+
+def _without_new_fence(original: Any, connection: Any, stack_id: str, now: float, **values: Any) -> None:
+    before = connection.execute(sa.select(watches.c.worker, watches.c.fence).where(watches.c.stack_id == stack_id)).first()
+    original(connection, stack_id, now, **values)
+    if before is not None:
+        connection.execute(sa.update(watches).where(watches.c.stack_id == stack_id).values(**before._mapping))
+
+
+@bug
+def a_fight_has_no_end(patch: Patch) -> None:
+    """Repairs are not counted."""
+    counted = recording.Recording.count
+    patch.setattr(recording.Recording, "count", staticmethod(lambda *told: [
+        msgspec.structs.replace(one, rounds=0) for one in counted(*told)]))
+
+
+@bug
+def it_is_given_up_too_early(patch: Patch) -> None:
+    """One repair is enough."""
+    wrapped(patch, recording.Recording, "_mend", _as_if_often)
+
+
+def _as_if_often(original: Any, self: Any, watch: Any, standing: Any, need: Any, one: Any, *rest: Any) -> None:
+    one.rounds *= 3
+    original(self, watch, standing, need, one, *rest)
+
+
+@bug
+def a_repair_that_failed_is_forgotten(patch: Patch) -> None:
+    """What was to follow it never comes."""
+    patch.setattr(watch_goals, "failed", lambda connection, watch: [])
+
+
+@bug
+def one_drift_is_repaired_twice(patch: Patch) -> None:
+    """Who has lost his lease has it repaired all the same, when another did so long ago."""
+
+    held = watch.is_held
+    patch.setattr(watch, "is_ours", lambda connection, one, worker: (
+        held(connection, one, worker) and watch.is_unmoved(connection, one)))
+    patch.setattr(watch, "is_held", lambda connection, one, worker: True)
+
+
+@bug
+def the_stacks_of_a_dead_observer_are_lost(patch: Patch) -> None:
+    """What somebody has taken is taken for ever."""
+    patch.setattr(watch, "_DUE", watch._DUE.where(watches.c.worker.is_(None)))
+
+
+@bug
+def nothing_is_ever_given_back(patch: Patch) -> None:
+    """It is looked at once, and not again."""
+
+    def give_back(original: Any, connection: Any, one: Any, worker: str, *, due: float, **values: Any) -> None:
+        original(connection, one, worker, due=due + 1e6, **values)
+
+    wrapped(patch, watch, "give_back", give_back)
+
+
+@bug
+def who_is_asleep_is_woken_to_be_repaired(patch: Patch) -> None:
+    """A check hides that the stack is suspended."""
+    patch.setattr(watch_goals, "_rests", lambda connection, stack_id: False)
+    awake = watch_chunks._VERSION.suspended == sa.false()
+    for name in ("_AFTER", "_NAMED"):
+        patch.setattr(watch_chunks, name, _without(getattr(watch_chunks, name), awake))
+
+
+def _without(query: Any, condition: Any) -> Any:
+    left = [one for one in query._where_criteria if not one.compare(condition)]
+    changed = query._clone()
+    changed._where_criteria = tuple(left)
+    return changed
+
+
+@bug
+def a_repair_is_for_everything(patch: Patch) -> None:
+    """What did not drift is visited as well."""
+    wrapped(patch, plan, "write", lambda original, *told, **named: original(*told))
+
+
+@bug
+def an_observer_that_cannot_begin_is_gone(patch: Patch) -> None:
+    """The database does not answer for a moment, and nobody looks any more."""
+
+    async def run(self: Any) -> None:
+        await self._store.write(self._recall)
+        await original(self)
+
+    original = service.Observer.run
+    patch.setattr(service.Observer, "run", run)
