@@ -60,6 +60,8 @@ from isotherm.states import Action
 __all__ = ["Child", "Clock", "Ending", "Gone", "Member", "Reality", "Resource", "Seen", "Self", "Sight", "Stacks",
            "Unseen", "Wait", "World", "wait_for"]
 
+_NAME_CHARS = 255
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:
@@ -158,8 +160,9 @@ class Resource:
 
     @property
     def physical_name(self) -> str:
-        """A name for the physical object: readable, and unique by the token's end."""
-        return f"{self.stack_name}-{self.name}-{self.token[-12:]}"
+        """A name for the physical object: readable, unique by the token's end, and no longer than clouds take it."""
+        end = f"-{self.token[-12:]}"
+        return f"{self.stack_name}-{self.name}"[:_NAME_CHARS - len(end)] + end
 
     # The operations. A type overrides what it needs; what it leaves alone succeeds at once.
 

@@ -256,6 +256,13 @@ def test_the_secret_is_sent_and_never_told(allowed, service, tmp_path):
     assert "a-marker-nobody" not in dump(tmp_path)
 
 
+@pytest.mark.parametrize("id_", ["", None, True, "a\0b", {}])
+def test_what_can_be_no_id_is_none(service, id_):
+    service.says = [_json(201, {"id": id_})]
+    with pytest.raises(errors.Permanent, match="it was made, but the answer has no id at id"):
+        asyncio.run(resource(service).handle_create())
+
+
 @pytest.mark.parametrize(("status", "kind"), [(503, errors.Temporary), (429, errors.Temporary), (422, errors.Permanent),
                                               (500, errors.Permanent), (301, errors.Permanent)])
 def test_what_an_unexpected_answer_means(service, status, kind):

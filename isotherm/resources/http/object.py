@@ -157,7 +157,8 @@ class Object(contract.Resource):
             found: Any = value.rstrip("/").rpartition("/")[2] or None
         else:
             found = filling.found(_decoded(reply), path)
-        if not isinstance(found, str | int) or isinstance(found, bool) or found == "":
+        # Not every database can keep NUL, and an id that was kept otherwise leads nowhere.
+        if not isinstance(found, str | int) or isinstance(found, bool) or found == "" or "\0" in str(found):
             raise errors.Permanent(f"it was made, but the answer has no id at {path}")
         return str(found)
 
