@@ -1,0 +1,48 @@
+"""A notification on a real broker leads to a look, by whichever process it goes to, and a repair heals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+
+from isotherm.engine.embedded import Embedded
+from isotherm.engine.observer.service import Tuning
+from isotherm.engine.orchestrator import Request
+from tests.bus.conftest import PATIENCE_S, connected, publish, until
+
+TEMPLATE = """
+heat_template_version: 2021-04-16
+resources:
+  a: {type: Isotherm::Local::File, properties: {path: a, content: right}}
+"""
+
+
+@pytest.mark.ledger("S1.5")
+def test_a_hint_heals(story, broker, tmp_path):
+    (tmp_path / "isotherm.conf").write_text(
+        f"[DEFAULT]\ntransport_url = {broker.url}\nobserver_interval = 3600\nobserver_policy = repair\n")
+    place = tmp_path / "local" / "a"
+
+    async def it():
+        # One drives, the other observes; the message may go to either.
+        with contextlib.closing(Embedded(tmp_path)) as one, contextlib.closing(Embedded(tmp_path)) as two:
+            async with one.on_bus(), two.on_bus(), one.driving(), two.observing(Tuning(idle_s=0.05, enrol_s=0.05)):
+                await connected(one.bus, two.bus)
+                api = one.orchestrator
+                await api.create("s", Request(TEMPLATE))
+                await until(place.exists)
+
+                async with asyncio.timeout(PATIENCE_S):
+                    while (await api.resource_drift("s", "a"))["drift"] != "in_sync":
+                        await asyncio.sleep(0.02)
+                object_ = (await api.resource("s", "a"))["physical_resource_id"]
+                await publish(broker.url, "isotherm.hints", b'{"nonsense": [null, {"stack": 5}]}', "anything")
+                for what in ({"stack": "s", "resource": "a"}, {"event_type": "gone", "payload": {"path": object_}}):
+                    place.unlink()
+                    await publish(broker.url, "isotherm.hints", json.dumps(what).encode(), "anything")
+                    await until(place.exists)
+
+    story(it())
