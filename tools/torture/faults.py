@@ -76,7 +76,7 @@ class Faults:
         """Who is stopped stays so for long: that comes first, and what would end it, last. Where there are few kinds, the
         others come more than once."""
         first, last = "pause_engine", "restart_everything"
-        others = [kind for kind in self._kinds if kind not in (first, last)] * (1 if self._farm.services else 3)
+        others = [kind for kind in self._kinds if kind not in (first, last)] * (1 if self._farm.services else 2)
         return [first, *self._dice.sample(others, len(others)), last]
 
     async def _inject(self, kind: str) -> None:
