@@ -191,7 +191,12 @@ def _words(random: Random, stack: str, shape: Shape, begin: float, end: float) -
     found += some(Verb.OVERRIDE, 0.3, resource=one(), word=random.choice(_POLICIES))
     found += some(Verb.WATCH, 0.2, word=random.choice(_POLICIES))
     found += some(Verb.HINT, 0.2, resource=random.choice((one(), ""))) + some(Verb.OBSERVE, 0.3) + some(Verb.OBSERVE, 0.3)
-    found += some(Verb.MEND, 0.15, resource=one())
+    found += some(Verb.MEND, 0.25, resource=one())
+    if random.random() < 0.12:
+        # A check hides that all of it sleeps.
+        at = random.uniform(begin, end)
+        found += [Request(at, stack, Verb.SUSPEND), Request(at + random.uniform(10.0, 40.0), stack, Verb.CHECK)]
+        found += [Request(at + 120.0, stack, Verb.RESUME)] if random.random() < 0.7 else []
     return found + (_for_a_while(random, Request(0.0, stack, Verb.WATCH), end) if random.random() < 0.2 else [])
 
 

@@ -77,9 +77,9 @@ class Oversight:
         self._asked: Counter[str] = Counter()
         self._rounds: Counter[tuple[str, str]] = Counter()
         self._sure: Counter[tuple[str, str]] = Counter()
-        # By observer and type: when the next call may be made.
-        self._free_at: dict[tuple[str, str], float] = {}
-        # From when on the budget that all have together is counted: they have to know of each other.
+        # By observer, type and share: when the next call may be made.
+        self._free_at: dict[tuple[str, str, int], float] = {}
+        # From when on they know of each other.
         self.together_at = float("inf")
 
     # What clients say.
@@ -216,22 +216,17 @@ class Oversight:
             self._broken("I19", f"{verb} of {thing.id}, in a repair of {', '.join(repair.roots)}")
 
     def look(self, by: processes.Process | None, kind: str, ids: Sequence[str]) -> None:
-        """INV-19: calls stay within the budget, that of each observer and that of all together."""
-        if by is None or not is_observer(by) or not self._watched.rate:
-            return
+        """INV-19: calls stay within the budget: nobody exceeds it, and those who know of each other share it."""
         now = self._clock()
-        if now > self.together_at:
-            # Two of them may begin at the same moment.
-            self._spend(("all", kind), now, 1.0 / self._watched.rate + 2 * BURST_S)
         # Whoever was paused finds that the time of all his calls has come.
-        if now > by.since:
-            self._spend((by.name, kind), now, BURST_S)
-
-    def _spend(self, key: tuple[str, str], now: float, burst_s: float) -> None:
-        begin = max(self._free_at.get(key, 0.0), now - burst_s)
+        if by is None or not is_observer(by) or not self._watched.rate or now <= by.since:
+            return
+        shares = self._watched.observers if now > self.together_at else 1
+        key, rate = (by.name, kind, shares), self._watched.rate / shares
+        begin = max(self._free_at.get(key, 0.0), now - BURST_S)
         if begin > now + 0.01:
-            self._broken("I19", f"{key[0]} looks at {key[1]} more than {self._watched.rate:g} times in a second")
-        self._free_at[key] = begin + 1.0 / self._watched.rate
+            self._broken("I19", f"{by} looks at {kind} more than {rate:g} times in a second")
+        self._free_at[key] = begin + 1.0 / rate
 
     # At rest.
 

@@ -151,7 +151,7 @@ def it_is_given_up_too_early(patch: Patch) -> None:
 
 
 def _as_if_often(original: Any, self: Any, watch: Any, standing: Any, need: Any, one: Any, *rest: Any) -> None:
-    one.rounds *= 3
+    one.rounds += 2 * (one.rounds == 1)
     original(self, watch, standing, need, one, *rest)
 
 
@@ -163,12 +163,15 @@ def a_repair_that_failed_is_forgotten(patch: Patch) -> None:
 
 @bug
 def one_drift_is_repaired_twice(patch: Patch) -> None:
-    """Who has lost his lease has it repaired all the same, when another did so long ago."""
+    """What was found to differ once is not compared again; and a repair does not say that it was put right."""
 
-    held = watch.is_held
-    patch.setattr(watch, "is_ours", lambda connection, one, worker: (
-        held(connection, one, worker) and watch.is_unmoved(connection, one)))
-    patch.setattr(watch, "is_held", lambda connection, one, worker: True)
+    def observation(original: Any, type_: Any, target: Any, seen: Any, at: float) -> Any:
+        found = original(type_, target, seen, at)
+        known = found.sight is Sight.SEEN and target.drift not in (None, "[]")
+        return msgspec.structs.replace(found, drift=target.drift) if known else found
+
+    wrapped(patch, looking, "_observation", observation)
+    patch.setattr(observe, "put_right", nothing)
 
 
 @bug
