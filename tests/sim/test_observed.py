@@ -1,0 +1,111 @@
+"""Stories with observers in the simulated world: what a seed has found, and what every seed must be able to find."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from bugs_of_observer import BUGS
+
+from isotherm.sim import history, processes, run, shapes, shrink
+from isotherm.sim.history import Request, Verb, Watched
+
+pytestmark = pytest.mark.ledger("S1.5")
+PAIR = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", link="a")}
+
+
+def world(seed: int, *requests: Request, **more: object) -> run.Run:
+    drawn = dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False,
+                                workers=1, watched=Watched(1, 30.0, policy="repair"))
+    return run.Run(dataclasses.replace(drawn, **more))  # type: ignore[arg-type]
+
+
+def created(shape: shapes.Shape = PAIR) -> Request:
+    return Request(0.0, "s0", Verb.CREATE, shape)
+
+
+def repairs(outcome: run.Outcome) -> list[str]:
+    return [line for line in outcome.lines if "accepted UPDATE" in line and line.rpartition(" ")[2].startswith("o")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("policy", "mended"), [("repair", 1), ("report", 0), ("ignore", 0)])
+def test_what_drifts_is_dealt_with_by_policy(seed: int, policy: str, mended: int) -> None:
+    it = world(seed, created(), Request(100.0, "s0", Verb.STIR), watched=Watched(1, 30.0, policy=policy))
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert len(repairs(outcome)) == mended
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fight_is_given_up(seed: int) -> None:
+    it = world(seed, created(), watched=Watched(1, 30.0, policy="repair", limit=2, fight=("s0", "a")))
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert len(repairs(outcome)) == 2
+    assert [row.name for row in it.database.look("repairs") if row.tripped_at is not None] == ["a"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("hook", ["cloud.get.before", "cloud.get.after", "write.before", "write.after", "read.after"])
+def test_an_observer_that_dies_is_replaced(seed: int, hook: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one goes on when its lease has run out, and what drifted is repaired once."""
+    it = world(seed, created(), Request(100.0, "s0", Verb.STIR), watched=Watched(2, 30.0, policy="repair"))
+    killed: list[str] = []
+
+    def may_die(process: processes.Process, where: str) -> None:
+        if it.loop.time() - it.epoch > 100.0 and where == hook and process.name.startswith("o") and len(killed) < 3:
+            killed.append(process.name)
+            it.faults.kill(process, where)
+
+    monkeypatch.setattr(it.faults, "may_die", may_die)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert len(killed) == 3
+    assert len(repairs(outcome)) == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_update_whose_answer_got_lost_is_waited_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its values are there when somebody looks, and the object is still at work on them: who uses it has to wait."""
+    before = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", base="a")}
+    after = {"a": shapes.Part(a="v2"), "b": shapes.Part(a="v1", base="a", fixed="x")}
+    it = world(seed, created(before), Request(200.0, "s0", Verb.UPDATE, after, converge=True), watched=Watched())
+    lost: list[str] = []
+
+    def strikes(fault: str, hook: str) -> bool:
+        hit = (fault, hook) == ("answer lost, try again", "cloud.update") and not lost
+        lost.extend([fault] if hit else [])
+        return hit
+
+    monkeypatch.setattr(it.chance, "strikes", strikes)
+    # Everything takes as long as it may: building longer than the time after which it is asked again.
+    monkeypatch.setattr(it.chance, "delay", lambda longest: longest)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert lost
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_adopted_after_a_failure_uses_what_it_used(seed: int) -> None:
+    """What it needs is gone and made anew; until it has moved to that, it is known to use the old one."""
+    requests = [created(), Request(200.0, "s0", Verb.ABANDON), Request(300.0, "s0", Verb.ADOPT),
+                Request(400.0, "s0", Verb.UPDATE, PAIR)]
+    it = world(seed, *requests, watched=Watched())
+
+    def vanish() -> None:
+        it.cloud.vanish(next(one.id for one in it.cloud.things.values() if one.name == "a"))
+
+    it.loop.call_later(150.0, vanish, context=it.faults.nobody)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert any("ADOPT_FAILED" in line for line in outcome.lines)
+
+
+def test_a_history_with_observers_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    BUGS["what_is_only_to_be_reported_is_repaired"](monkeypatch)
+    drawn = next(one for one in map(history.draw, range(100)) if one.watched.observers and not run.play(one).well)
+    small = shrink.shrink(drawn, run.play(drawn), seconds=10.0)
+    assert shrink.kind(small.outcome) == "I19"
+    assert len(small.history.requests) < len(drawn.requests)
+    assert small.history.watched.observers == 1
