@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from isotherm.states import Status
 from isotherm.store import limits, sealing, signals
 from isotherm.store import tables as t
 
@@ -96,11 +97,17 @@ def deployments(connection: sa.Connection, project: str, server_id: str | None) 
 
 
 def wake(connection: sa.Connection, row: Row, now: float) -> None:
-    """The resource that made the deployment looks at it again; also one that is just about to wait."""
+    """The resource that made the deployment looks at it again; also one that is just about to wait.
+
+    What is not recorded yet as anybody's may be that of any resource that is being worked on: all of them look again.
+    """
     resource = t.resources.c
-    of = sa.select(resource.id).where(resource.stack_id == row["stack_id"], resource.physical_id == row["id"])
-    for (id_,) in connection.execute(of).all() if row["stack_id"] else ():
-        signals.nudge(connection, id_, now)
+    mine = sa.select(resource.id).where(resource.stack_id == row["stack_id"])
+    maker = mine.where(resource.physical_id == row["id"])
+    at_work = mine.where(resource.status == Status.IN_PROGRESS, resource.intent.is_not(None))
+    if row["stack_id"]:
+        for (id_,) in connection.execute(maker).all() or connection.execute(at_work).all():
+            signals.nudge(connection, id_, now)
 
 
 def delete_deployment(connection: sa.Connection, project: str, id_: str) -> None:

@@ -177,6 +177,7 @@ def serving(folder: Path, policy: Any = None, **options: Any) -> Iterator[Api]:
     api = Api(engine, engine.settings, loop, policy)
     stack = AsyncExitStack()
     try:
+        api.run(stack.enter_async_context(engine.on_bus()))
         api.run(stack.enter_async_context(engine.driving()))
         yield api
     finally:

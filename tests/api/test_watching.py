@@ -8,6 +8,7 @@ import io
 import json
 import logging
 import re
+import time
 
 import httpx2
 import pytest
@@ -91,6 +92,8 @@ def test_it_is_not_ready_when_the_database_takes_for_ever(api, monkeypatch):
 
 
 def test_numbers_by_route_and_never_by_name(api):
+    while value(metrics(api), "isotherm_bus_up") != 1:
+        time.sleep(0.02)
     path = api.create("MARKER-name", {"MARKER-resource": resource("MARKER-value")})
     api.get(path, secret="MARKER-query")
     api.get("/stacks/MARKER-name/none")

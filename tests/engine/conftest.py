@@ -120,7 +120,7 @@ def resource(value: str = "x", *, needs: list[str] | None = None, **properties: 
 async def _lab(folder: Path) -> AsyncIterator[Lab]:
     engine = Embedded(folder)
     try:
-        async with engine.driving():
+        async with engine.on_bus(), engine.driving():
             yield Lab(engine)
     finally:
         engine.close()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import email
 import json
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
 import yaml
 
 from isotherm import errors
+from isotherm.engine import ports
 from isotherm.engine.embedded import Embedded
 from tests import databases
 from tests.engine.conftest import Lab
@@ -293,6 +295,31 @@ def test_a_server_has_a_name(lab):
         found = await outputs(it)
         assert found["name"] == "web"
         assert json.dumps(found["os_collect_config"]).count('"resource_name": "server"') == 1
+
+    lab(story)
+
+
+@pytest.mark.parametrize("moment", ["put_deployment", "deployment"])
+def test_a_change_is_heard_at_any_moment(lab, monkeypatch, moment):
+    """Somebody changes the deployment as soon as it is there, or when the resource has just looked at it."""
+    asked = getattr(ports.StoredSoftware, moment)
+    changed: list[str] = []
+
+    def story_of(it: Lab) -> Callable[..., Coroutine[Any, Any, Any]]:
+        async def then(self: ports.StoredSoftware, stack_id: str, what: Any) -> Any:
+            found = await asked(self, stack_id, what)
+            id_ = what if moment == "deployment" else what.id
+            if not changed and (moment == "put_deployment" or found is not None):
+                changed.append(id_)
+                await it.api.update_software_deployment(id_, {"status": "COMPLETE", "output_values": {"answer": "42"}})
+            return found
+
+        return then
+
+    async def story(it: Lab) -> None:
+        monkeypatch.setattr(ports.StoredSoftware, moment, story_of(it))
+        stack = await it.create(whole())
+        assert (stack["status"], len(changed)) == ("COMPLETE", 1), stack["stack_status_reason"]
 
     lab(story)
 

@@ -218,11 +218,12 @@ class SoftwareDeployment(contract.Resource):
 
     async def _answered(self, progress: Any) -> bool | contract.Wait:
         """Whether the server has answered; raises Error if it says that it did not work out."""
+        # First: whoever changes the deployment after this was counted is not missed.
+        inbox = await self.inbox()
         found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
         if found is None or (progress or {}).get("idle"):
             return True
         if found.status == software.IN_PROGRESS:
-            inbox = await self.inbox()
             if inbox is None:
                 raise errors.Bug("a resource without an inbox")
             answers = [one for one in inbox.signals if one.number > (progress or {}).get("seen", 0)]
