@@ -1,0 +1,53 @@
+"""`make test` says loudly which databases it could not test on, and in CI it fails then."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tools import gate, services
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ordinary steps, and no services to be had."""
+
+    @contextmanager
+    def running(names: list[str]) -> Iterator[None]:
+        raise services.Impossible(f"no {names[0]} here")
+        yield
+
+    monkeypatch.setattr(gate, "steps", lambda *_: [])
+    monkeypatch.setattr(gate.services, "running", running)
+    monkeypatch.delenv("CI", raising=False)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["gate.py", *arguments])
+    return gate.main()
+
+
+@pytest.mark.parametrize("ci", [False, True])
+def test_what_cannot_be_tested_is_told(nothing, monkeypatch, capsys, ci):
+    if ci:
+        monkeypatch.setenv("CI", "true")
+    assert run(monkeypatch, "test") == int(ci)
+    told = capsys.readouterr().out
+    for server in gate.SERVERS:
+        assert f"NOT TESTED ON {server.upper()}: no {server} here" in told
+    last = told.splitlines()[-1]
+    assert "postgresql" in last and "mariadb" in last
+    assert last.startswith("make test: FAILED" if ci else "make test: passed")
+
+
+@pytest.mark.parametrize("arguments", [("check",), ("quick",), ("test", "-k", "plan")])
+def test_servers_are_for_whole_runs_only(nothing, monkeypatch, capsys, arguments):
+    assert run(monkeypatch, *arguments) == 0
+    assert "NOT TESTED" not in capsys.readouterr().out
+
+
+def test_each_path_is_told_on_some_server():
+    assert {path for paths in gate.SERVERS.values() for path in paths.split(",")} == {"convergence", "legacy"}
