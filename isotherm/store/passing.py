@@ -53,7 +53,7 @@ def translated(error: sa.exc.DBAPIError) -> Exception:
         return errors.Unavailable(f"the database does not answer: {error.orig}")
     if _number(error.orig) == _TOO_LONG:
         return errors.UserError(f"This is too large for the database: {_text(error.orig)}.", kind="RequestLimitExceeded",
-                                hint="Set max_allowed_packet of MariaDB to three times the size of the largest template.")
+                                hint="Set max_allowed_packet of MariaDB to twice the size of the largest template.")
     return error
 
 
