@@ -74,6 +74,11 @@ stacks = sa.Table(
     # Lists of what lives and is inside of nothing, newest first: of a project, and of all.
     sa.Index("ix_stacks_of_project", "project", "owner_id", "tomb", "created_at", "id"),
     sa.Index("ix_stacks_of_all", "owner_id", "tomb", "created_at", "id"),
+    # PostgreSQL does not see that what has no owner is in order there already.
+    sa.Index("ix_stacks_outer_of_project", "project", "tomb", "created_at", "id",
+             postgresql_where=sa.text("owner_id IS NULL")).ddl_if(dialect="postgresql"),
+    sa.Index("ix_stacks_outer", "tomb", "created_at", "id",
+             postgresql_where=sa.text("owner_id IS NULL")).ddl_if(dialect="postgresql"),
     # Those on which something is under way.
     sa.Index("ix_stacks_at_work", "status", "id"),
 )

@@ -20,6 +20,7 @@ from isotherm.engine.event_reading import EventWish
 from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import bulk, rows
 from isotherm.store import tables as t
+from isotherm.store.listing import Wish
 from isotherm.store.records import Edge, Event, Version
 from tests import databases
 from tests.engine.conftest import Lab, resource
@@ -106,6 +107,10 @@ async def work(engine: Embedded) -> None:
         assert [page async for page in lab.api.event_pages("s", EventWish(limit=10))]
         await lab.api.resource("s", "r1")
         await lab.api.stacks()
+        many = engine.orchestrator_for("project-1", "")
+        for orders, everywhere in (((), False), (("stack_name",), False), ((), True)):
+            first = await many.page(Wish(orders=orders, limit=10), everywhere=everywhere)
+            await many.page(Wish(orders=orders, limit=10, marker=first[-1]["id"]), everywhere=everywhere)
         assert (await lab.delete())["status"] == "COMPLETE"
 
 
@@ -136,3 +141,20 @@ def test_no_statement_reads_a_whole_table(said):
         if found and not any(re.search(pattern, statement, re.DOTALL) for pattern in WHOLE):
             bad[statement] = found
     assert not bad, "\n\n".join(f"{', '.join(tables)}: {statement}" for statement, tables in bad.items())
+
+
+SORTING = {"sqlite": "TEMP B-TREE", "postgresql": "'Node Type': 'Sort'", "mariadb": "filesort"}
+EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN", "postgresql": "EXPLAIN (FORMAT JSON)", "mariadb": "EXPLAIN"}
+# A page of stacks, and what is due.
+FIRST = r"FROM (stacks|nodes) .*ORDER BY (stacks\.created_at|nodes\.due)\b.* LIMIT"
+
+
+def test_the_first_of_many_are_found_without_sorting_all(said):
+    folder, heard = said
+    pages = [(statement, values) for statement, values in heard.statements.values()
+             if re.search(FIRST, " ".join(statement.split()))]
+    assert len(pages) >= 5
+    for statement, values in pages:
+        with databases.looking(folder) as connection:
+            told = str(connection.exec_driver_sql(f"{EXPLAIN[databases.ON]} {statement}", values).all())
+        assert SORTING[databases.ON] not in told, (statement, told)
