@@ -42,7 +42,8 @@ class Watch(msgspec.Struct, frozen=True, gc=False):
     cursor: str
     began_at: float | None
     asked_at: float | None
-    hints: tuple[str, ...]
+    # By resource, how often somebody has said that there is something to see: a later word is not the same word.
+    hints: dict[str, int]
     repair_id: str | None
     fence: int
 
@@ -71,12 +72,11 @@ def _watch(row: Any) -> Watch:
     return Watch(
         stack_id, project, name, owner_id, generation, operation_id, status, action,
         None if policy is None else DriftPolicy(policy), msgspec.json.decode(overrides), interval_s,
-        WatchMode(max(mode, project_mode or 0)), cursor, began_at, asked_at, tuple(msgspec.json.decode(hints)), repair_id,
-        fence,
+        WatchMode(max(mode, project_mode or 0)), cursor, began_at, asked_at, msgspec.json.decode(hints), repair_id, fence,
     )
 
 
-_NEW = {"overrides": "{}", "mode": int(WatchMode.ACTIVE), "cursor": "", "hints": "[]", "fence": 0}
+_NEW = {"overrides": "{}", "mode": int(WatchMode.ACTIVE), "cursor": "", "hints": "{}", "fence": 0}
 
 
 def enrol(connection: sa.Connection, now: float) -> None:
@@ -171,12 +171,12 @@ def give_back(connection: sa.Connection, watch: Watch, worker: str, *, due: floa
 
     Whoever gave a hint in the meantime is not forgotten: it is due at once, and a round begins anew if that was asked for.
     """
-    dealt = values.pop("hints", ())
+    dealt = values.pop("hints", {})
     query = sa.select(_WATCH.hints, _WATCH.asked_at).where(_WATCH.stack_id == watch.stack_id)
     found = connection.execute(query).one_or_none()
     if found is None:
         return
-    left = [name for name in msgspec.json.decode(found.hints) if name not in dealt]
+    left = {name: times for name, times in msgspec.json.decode(found.hints).items() if times != dealt.get(name)}
     asked = found.asked_at != watch.asked_at
     if asked:
         values |= {"cursor": "", "began_at": None}
@@ -191,10 +191,10 @@ def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None
     watch = one(connection, stack_id, now)
     # Whoever has it now goes on, and finds it due again.
     due = sa.case((_WATCH.worker.is_(None), now), else_=_WATCH.due)
-    together = [] if names is None else list(dict.fromkeys([*watch.hints, *names]))
+    together = watch.hints | {name: watch.hints.get(name, 0) + 1 for name in names or ()}
     values: dict[str, Any] = {"due": due, "hints": msgspec.json.encode(together).decode()}
     if names is None or len(together) > MANY_HINTS:
-        values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "[]"}
+        values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "{}"}
     connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(values))
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from isotherm.engine.observer.service import Tuning
 from isotherm.resources.local import confinement, keeping
+from isotherm.store import watch as watching
 from isotherm.store import watch_views
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 from tests.engine.local_stage import file, folder, process
@@ -205,9 +206,10 @@ def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
             await becomes(it, "config", "in_sync")
             accepted = await it.api.update("s", it.request({"config": file(), "slow": wait}))
             path.unlink()
-            while (await it.api.show("s"))["status"] == "IN_PROGRESS":
-                assert (await it.api.show("s"))["generation"] == accepted.generation
-                await asyncio.sleep(0.05)
+            while (await it.api.show("s"))["generation"] == accepted.generation:
+                await asyncio.sleep(0.02)
+            slow = [one["resource_status"] for one in await it.api.events("s") if one["resource_name"] == "slow"]
+            assert slow == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"], "it was not waited for"
             await until(_is(path.exists))
         assert (await it.api.show("s"))["generation"] == accepted.generation + 1
 
@@ -230,6 +232,26 @@ def test_a_hint_is_looked_at_at_once(lab, tmp_path):
             path.write_text("hello")
             await it.api.hint("s")
             await becomes(it, "config", "in_sync")
+
+    lab(story)
+
+
+def test_a_hint_during_a_look_at_the_same_is_not_lost(lab, tmp_path):
+    """The look may have seen what was before that hint."""
+    options(tmp_path, **SELDOM)
+
+    async def story(it: Lab) -> None:
+        stack_id = (await it.create({"config": file()}))["id"]
+        store, now = it.engine.store, it.engine.clock.now()
+        await store.write(lambda c: watching.enrol(c, now))
+        await it.api.hint("s", ["config"])
+        [watch] = await store.write(lambda c: watching.take(c, "w", now + 1, 5.0, 1))
+        await it.api.hint("s", ["config"])
+        await store.write(lambda c: watching.give_back(c, watch, "w", due=now + 3600, hints=watch.hints))
+        [watch] = await store.write(lambda c: watching.take(c, "w", now + 1, 5.0, 1))
+        assert (watch.stack_id, list(watch.hints)) == (stack_id, ["config"])
+        await store.write(lambda c: watching.give_back(c, watch, "w", due=now + 3600, hints=watch.hints))
+        assert await store.write(lambda c: watching.take(c, "w", now + 1, 5.0, 1)) == []
 
     lab(story)
 
