@@ -76,8 +76,6 @@ class Cloud:
         self._drifts = 0
         self.witness: CloudWitness | None = None
         self.calls = 0
-        # Whether the answer to a look may take long.
-        self.slow_looks = False
         self.build_s = BUILD_S
         self.answer_s = ANSWER_S
         # Ids of objects that went away behind the engine's back, and of those that the engine has given up on purpose.
@@ -119,7 +117,7 @@ class Cloud:
         found = [None if thing is None else {**thing.properties, "status": self.status(thing)} for thing in things]
         if self._chance.strikes("drift", "cloud.get"):
             self.drift()
-        if self.slow_looks and self._chance.strikes("answer slow", "cloud.get"):
+        if self._chance.strikes("look slow", "cloud.get"):
             # What is told then is what was so when it was asked.
             await asyncio.sleep(self._chance.world.uniform(1.0, 3 * self.answer_s))
         await self._faults.point("cloud.get.after")

@@ -106,8 +106,10 @@ RATES: Mapping[str, float] = {
     "kill": 0.02, "pause": 0.012, "commit fails": 0.03, "commit unheard": 0.03, "commit retried": 0.05,
     "read fails": 0.03, "cloud busy": 0.08, "cloud refuses": 0.04, "build fails": 0.05, "answer slow": 0.10,
     "answer lost, try again": 0.06, "answer lost, error": 0.04, "wake lost": 0.25, "wake late": 0.25, "wake doubled": 0.1,
-    "drift": 0.06,
+    "drift": 0.06, "look slow": 0.15,
 }
+# What happens only in some histories.
+_SELDOM = ("drift", "look slow")
 # How many histories are of a world that changes by itself, and in how many it is watched.
 _DRIFTING = 0.2
 _WATCHED = 0.125
@@ -117,7 +119,7 @@ def draw(seed: int) -> History:
     """The history of a seed."""
     random = Random(f"history/{seed}")
     rough = random.choice((0.0, 0.3, 1.0, 1.0, 2.0))
-    rates = {fault: rate * rough for fault, rate in RATES.items() if fault != "drift" and random.random() < 0.6}
+    rates = {fault: rate * rough for fault, rate in RATES.items() if fault not in _SELDOM and random.random() < 0.6}
     drawn = History(
         seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
         concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
@@ -163,6 +165,7 @@ def _watched(random: Random, drawn: History) -> History:
         (stack, random.choice(sorted(stacks[stack]))) if fights else None,
     )
     rates = {**drawn.rates, **({"drift": RATES["drift"] / 2} if random.random() < 0.3 else {}),
+             **({"look slow": RATES["look slow"]} if random.random() < 0.5 else {}),
              **({"cloud refuses": 0.15, "answer lost, error": 0.1} if random.random() < 0.3 else {})}
     return replace(drawn, requests=tuple(sorted(requests, key=lambda one: one.at)), rates=rates, watched=watched,
                    workers=min(drawn.workers, 2))
@@ -190,19 +193,24 @@ def _words(random: Random, stack: str, shape: Shape, begin: float, end: float) -
         found.append(Request(random.uniform(begin + 30.0, end), stack, Verb.STIR))
     found += some(Verb.OVERRIDE, 0.3, resource=one(), word=random.choice(_POLICIES))
     found += some(Verb.WATCH, 0.2, word=random.choice(_POLICIES))
-    found += some(Verb.HINT, 0.2, resource=random.choice((one(), ""))) + some(Verb.OBSERVE, 0.3) + some(Verb.OBSERVE, 0.3)
+    found += some(Verb.HINT, 0.2, resource=random.choice((one(), ""))) + some(Verb.OBSERVE, 0.5) + some(Verb.OBSERVE, 0.5)
     found += some(Verb.MEND, 0.25, resource=one())
     if random.random() < 0.12:
         # A check hides that all of it sleeps.
         at = random.uniform(begin, end)
         found += [Request(at, stack, Verb.SUSPEND), Request(at + random.uniform(10.0, 40.0), stack, Verb.CHECK)]
         found += [Request(at + 120.0, stack, Verb.RESUME)] if random.random() < 0.7 else []
+    if random.random() < 0.1:
+        # It is told to stop while it looks at what there is to repair.
+        at = random.uniform(begin + 30.0, end)
+        found += [Request(at, stack, Verb.STIR), Request(at + 0.1, stack, Verb.OBSERVE)]
+        found.append(Request(at + random.uniform(0.2, 3.0), stack, Verb.WATCH, word=random.choice(_STOPPED)))
     return found + (_for_a_while(random, Request(0.0, stack, Verb.WATCH), end) if random.random() < 0.2 else [])
 
 
 def _for_a_while(random: Random, what: Request, end: float) -> list[Request]:
     """Nobody looks, or nothing is repaired; mostly not for ever."""
-    at, word = random.uniform(0.0, end), random.choice(("paused", "maintenance"))
+    at, word = random.uniform(0.0, end), random.choice(_STOPPED)
     found = [replace(what, at=at, word=word)]
     if random.random() < 0.7:
         found.append(replace(what, at=at + random.uniform(20.0, 150.0), word="active"))
@@ -210,6 +218,7 @@ def _for_a_while(random: Random, what: Request, end: float) -> list[Request]:
 
 
 _POLICIES = ("repair", "report", "ignore")
+_STOPPED = ("paused", "maintenance")
 
 
 def _requests(random: Random) -> list[Request]:

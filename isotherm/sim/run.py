@@ -172,7 +172,6 @@ class Run:
         watched = self.history.watched
         if not watched.observers:
             return
-        self.cloud.slow_looks = True
         self.witness.oversight = Oversight(
             self.database, self.cloud, self.loop.time, self.witness.ledger, self.witness.broken, watched)
         self.hosts.watch(watched.observers, hosts.settings(watched))

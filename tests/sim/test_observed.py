@@ -103,7 +103,7 @@ def test_what_is_adopted_after_a_failure_uses_what_it_used(seed: int) -> None:
 
 
 def test_a_history_with_observers_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    BUGS["what_is_only_to_be_reported_is_repaired"](monkeypatch)
+    BUGS["a_repair_is_for_everything"](monkeypatch)
     drawn = next(one for one in map(history.draw, range(1000)) if one.watched.observers and not run.play(one).well)
     small = shrink.shrink(drawn, run.play(drawn), seconds=10.0)
     assert shrink.kind(small.outcome) == "I19"
