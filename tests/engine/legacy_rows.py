@@ -22,4 +22,12 @@ async def make_legacy(folder: Folder) -> None:
 
 
 async def rows(folder: Folder, table: sa.Table) -> list[sa.RowMapping]:
-    return list(await folder.store.read(lambda connection: connection.execute(sa.select(table)).mappings().all()))
+    """All of them, in the order of their keys."""
+    query = sa.select(table).order_by(*table.primary_key)
+    return list(await folder.store.read(lambda connection: connection.execute(query).mappings().all()))
+
+
+async def of_stacks(folder: Folder) -> dict[str, list[sa.RowMapping]]:
+    """All that is known of stacks; processes write of themselves at any moment."""
+    tables = (table for table in t.metadata.sorted_tables if table.name not in ("services", "signatures"))
+    return {table.name: await rows(folder, table) for table in tables}

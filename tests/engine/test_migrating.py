@@ -19,7 +19,7 @@ from isotherm.store import database
 from isotherm.store import tables as t
 from isotherm.store.database import Connection
 from tests.engine.conftest import Lab, resource
-from tests.engine.legacy_rows import make_legacy, rows
+from tests.engine.legacy_rows import make_legacy, of_stacks, rows
 from tests.engine.test_nested import FILES, nested
 
 TEMPLATE = {
@@ -181,11 +181,11 @@ def test_only_what_is_complete_is_migrated(lab, status):
             connection.execute(sa.update(t.stacks).where(t.stacks.c.id == inside[0]["id"]).values(status=status))
 
         await it.engine.store.write(worsen)
-        before = [await rows(it.engine, table) for table in t.metadata.sorted_tables]
+        before = await of_stacks(it.engine)
         (told,) = await migrated(it)
         assert told.outcome is Outcome.REFUSED
         assert told.reasons == [f"{inside[0]['name']}, inside it, is CREATE_{status.name}"]
-        assert [await rows(it.engine, table) for table in t.metadata.sorted_tables] == before
+        assert await of_stacks(it.engine) == before
         mended = sa.update(t.stacks).values(status=Status.COMPLETE)
         await it.engine.store.write(lambda connection: connection.execute(mended))
         assert (await migrated(it))[0].outcome is Outcome.MIGRATED
@@ -297,10 +297,10 @@ def test_it_can_be_repeated(lab):
     async def story(it: Lab) -> None:
         await legacy(it)
         await migrated(it)
-        before = [await rows(it.engine, table) for table in t.metadata.sorted_tables]
+        before = await of_stacks(it.engine)
         assert await migrated(it) == []
         assert [told.outcome for told in await migrated(it, "s")] == [Outcome.HERE]
-        assert [await rows(it.engine, table) for table in t.metadata.sorted_tables] == before
+        assert await of_stacks(it.engine) == before
 
     lab(story)
 
@@ -309,10 +309,10 @@ def test_it_can_be_repeated(lab):
 def test_a_dry_run_changes_nothing(lab):
     async def story(it: Lab) -> None:
         await legacy(it)
-        before = [await rows(it.engine, table) for table in t.metadata.sorted_tables]
+        before = await of_stacks(it.engine)
         (told,) = await migrated(it, dry_run=True)
         assert (told.outcome, told.stacks, told.unproven) == (Outcome.MIGRATED, 4, 0)
-        assert [await rows(it.engine, table) for table in t.metadata.sorted_tables] == before
+        assert await of_stacks(it.engine) == before
 
     lab(story)
 
