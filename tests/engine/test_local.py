@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -25,6 +24,7 @@ from isotherm.resources.local.process import Process
 from tests import databases
 from tests.engine.conftest import PATIENCE_S, Lab
 from tests.engine.local_stage import Stage, file, folder, logged, process, state
+from tools.services.processes import free_ports
 
 # An engine that is killed after it has made something, and before it could write that down.
 KILLED = """
@@ -132,11 +132,6 @@ def test_the_folder_can_be_another(tmp_path):
 # The example.
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
 async def fetched(url: str) -> str:
     """What a page says, once its server listens."""
     def get() -> str:
@@ -152,7 +147,7 @@ async def fetched(url: str) -> str:
 
 def test_the_example_is_a_real_application(lab, base):
     text = (Path(__file__).parents[2] / "examples" / "webapp.yaml").read_text(encoding="utf-8")
-    port = free_port()
+    (port,) = free_ports(1)
 
     async def story(it: Lab) -> None:
         request = Request(text, environment={"parameters": {"port": port, "greeting": "Good morning"}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -15,6 +16,9 @@ from typing import Any
 
 LOOPBACK = "127.0.0.1"
 _PATIENCE_S = 120.0
+_HANDED_OUT = Path("/proc/sys/net/ipv4/ip_local_port_range")
+# Below are the ports of well-known services.
+_FIRST = 10240
 
 
 class Died(Exception):
@@ -64,10 +68,20 @@ def began(pid: int) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on. Held all at once, so that they differ."""
+    """Ports that nobody listens on, and that stay free while the daemon on one of them is dead.
+
+    Those that the system hands out by itself do not: anybody's next connection may come from the very port.
+    """
+    first, last = (int(end) for end in _HANDED_OUT.read_text().split())
+    left = [*range(_FIRST, first), *range(last + 1, 65536)] or list(range(_FIRST, 65536))
+    random.shuffle(left)
     with contextlib.ExitStack() as held:
-        found = [held.enter_context(socket.create_server((LOOPBACK, 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in found]
+        found: list[int] = []
+        while len(found) < count:
+            with contextlib.suppress(OSError):
+                held.enter_context(socket.create_server((LOOPBACK, port := left.pop())))
+                found.append(port)
+        return found
 
 
 def start(command: Sequence[str | Path], log: Path, *, environ: Mapping[str, str] | None = None,
