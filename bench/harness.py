@@ -34,6 +34,30 @@ def seconds(work: Callable[[], object], *, cpu: bool = False) -> float:
     return clock() - began
 
 
+class Pace:
+    """A clock that goes as fast as the machine does just now: the same small piece of work, done again and again.
+
+    On a shared machine even processor time is worth more in one minute than in the next. What takes minutes and is to be
+    compared with what takes seconds is told in ticks of this clock, which is asked all along.
+    """
+
+    _TEXT = json.dumps([{"name": f"resource-{number}", "needs": list(range(5)), "at": number / 7} for number in range(100)])
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._ticks = 0
+
+    def tick(self) -> None:
+        began = time.thread_time()
+        json.loads(self._TEXT)
+        self.seconds += time.thread_time() - began
+        self._ticks += 1
+
+    def ticks(self, seconds: float) -> float:
+        """How many of them fit into so many seconds of processor time."""
+        return seconds * self._ticks / self.seconds
+
+
 class Report:
     """The figures of one benchmark. `close` gives the exit code: 1 if one of them is over its limit."""
 
@@ -68,9 +92,12 @@ class Report:
         return 1 if self._over else 0
 
 
-def arguments(description: str) -> argparse.Namespace:
-    """The command line that every benchmark has."""
+def arguments(
+    description: str, more: Callable[[argparse.ArgumentParser], object] = lambda parser: None
+) -> argparse.Namespace:
+    """The command line that every benchmark has, and `more`."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=RUNS, help=f"how often to measure each figure ({RUNS})")
     parser.add_argument("--small", action="store_true", help="a tenth of the size: to see that it works")
+    more(parser)
     return parser.parse_args()
