@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.command import OpenStack, Refused, resource, template
+from tests.clients.command import OpenStack, Refused, resource, template, until
 from tests.clients.exercise import exercises
 
 Create = Callable[..., str]
@@ -200,6 +200,6 @@ def test_snapshots(openstack: OpenStack, create: Create) -> None:
     openstack.until("RESTORE_COMPLETE", "kept")
     assert openstack.ask("stack resource show", "kept", "a")["attributes"]["output"] == "one"
     openstack("stack snapshot delete", "--yes", "kept", taken["ID"])
-    assert openstack.ask("stack snapshot list", "kept") == []
+    until(lambda: openstack.ask("stack snapshot list", "kept") == [])
     with pytest.raises(Refused, match="not found for stack"):
         openstack("stack snapshot show", "kept", taken["ID"])
