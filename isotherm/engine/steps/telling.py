@@ -115,7 +115,8 @@ def _retold(report: Report, secrets: Redactor) -> Report:
 def quiet(error: BaseException) -> BaseException:
     """What is logged of an exception: its kind and where it happened, and nothing of what it says."""
     if isinstance(error, errors.Unavailable):
-        return error
+        # It happens to everybody at once, and where is of no interest: one line, and no traceback.
+        return errors.Unavailable(str(error))
     kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
     shown: BaseException = kind("(what it says may be secret: it is told as the reason of what failed)")
     # For a debugger; no formatter prints it.
