@@ -166,7 +166,7 @@ def _watched(random: Random, drawn: History) -> History:
     )
     rates = {**drawn.rates, **({"drift": RATES["drift"] / 2} if random.random() < 0.3 else {}),
              **({"look slow": RATES["look slow"]} if random.random() < 0.5 else {}),
-             **({"cloud refuses": 0.15, "answer lost, error": 0.1} if random.random() < 0.3 else {})}
+             **({"cloud refuses": 0.15, "answer lost, error": 0.1} if random.random() < 0.5 else {})}
     return replace(drawn, requests=tuple(sorted(requests, key=lambda one: one.at)), rates=rates, watched=watched,
                    workers=min(drawn.workers, 2))
 

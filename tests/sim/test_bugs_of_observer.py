@@ -1,21 +1,16 @@
-"""The simulator can fail, of observers too: each seeded bug is found among the seeds that a test run tries anyway."""
+"""The simulator can fail, of observers too: each seeded bug is found by the history of some seed."""
 
 from __future__ import annotations
 
+import finding
 import pytest
 from bugs_of_observer import BUGS
-
-from isotherm.sim import history, run
-
-SEEDS = 2000
 
 
 @pytest.mark.ledger("S1.5")
 @pytest.mark.parametrize("name", BUGS)
 def test_the_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    BUGS[name](monkeypatch)
-    watched = (drawn for drawn in map(history.draw, range(SEEDS)) if drawn.watched.observers)
-    assert any(not run.play(drawn).well for drawn in watched)
+    assert finding.found("bugs_of_observer", name, monkeypatch) is not None, finding.__doc__
 
 
 def test_there_are_enough_of_them() -> None:
