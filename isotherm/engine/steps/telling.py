@@ -116,7 +116,8 @@ def quiet(error: BaseException) -> BaseException:
     """What is logged of an exception: its kind and where it happened, and nothing of what it says."""
     if isinstance(error, errors.Unavailable):
         # It happens to everybody at once, and where is of no interest: one line, and no traceback.
-        return errors.Unavailable(str(error))
+        error.__cause__, error.__suppress_context__ = None, True
+        return error.with_traceback(None)
     kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
     shown: BaseException = kind("(what it says may be secret: it is told as the reason of what failed)")
     # For a debugger; no formatter prints it.
