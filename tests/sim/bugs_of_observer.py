@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import pytest
 import sqlalchemy as sa
-from bugs import nothing, wrapped
+from seeding import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.observer import budget, looking, policies, recording, service
 from isotherm.resources import contract
@@ -18,13 +16,8 @@ from isotherm.store import observe, plan, rows, watch, watch_chunks, watch_goals
 from isotherm.store import tables as t
 from isotherm.store.watch_tables import watches
 
-Patch = pytest.MonkeyPatch
-BUGS: dict[str, Callable[[Patch], None]] = {}
-
-
-def bug(apply: Callable[[Patch], None]) -> Callable[[Patch], None]:
-    BUGS[apply.__name__] = apply
-    return apply
+BUGS = Bugs()
+bug = BUGS.add
 
 
 # What was seen.

@@ -17,24 +17,27 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import bugs
+import bugs_of_life
 import bugs_of_observer
+import bugs_of_outcome
 import pytest
 
 from isotherm.sim import history, run
 
 REMEMBERED = Path(__file__).with_name("found.json")
-LISTS = {"bugs": bugs.BUGS, "bugs_of_observer": bugs_of_observer.BUGS}
+OF_ENGINE = {**bugs.BUGS, **bugs_of_outcome.BUGS, **bugs_of_life.BUGS}
+OF_OBSERVER = bugs_of_observer.BUGS
 # The tests search among so many, and this program among more.
 SEEDS, MANY_SEEDS = 2000, 20_000
 
 
-def found(where: str, name: str, patch: pytest.MonkeyPatch, seeds: int = SEEDS) -> int | None:
+def found(name: str, patch: pytest.MonkeyPatch, seeds: int = SEEDS) -> int | None:
     """The seed that finds the bug: the remembered one, or the first; None if none of so many does."""
-    LISTS[where][name](patch)
-    known = remembered().get(f"{where}.{name}")
+    (OF_ENGINE | OF_OBSERVER)[name](patch)
+    known = remembered().get(name)
     tries = [known] if known is not None else []
     drawn = map(history.draw, [*tries, *range(seeds)])
-    if where == "bugs_of_observer":
+    if name in OF_OBSERVER:
         drawn = (one for one in drawn if one.watched.observers)
     return next((one.seed for one in drawn if not run.play(one).well), None)
 
@@ -44,27 +47,27 @@ def remembered() -> dict[str, int]:
     return known
 
 
-def _search(where: str, name: str) -> tuple[int | None, float]:
+def _search(name: str) -> tuple[int | None, float]:
     began = time.monotonic()
     with pytest.MonkeyPatch.context() as patch:
-        return found(where, name, patch, MANY_SEEDS), time.monotonic() - began
+        return found(name, patch, MANY_SEEDS), time.monotonic() - began
 
 
 def main() -> int:
+    known, names = remembered(), sorted(OF_ENGINE | OF_OBSERVER)
     # Each in a process of its own: what one bug has changed is no other's.
-    known, missed = remembered(), 0
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=fresh, max_tasks_per_child=1) as pool:
-        tasks = {pool.submit(_search, where, name): f"{where}.{name}" for where, of in LISTS.items() for name in of}
+        tasks = {pool.submit(_search, name): name for name in names}
         for number, done in enumerate(as_completed(tasks), 1):
             seed, seconds = done.result()
             sys.stdout.write(f"{number} of {len(tasks)}: {tasks[done]}: {seed} ({seconds:.0f} s)\n")
             sys.stdout.flush()
-            missed += seed is None
-            known[tasks[done]] = -1 if seed is None else seed
-            kept = {name: known[name] for name in sorted(tasks.values()) if known.get(name, -1) >= 0}
+            known.pop(tasks[done], None)
+            known |= {} if seed is None else {tasks[done]: seed}
+            kept = {name: known[name] for name in names if name in known}
             REMEMBERED.write_text(json.dumps(kept, indent=1) + "\n")
-    return min(missed, 1)
+    return int(not known.keys() >= set(names))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import finding
 import pytest
-from bugs_of_observer import BUGS
 
 from isotherm.sim import history, processes, run, shapes, shrink
 from isotherm.sim.history import Request, Verb, Watched
@@ -103,8 +103,9 @@ def test_what_is_adopted_after_a_failure_uses_what_it_used(seed: int) -> None:
 
 
 def test_a_history_with_observers_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    BUGS["a_repair_is_for_everything"](monkeypatch)
-    drawn = next(one for one in map(history.draw, range(1000)) if one.watched.observers and not run.play(one).well)
+    seed = finding.found("a_repair_is_for_everything", monkeypatch)
+    assert seed is not None
+    drawn = history.draw(seed)
     small = shrink.shrink(drawn, run.play(drawn), seconds=10.0)
     assert shrink.kind(small.outcome) == "I19"
     assert len(small.history.requests) < len(drawn.requests)

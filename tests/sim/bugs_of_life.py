@@ -1,0 +1,137 @@
+"""Seeded bugs of stacks inside stacks, of signals, of rest and adoption, and of looking at reality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from seeding import Bugs, Patch, nothing, wrapped
+
+from isotherm.engine import nesting
+from isotherm.engine.steps import visiting
+from isotherm.resources import contract, drift, properties, sight
+from isotherm.states import Action
+from isotherm.store import accept, adopt, claim, nodes, reads, rows, settle, signals, visit
+
+BUGS = Bugs()
+bug = BUGS.add
+
+
+# Stacks inside stacks, signals, and the rest of a stack's life.
+
+
+@bug
+def the_end_of_a_stack_inside_wakes_nobody(patch: Patch) -> None:
+    """[I10] The parent looks again when it would have looked anyway."""
+    patch.setattr(nodes, "wake_waiters", nothing)
+
+
+@bug
+def a_stack_inside_ends_before_it_is_waited_for(patch: Patch) -> None:
+    """[I10] Between the parent's look and the record of its wait, the child ends: nobody notices."""
+    patch.setattr(settle, "_ended_already", lambda connection, awaited: set())
+
+
+@bug
+def a_signal_comes_before_it_is_waited_for(patch: Patch) -> None:
+    """[I10] As above, with signals: what came in between is never looked at."""
+    wrapped(patch, settle, "over", lambda original, connection, waiting: original(
+        connection, [report for report in waiting if report.seen is None]))
+
+
+@bug
+def a_signal_wakes_nobody(patch: Patch) -> None:
+    """[I10] The signal is stored, and that is all."""
+    patch.setattr(signals, "wake", nothing)
+
+
+@bug
+def a_stack_inside_is_begun_after_the_cancel(patch: Patch) -> None:
+    """[E3] A step that was under way starts a whole stack for an operation that was cancelled."""
+    patch.setattr(reads, "is_cancelled", lambda connection, operation_id: False)
+
+
+@bug
+def a_stack_inside_may_take_for_ever(patch: Patch) -> None:
+    """[I13] The deadline is not handed down."""
+    patch.setattr(nesting._Inside, "_bounded", lambda self, connection, acceptance, now: acceptance)
+
+
+@bug
+def a_stack_inside_is_changed_without_a_fence(patch: Patch) -> None:
+    """[I5] Whoever was overtaken still speaks to the stack inside."""
+    wrapped(patch, claim, "held", lambda original, connection, claims: {one.key for one in claims})
+
+
+@bug
+def all_are_put_to_rest_at_once(patch: Patch) -> None:
+    """[I7] What is still in use is suspended."""
+    patch.setattr(visit, "_pending", lambda connection, action, visited: {})
+
+
+@bug
+def what_rests_is_changed_in_its_sleep(patch: Patch) -> None:
+    """[I6] An update does not wake what an earlier operation had put to rest."""
+    original = visiting.begin
+
+    def begin(claimed: Any, version: Any, *rest: Any, **named: Any) -> Any:
+        found = original(claimed, version, *rest, **named)
+        found.beginning.version.suspended = False
+        return found
+
+    patch.setattr(visiting, "begin", begin)
+
+
+@bug
+def what_is_adopted_uses_nothing(patch: Patch) -> None:
+    """[I9] A delete that comes at once does not know what to delete first."""
+    wrapped(patch, adopt, "take_over", lambda original, connection, versions, requires, now: original(
+        connection, versions, dict.fromkeys(requires, ()), now))
+
+
+# Reality.
+
+
+@bug
+def what_cannot_be_seen_is_gone(patch: Patch) -> None:
+    """[I19] The cloud does not answer, and the object is made once more."""
+    original = sight.attempt
+
+    async def attempt(*arguments: Any) -> Any:
+        found = await original(*arguments)
+        return contract.Gone() if isinstance(found, contract.Unseen) else found
+
+    patch.setattr(sight, "attempt", attempt)
+
+
+@bug
+def only_what_the_template_changed_is_looked_at(patch: Patch) -> None:
+    """[I19] A row proves that there is nothing to do, whatever the object is like by now."""
+
+    def operation(original: Any, *arguments: Any) -> Any:
+        found = original(*arguments)
+        return found and msgspec.structs.replace(found, converge=False)
+
+    wrapped(patch, rows, "operation", operation)
+
+
+@bug
+def what_was_seen_is_not_compared(patch: Patch) -> None:
+    """[I19] The object is looked at, and what was last applied is believed all the same."""
+
+    def to_change(type_: Any, applied: Any, seen: Any, wanted: Any) -> dict[str, Any]:
+        return {name: wanted.get(name) for name in properties.diff(applied, wanted)}
+
+    patch.setattr(drift, "to_change", to_change)
+
+
+@bug
+def a_rollback_does_not_look(patch: Patch) -> None:
+    """[I19] Who looked and failed goes back to what his rows say was there."""
+
+    def supersede(original: Any, connection: Any, request: Any, *rest: Any, **named: Any) -> int:
+        looks = request.converge and request.action is not Action.ROLLBACK
+        found: int = original(connection, msgspec.structs.replace(request, converge=looks), *rest, **named)
+        return found
+
+    wrapped(patch, accept, "supersede", supersede)
