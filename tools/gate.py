@@ -36,10 +36,9 @@ CHECKS = [
     Step("layers", [str(BIN / "lint-imports"), "--no-cache"]),
 ]
 QUICK = ["tests/unit", "tests/cli"]
-# What the engine does, and what it answers: told once more on each server, with a broker. The legacy path is told on one
-# of them: what it has of its own is few statements, and each minute counts twice here. docs/testing.md says more.
+# What the engine does, and what it answers: told once more on each server, with a broker.
 FUNCTIONAL = ["tests/store", "tests/engine", "tests/importing", "tests/api"]
-SERVERS = {"postgresql": "convergence", "mariadb": "convergence,legacy"}
+SERVERS = ("postgresql", "mariadb")
 
 
 def pytest(jobs: str, arguments: list[str]) -> Step:
@@ -51,8 +50,7 @@ def on_server(server: str, jobs: str) -> bool:
     """The functional tests on a server and a broker, which are installed where missing. Raises Impossible."""
     with services.running([server, "rabbitmq"]) as found:
         urls = {f"ISOTHERM_{name.upper()}_URL": one.url for name, one in found.items()}
-        environment = {**urls, "ISOTHERM_TEST_ON": server, "ISOTHERM_TEST_PATHS": SERVERS[server]}
-        return timed(pytest(jobs, FUNCTIONAL)._replace(name=server, environment=environment))
+        return timed(pytest(jobs, FUNCTIONAL)._replace(name=server, environment={**urls, "ISOTHERM_TEST_ON": server}))
 
 
 def steps(what: str, jobs: str, arguments: list[str]) -> list[Step]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
@@ -21,8 +20,7 @@ from isotherm.resources.local import processes
 from isotherm.resources.reality import JournalReality
 from tests.engine.differences import DIFFERENCES, OF_ONE_PATH
 
-# A run may be about one path only.
-PATHS = tuple(os.environ.get("ISOTHERM_TEST_PATHS", "convergence,legacy").split(","))
+PATHS = ("convergence", "legacy")
 # Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
 PATIENCE_S = 60.0
 

@@ -47,7 +47,3 @@ def test_what_cannot_be_tested_is_told(nothing, monkeypatch, capsys, ci):
 def test_servers_are_for_whole_runs_only(nothing, monkeypatch, capsys, arguments):
     assert run(monkeypatch, *arguments) == 0
     assert "NOT TESTED" not in capsys.readouterr().out
-
-
-def test_each_path_is_told_on_some_server():
-    assert {path for paths in gate.SERVERS.values() for path in paths.split(",")} == {"convergence", "legacy"}
