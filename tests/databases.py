@@ -134,11 +134,15 @@ def _empty(engine: sa.Engine) -> None:
 
 
 class _Engines:
-    """Engines of SQLAlchemy are kept from test to test: what they have compiled is a quarter of all the work of a test."""
+    """What SQLAlchemy has compiled is kept from test to test: it is a quarter of all the work of a test.
+
+    Connections are not: whoever closes an engine closes its own, and nobody else's.
+    """
 
     def __init__(self, connect: Callable[..., sa.Engine]) -> None:
         self._connect = connect
         self._known: dict[tuple[Any, ...], sa.Engine] = {}
+        self._compiled: dict[Any, Any] = {}
 
     def __call__(self, url: str | sa.URL, ring: Any = None, *, reading: bool = False) -> sa.Engine:
         if not pool().has(url):
@@ -147,7 +151,9 @@ class _Engines:
         key = (url, reading, connecting.SILENCE_S, connecting.LOCK_S, connecting.PATIENCE_S)
         if key not in self._known:
             self._known[key] = self._connect(url, reading=reading)
-        return self._known[key].execution_options(**sealing.options(ring))
+        known = self._known[key]
+        return sa.Engine(known.pool.recreate(), known.dialect, known.url, hide_parameters=known.hide_parameters,
+                         execution_options={**sealing.options(ring), "compiled_cache": self._compiled})
 
 
 @functools.cache

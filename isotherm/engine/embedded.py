@@ -10,7 +10,7 @@ import functools
 import random
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from isotherm import bus
@@ -159,10 +159,12 @@ class Embedded(Folder):
         stacks = 0 if self._observer is None else self._observer.load()
         return Load(stacks, stacks)
 
-    def on_bus(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def on_bus(self) -> AsyncIterator[None]:
         """Hear of what others do, and be heard, for as long as this lasts."""
-        ears = Ears(lambda: self._worker, self._look_here, self.hints.take)
-        return self.bus.listening(ears)
+        async with self.bus.listening(Ears(lambda: self._worker, self._look_here, self.hints.take)):
+            yield
+        await self.hints.close()
 
     def _wake(self, *stack_ids: str) -> None:
         """There is something to do on these stacks, for whoever works on them."""

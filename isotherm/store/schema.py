@@ -35,8 +35,7 @@ def migrate(engine: sa.Engine, reader: sa.Engine) -> None:
     try:
         found = revision(reader)
     except sa.exc.DatabaseError as error:
-        raise errors.UserError(f"{engine.url.database}: {error.orig}", kind="NotFound",
-                               hint="Is it a database of Isotherm, and may you write to it?") from error
+        raise errors.UserError(f"{engine.url.database}: {error.orig}", kind="NotFound", hint=_advice(engine.url)) from error
     if found == HEAD:
         return
     if found is not None and found > HEAD:
@@ -50,6 +49,12 @@ def migrate(engine: sa.Engine, reader: sa.Engine) -> None:
     with engine.begin() as connection, _alone(connection):
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def _advice(where: sa.URL) -> str:
+    if where.host is None:
+        return "Is it a database of Isotherm, and may you write to it?"
+    return f"Does the server run at {where.host}, has it this database, and are user and password right?"
 
 
 def suits(found: str, known: str) -> bool:

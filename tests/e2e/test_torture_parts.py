@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import json
 import random
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools.torture import book, proxy, rest, shapes
+from tools.torture import book, members, proxy, rest, shapes
 from tools.torture.book import Book, Operation
 from tools.torture.cloud import Store
 from tools.torture.reality import Thing
@@ -103,15 +104,29 @@ def ask_for_what_is_refused(store: Store) -> None:
     assert call("POST", "/objects", "t1", uses=[])[0] == 410, "a request that comes late makes nothing"
 
 
+@pytest.mark.parametrize(("said", "ready"), [
+    ('{"folder": "/x"}', True), ('{"problems": [{"message": "the database does not answer"}]}', False), ("[]", False)])
+def test_who_tells_of_a_problem_is_not_ready(said: str, ready: bool) -> None:
+    async def story() -> bool:
+        program = f"import json; print(json.dumps({said}, indent=2))"
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
+        try:
+            return await members.first_word(process)
+        finally:
+            await process.communicate()
+
+    assert asyncio.run(story()) is ready
+
+
 def test_a_way_can_be_cut_and_mended() -> None:
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(100):
             writer.write(data)
         writer.close()
 
-    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience_s: float = 30.0) -> bytes:
         writer.write(b"x")
-        async with asyncio.timeout(0.3):
+        async with asyncio.timeout(patience_s):
             return await reader.read(1)
 
     async def story() -> None:
@@ -123,7 +138,7 @@ def test_a_way_can_be_cut_and_mended() -> None:
         assert await say(reader, writer) == b"x"
         await way.cut(proxy.FREEZE)
         with pytest.raises(TimeoutError):
-            await say(reader, writer)
+            await say(reader, writer, 0.3)
         await way.mend()
         assert await reader.read(1) == b"x", "what was on its way arrives"
         await way.cut(proxy.RESET)

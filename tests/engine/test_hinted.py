@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from isotherm.engine.embedded import Embedded
 from tests.engine.conftest import Lab
 from tests.engine.local_stage import file
 from tests.engine.test_observer import SELDOM, becomes, observed, options, seen
@@ -80,3 +82,26 @@ def test_many_hints_are_written_together(lab, tmp_path):
         assert it.engine.store.commits - commits < 10
 
     lab(story)
+
+
+def test_what_comes_last_is_written_before_the_end(lab, tmp_path):
+    options(tmp_path, **SELDOM)
+
+    async def seen_before(it: Lab) -> None:
+        await it.create({"config": file()})
+        async with observed(it):
+            await becomes(it, "config", "in_sync")
+
+    async def hinted(engine: Embedded) -> None:
+        async with engine.on_bus():
+            engine.hints.take({"stack": "s", "resource": "config"})
+
+    async def seen_after(it: Lab) -> None:
+        async with observed(it):
+            await becomes(it, "config", "gone")
+
+    lab(seen_before)
+    (tmp_path / "local" / "a.txt").unlink()
+    with contextlib.closing(Embedded(tmp_path)) as engine:
+        asyncio.run(hinted(engine))
+    lab(seen_after)

@@ -231,9 +231,11 @@ def test_who_holds_a_lock_for_too_long_is_waited_for_again(tmp_path, monkeypatch
     write(store, Telling("before"))
     with databases.looking(tmp_path) as connection:
         connection.execute(sa.select(t.turns).with_for_update())
-        threading.Timer(2.5, connection.rollback).start()
+        let_go = threading.Timer(2.5, connection.rollback)
+        let_go.start()
         unit = Telling("a")
         assert write(store, unit) == ["a in run 1"]
+        let_go.join()
     assert told(tmp_path) == twice("before", "a")
     store.close()
 

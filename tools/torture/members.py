@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,11 +38,13 @@ class Member:
 
 
 async def first_word(process: asyncio.subprocess.Process) -> bool:
-    """Whether it came as far as to say that it is there: a JSON object over some lines."""
+    """Whether it came as far as to say that it is there: a JSON object over some lines, which tells of no problem."""
     assert process.stdout is not None
+    said = b""
     while line := await process.stdout.readline():
+        said += line
         if line == b"}\n":
-            return True
+            return "problems" not in json.loads(said)
     return False
 
 

@@ -97,6 +97,11 @@ class Hints:
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write(), name="hints")
 
+    async def close(self) -> None:
+        """What came last is written down, too."""
+        if self._task is not None:
+            await self._task
+
     async def _write(self) -> None:
         while self._waiting:
             await asyncio.sleep(_TOGETHER_S)
