@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import json
 import os
-import resource
 import signal
 import statistics
 import sys
@@ -39,7 +38,21 @@ WAIT_S, CONCURRENCY = 0.1, 25
 PATIENCE_S = 600.0
 
 
-class Slow(contract.Resource):
+class Elsewhere(contract.Resource):
+    """Its object is none of the engine's memory: those of the types for trying out are."""
+
+    TYPE = "Bench::Elsewhere"
+    DESCRIPTION = "Is somewhere else."
+
+    async def handle_create(self) -> object:
+        self.physical_id = self.physical_name
+        return None
+
+    async def handle_delete(self) -> object:
+        return None
+
+
+class Slow(Elsewhere):
     """Keeps its step under way for a while, as a service does that answers late."""
 
     TYPE = "Bench::Slow"
@@ -47,11 +60,19 @@ class Slow(contract.Resource):
 
     async def handle_create(self) -> object:
         await asyncio.sleep(WAIT_S)
-        self.physical_id = self.physical_name
-        return None
+        return await super().handle_create()
 
-    async def handle_delete(self) -> object:
-        return None
+
+def _template(type_: type[Elsewhere], size: int) -> str:
+    resources = {f"r{i}": {"type": type_.TYPE} for i in range(size)}
+    return json.dumps({"heat_template_version": "2018-08-31", "resources": resources})
+
+
+def _opened(folder: Path) -> Embedded:
+    engine = Embedded(folder)
+    engine.types.register(Elsewhere)
+    engine.types.register(Slow)
+    return engine
 
 
 # An engine, in a process of its own.
@@ -61,8 +82,7 @@ async def _engine(folder: Path) -> None:
     collector.calm()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    engine, statements = Embedded(folder), 0
-    engine.types.register(Slow)
+    engine, statements = _opened(folder), 0
 
     def count(*_: object) -> None:
         nonlocal statements
@@ -73,8 +93,7 @@ async def _engine(folder: Path) -> None:
     async with engine.on_bus(), engine.driving():
         print("ready", flush=True)
         await stop.wait()
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"statements": statements, "messages": engine.bus.counts.published, "memory": memory}), flush=True)
+    print(json.dumps({"statements": statements, "messages": engine.bus.counts.published}), flush=True)
     engine.close()
 
 
@@ -83,11 +102,13 @@ class Engines:
 
     def __init__(self) -> None:
         self.counts: list[dict[str, float]] = []
+        self._pids: list[int] = []
 
     @contextlib.asynccontextmanager
     async def running(self, folder: Path, number: int) -> AsyncIterator[None]:
         command = [sys.executable, "-m", "bench.cluster", "--engine", str(folder)]
         started = [await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE) for _ in range(number)]
+        self._pids = [one.pid for one in started]
         try:
             for one in started:
                 assert one.stdout is not None
@@ -102,6 +123,11 @@ class Engines:
 
     def total(self, what: str) -> float:
         return sum(one[what] for one in self.counts)
+
+    def peak(self) -> float:
+        """The most memory that one of those that run has had so far, in MiB."""
+        told = (Path(f"/proc/{pid}/status").read_text() for pid in self._pids)
+        return max(int(text.split("VmHWM:")[1].split()[0]) / 1024 for text in told)
 
 
 # What is measured.
@@ -131,15 +157,9 @@ class Cluster:
 
     async def create(self, template: str, engines: int, concurrency: int = 1000) -> float:
         """Seconds until so many engines have made it."""
-        with self.folder(concurrency) as folder, contextlib.closing(_asking(folder)) as asked:
+        with self.folder(concurrency) as folder, contextlib.closing(_opened(folder)) as asked:
             async with asked.on_bus(), self.engines.running(folder, engines):
                 return await _seconds(asked, asked.orchestrator.create("s", Request(template, timeout_s=None)))
-
-
-def _asking(folder: Path) -> Embedded:
-    engine = Embedded(folder)
-    engine.types.register(Slow)
-    return engine
 
 
 async def _seconds(engine: Embedded, asked: Awaitable[Any]) -> float:
@@ -174,9 +194,7 @@ async def _throughput(report: harness.Report, cluster: Cluster, size: int) -> No
 
 
 async def _second_engine(report: harness.Report, cluster: Cluster, size: int) -> None:
-    resources = {f"r{i}": {"type": Slow.TYPE} for i in range(size)}
-    template = json.dumps({"heat_template_version": "2018-08-31", "resources": resources})
-    ratios = []
+    template, ratios = _template(Slow, size), []
     for _ in range(report.runs):
         one = await cluster.create(template, engines=1, concurrency=CONCURRENCY)
         ratios.append(await cluster.create(template, engines=2, concurrency=CONCURRENCY) / one)
@@ -187,20 +205,22 @@ async def _second_engine(report: harness.Report, cluster: Cluster, size: int) ->
 
 async def _many(report: harness.Report, cluster: Cluster, count: int) -> None:
     report.runs = 1
-    template = Request(shapes.template("independent", 10), timeout_s=None)
-    with cluster.folder() as folder, contextlib.closing(_asking(folder)) as asked:
+    template = Request(_template(Elsewhere, 10), timeout_s=None)
+    with cluster.folder() as folder, contextlib.closing(_opened(folder)) as asked:
         async with asked.on_bus(), cluster.engines.running(folder, 2):
-            tenth, times, lists = count // 10, [], []
+            tenth, times, lists, memory = count // 10, [], [], []
             for first in range(0, count, tenth):
                 times.append(await _made(asked, template, range(first, first + tenth)))
                 lists.append(await _listed(asked))
+                memory.append(cluster.engines.peak())
                 print(f"  cluster: {first + tenth} stacks, {tenth / times[-1]:.0f} a second", file=sys.stderr)
     report.figure(f"{count} stacks of ten: made", count / sum(times), "stacks per second")
     report.figure(f"{count} stacks of ten: the last tenth / the first", times[-1] / times[0], "x of time", limit=1.5)
     report.figure(f"{count} stacks of ten: a list of 100, at the end / at a tenth", lists[-1] / lists[0], "x of time",
                   limit=2.0)
-    for one in cluster.engines.counts:
-        report.figure(f"{count} stacks of ten: memory of an engine", one["memory"], "MiB")
+    report.figure(f"{count} stacks of ten: memory of an engine", memory[-1], "MiB")
+    report.figure(f"{count} stacks of ten: memory of an engine, at the end / at a tenth", memory[-1] / memory[0], "x",
+                  limit=1.2)
 
 
 async def _made(engine: Embedded, request: Request, numbers: range) -> float:

@@ -99,6 +99,8 @@ class Embedded(Folder):
         On leaving, what has been begun is recorded first: that takes as long as the steps that are running, which
         never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
         """
+        # What seals secrets takes a while to load, which nobody should spend inside his first transaction.
+        keyfile.ring(self.path, self.settings)
         here = await self.attendance.join(ServiceKind.ENGINE, self._carried)
         name = here.name
         reality, reach = JournalReality(self.path / JOURNAL), self.reach()

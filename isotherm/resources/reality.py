@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,86 +17,101 @@ import msgspec
 
 from isotherm import errors
 
+Entry = dict[str, Any]
+# How much is read at once to see what a line says; most are shorter.
+_CHUNK = 1024
 
-class MemoryReality:
+
+class _Reality(ABC):
     """Objects by physical id, and by the token of whoever made them."""
 
-    def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Any]] = {}
-        self.tokens: dict[str, str] = {}
+    @abstractmethod
+    def _entry(self, physical_id: str) -> Entry | None: ...
+
+    @abstractmethod
+    def _made_by(self, token: str) -> str | None: ...
+
+    @abstractmethod
+    def _change(self, entry: Entry) -> None:
+        """An object is as this says from now on; without a token, it is gone."""
 
     async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
-        if token in self.tokens or physical_id in self.objects:
+        if self._made_by(token) is not None or self._entry(physical_id) is not None:
             raise errors.Permanent(f"{physical_id} exists already")
         self._change({"id": physical_id, "kind": kind, "token": token, "properties": dict(properties)})
 
     async def get(self, physical_id: str) -> Mapping[str, Any] | None:
-        found = self.objects.get(physical_id)
+        found = self._entry(physical_id)
         return None if found is None else found["properties"]
 
     async def find(self, token: str) -> str | None:
-        return self.tokens.get(token)
+        return self._made_by(token)
 
     async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool:
-        found = self.objects.get(physical_id)
-        if found is None:
-            return False
-        self._change({**found, "properties": dict(properties)})
-        return True
+        found = self._entry(physical_id)
+        if found is not None:
+            self._change({**found, "properties": dict(properties)})
+        return found is not None
 
     async def delete(self, physical_id: str) -> bool:
-        if physical_id not in self.objects:
-            return False
-        self._change({"id": physical_id})
-        return True
+        found = self._entry(physical_id)
+        if found is not None:
+            self._change({"id": physical_id})
+        return found is not None
 
-    def _change(self, entry: dict[str, Any]) -> None:
-        self._apply(entry)
 
-    def _apply(self, entry: dict[str, Any]) -> None:
+class MemoryReality(_Reality):
+    """For as long as the process lives."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, Entry] = {}
+        self.tokens: dict[str, str] = {}
+
+    def _entry(self, physical_id: str) -> Entry | None:
+        return self.objects.get(physical_id)
+
+    def _made_by(self, token: str) -> str | None:
+        return self.tokens.get(token)
+
+    def _change(self, entry: Entry) -> None:
         if "token" in entry:
             self.objects[entry["id"]] = entry
             self.tokens[entry["token"]] = entry["id"]
         else:
-            gone = self.objects.pop(entry["id"], None)
-            if gone is not None:
-                self.tokens.pop(gone["token"], None)
+            self.tokens.pop(self.objects.pop(entry["id"])["token"], None)
 
 
-class JournalReality(MemoryReality):
-    """The same, in a file."""
+class JournalReality(_Reality):
+    """In a file. What is remembered of an object is where the file last tells of it: a million of them have to fit."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        self._lines = path.open("rb")
         self._read_to = 0
-        self._catch_up()
-
-    async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
-        self._catch_up()
-        await super().create(kind, token, properties, physical_id)
-
-    async def get(self, physical_id: str) -> Mapping[str, Any] | None:
-        self._catch_up()
-        return await super().get(physical_id)
-
-    async def find(self, token: str) -> str | None:
-        self._catch_up()
-        return await super().find(token)
-
-    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool:
-        self._catch_up()
-        return await super().update(physical_id, properties)
-
-    async def delete(self, physical_id: str) -> bool:
-        self._catch_up()
-        return await super().delete(physical_id)
+        self._places: dict[str, int] = {}
+        self._tokens: dict[str, int] = {}
 
     def close(self) -> None:
+        self._lines.close()
         os.close(self._file)
 
-    def _change(self, entry: dict[str, Any]) -> None:
+    @property
+    def objects(self) -> dict[str, Entry]:
+        self._catch_up()
+        return {physical_id: self._told(place) for physical_id, place in self._places.items()}
+
+    def _entry(self, physical_id: str) -> Entry | None:
+        self._catch_up()
+        place = self._places.get(physical_id)
+        return None if place is None else self._told(place)
+
+    def _made_by(self, token: str) -> str | None:
+        self._catch_up()
+        place = self._tokens.get(token)
+        return None if place is None else self._told(place)["id"]
+
+    def _change(self, entry: Entry) -> None:
         # Whoever was killed in the middle of a line must not spoil the next one: hence the first line end.
         torn = self._read_to < os.fstat(self._file).st_size
         os.write(self._file, (b"\n" if torn else b"") + msgspec.json.encode(entry) + b"\n")
@@ -103,12 +119,28 @@ class JournalReality(MemoryReality):
 
     def _catch_up(self) -> None:
         """Read what has been appended since, by whomever. A last line without its end is still being written."""
-        size = os.fstat(self._file).st_size
-        if size == self._read_to:
+        if os.fstat(self._file).st_size == self._read_to:
             return
-        data = os.pread(self._file, size - self._read_to, self._read_to)
-        end = data.rfind(b"\n") + 1
-        for line in filter(None, data[:end].split(b"\n")):
+        for line in self._lines:
+            if not line.endswith(b"\n"):
+                self._lines.seek(self._read_to)
+                return
             with contextlib.suppress(msgspec.DecodeError):  # torn: it never happened
-                self._apply(msgspec.json.decode(line))
-        self._read_to += end
+                self._remember(msgspec.json.decode(line), self._read_to)
+            self._read_to += len(line)
+
+    def _remember(self, entry: Entry, place: int) -> None:
+        if "token" in entry:
+            self._places[entry["id"]] = self._tokens[entry["token"]] = place
+        elif (before := self._places.pop(entry["id"], None)) is not None:
+            self._tokens.pop(self._told(before)["token"], None)
+
+    def _told(self, place: int) -> Entry:
+        """What the line at this place says."""
+        line = b""
+        while b"\n" not in line:
+            more = os.pread(self._file, _CHUNK, place + len(line))
+            if not more:
+                raise errors.Permanent("the journal of objects has been cut short")
+            line += more
+        return msgspec.json.decode(line[:line.index(b"\n")], type=Entry)

@@ -10,8 +10,10 @@ turns (`choosing`): a big stack does not keep a small one waiting.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -39,8 +41,7 @@ class Lease:
     most_per_project: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What was taken, and where the look ended."""
 
     claims: list[Claim]
@@ -226,14 +227,22 @@ def expired(connection: sa.Connection, now: float) -> list[str]:
     return list(connection.execute(_EXPIRED, {"now": now}).scalars())
 
 
+class Ahead(NamedTuple):
+    """When the first of each kind falls due, as far as is known now; never, if there is none."""
+
+    nodes: float
+    operations: float
+    deadlines: float
+    snapshots: float
+
+
 # Each minimum is one step down its index.
-_NEXT_DUE = sa.select(
+_AHEAD = sa.select(
     *(sa.select(sa.func.min(column)).where(column.is_not(None)).scalar_subquery()
       for column in (_NODE.due, _OP.due, _OP.deadline, t.snapshots.c.due))
 )
 
 
-def next_due(connection: sa.Connection) -> float | None:
-    """When the next thing falls due, as far as is known now."""
-    times = connection.execute(_NEXT_DUE).one()
-    return min((time for time in times if time is not None), default=None)
+def ahead(connection: sa.Connection) -> Ahead:
+    """One question, which spares all others where nothing is due."""
+    return Ahead(*(math.inf if time is None else time for time in connection.execute(_AHEAD).one()))

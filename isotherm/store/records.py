@@ -227,6 +227,8 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     # What others read of it has changed.
     changed: bool = False
     wake_in_s: float = 0.0
+    # When it ended: a wait counts from then on, not from when it is written down.
+    ended_at: float = 0.0
     # What wakes it before that: the end of an operation on another stack, or a signal beyond the number seen.
     awaits: str = ""
     seen: int | None = None

@@ -131,8 +131,8 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[
         if kind is NodeKind.VISIT and state is NodeState.DONE:
             # A visit proves that the object is there, not that it is what the newest template wants.
             kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
-        wake_in_s = 0.0 if report.claim.node_id in passed else report.wake_in_s
-        due = now + wake_in_s if state in _COMES_BACK else None
+        wake_at = now if report.claim.node_id in passed else max(now, (report.ended_at or now) + report.wake_in_s)
+        due = wake_at if state in _COMES_BACK else None
         writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))
     _WRITE(connection, writes)
 

@@ -6,6 +6,8 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
+from isotherm.engine.planning import Planning
+from isotherm.secrets import Redactor
 from tests.engine.conftest import Lab, resource
 
 
@@ -39,6 +41,26 @@ def test_an_update_without_a_change_touches_nothing(lab):
         assert await it.api.resources("s") == rows
         assert len(await it.api.events("s")) == events + 2, "the stack's own two events, and none of a resource"
         assert it.engine.store.commits - commits <= 3
+
+    lab(story)
+
+
+def test_who_waits_together_asks_once_what_is_secret(lab, monkeypatch):
+    """Each of them says what it waits for, and that must not tell a secret."""
+    asked = []
+    original = Planning.all_secrets
+
+    async def counted(self: Planning, *what: str) -> Redactor:
+        asked.append(what)
+        return await original(self, *what)
+
+    monkeypatch.setattr(Planning, "all_secrets", counted)
+
+    async def story(it: Lab) -> None:
+        waits = {"type": "OS::Heat::Dummy", "properties": {"max_wait_secs": 1}}
+        stack = await it.create({f"r{i}": waits for i in range(20)})
+        assert stack["stack_status"] == "CREATE_COMPLETE"
+        assert len(asked) == 1
 
     lab(story)
 

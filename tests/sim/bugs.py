@@ -7,6 +7,7 @@ is a small change of one function, as a slip of the pen would be.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from isotherm.engine.convergence import worker
 from isotherm.engine.steps import act, consider
 from isotherm.graph import plan as planning
 from isotherm.states import Action, NodeState
-from isotherm.store import accept, claim, finish, nodes, plan, rows, settle, shares
+from isotherm.store import accept, claim, finish, nodes, plan, rows, settle
 from isotherm.store import tables as t
 
 BUGS = Bugs()
@@ -55,15 +56,13 @@ def a_skipped_node_is_not_counted(patch: Patch) -> None:
 @bug
 def a_timeout_needs_somebody_to_come_by(patch: Patch) -> None:
     """[E1] The clock is looked at only when something else happens."""
-    patch.setattr(claim, "expired", lambda connection, now: [])
-    patch.setattr(claim, "next_due", lambda connection: None)
+    wrapped(patch, claim, "ahead", lambda original, *arguments: original(*arguments)._replace(deadlines=math.inf))
 
 
 @bug
 def a_dead_planner_is_never_replaced(patch: Patch) -> None:
     """[I10] A rollback is accepted, and nobody is asked to plan it."""
-    patch.setattr(claim, "operations_to_plan", lambda *_: ([], shares.Place()))
-    patch.setattr(claim, "next_due", lambda connection: None)
+    wrapped(patch, claim, "ahead", lambda original, *arguments: original(*arguments)._replace(operations=math.inf))
 
 
 @bug

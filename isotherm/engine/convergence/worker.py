@@ -8,9 +8,13 @@ S2.11). The worker keeps nothing that the database does not have: kill it anywhe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.config import Settings
@@ -64,7 +68,7 @@ class _Turn:
     claims: list[Claim] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     snapshots: list[snapshots.Doomed] = field(default_factory=list)
-    next_due: float | None = None
+    next_due: float = math.inf
     # There is more that is due now.
     more: bool = False
 
@@ -100,7 +104,7 @@ class Worker:
         self._stopping = False
         self._renew_at = 0.0
         # Nothing falls due before this, as far as the last look at the database told.
-        self._next_due: float | None = 0.0
+        self._next_due = 0.0
         # What others have been told to do with these stacks may have overtaken our steps.
         self._overtaken: set[str] = set()
         # Whoever waits for the next turn to be committed.
@@ -205,31 +209,46 @@ class Worker:
         turn = _Turn(self._places)
         if reports:
             settle.reports(connection, reports, self._new_id(), now)
-        for operation_id in claiming.expired(connection, now):
-            stop.time_out(connection, operation_id, self._new_id(), now)
+        ahead = claiming.ahead(connection)
+        is_late = ahead.deadlines <= now
+        if is_late:
+            for operation_id in claiming.expired(connection, now):
+                stop.time_out(connection, operation_id, self._new_id(), now)
         # After that: nothing is begun for an operation that this very transaction ends (INV-4).
         if begins:
             turn.begun = claiming.begin(connection, [b.beginning for b in begins], now)
         claims = (*(report.claim for report in reports), *(begin.beginning.claim for begin in begins))
         limits.events(connection, {claim.stack_id for claim in claims}, self._settings.max_events_per_stack)
-        if self._stopping:
-            return turn
+        if is_late or len(turn.begun) < len(begins):
+            # What was overtaken has been given back, and what was ended goes on otherwise.
+            ahead = claiming.ahead(connection)
+        if not self._stopping:
+            room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
+            self._collect(connection, turn, ahead, room, now)
+        return turn
+
+    def _collect(self, connection: Connection, turn: _Turn, ahead: claiming.Ahead, room: int, now: float) -> None:
+        """Take what is due, as far as there is room for it, and see what comes next."""
         until = now + self._tuning.lease_s
-        room = min(self._tuning.batch, self._tuning.concurrency - len(self._running) + len(reports))
-        lease = claiming.Lease(self.name, until, room, self._places[0], self._settings.max_parallel_steps_per_project)
-        taken = claiming.take(connection, lease, now)
-        turn.claims = taken.claims
-        turn.operations, place = claiming.operations_to_plan(connection, until, now, _PLANS, self._places[1])
-        turn.places = taken.place, place
-        turn.snapshots = snapshots.due(connection, until, now)
+        is_held_back = False
+        place, place_to_plan = self._places
+        if ahead.nodes <= now:
+            lease = claiming.Lease(self.name, until, room, place, self._settings.max_parallel_steps_per_project)
+            turn.claims, place, is_held_back = claiming.take(connection, lease, now)
+        if ahead.operations <= now:
+            turn.operations, place_to_plan = claiming.operations_to_plan(connection, until, now, _PLANS, place_to_plan)
+        if ahead.snapshots <= now:
+            turn.snapshots = snapshots.due(connection, until, now)
+        turn.places = place, place_to_plan
         if room <= 0:
             # No more can be carried. The next step that ends wakes us; to look again before that is in vain.
-            return turn
-        turn.next_due = claiming.next_due(connection)
-        turn.more = len(turn.claims) == room and turn.next_due is not None and turn.next_due <= now
-        if taken.held_back and not taken.claims:
+            return
+        if turn.claims or turn.operations or turn.snapshots:
+            ahead = claiming.ahead(connection)
+        turn.next_due = min(ahead)
+        turn.more = len(turn.claims) == room and turn.next_due <= now
+        if is_held_back and not turn.claims:
             turn.next_due = now + _HELD_BACK_S
-        return turn
 
     def _start(self, begins: list[answers.Begin], begun: set[tuple[int, int]]) -> None:
         for begin in begins:
@@ -266,7 +285,7 @@ class Worker:
 
     def _report(self, report: Report) -> None:
         self._slots.free(report.claim.key)
-        self._reports.append(report)
+        self._reports.append(replace(report, ended_at=self._clock.now()) if report.wake_in_s else report)
         self._wake.set()
 
     async def _told(self, report: Report) -> None:
@@ -340,15 +359,11 @@ class Worker:
     async def _rest(self) -> None:
         """Sleep until something happens, something falls due, or it is time to look."""
         now = self._clock.now()
-        until = now + self._tuning.idle_s
-        if self._next_due is not None:
-            until = min(until, self._next_due)
+        until = min(now + self._tuning.idle_s, self._next_due)
         if self._running:
             until = min(until, max(self._renew_at, now))
         if until <= now or self._wake.is_set():
             return
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(until - now):
                 await self._wake.wait()
-        except TimeoutError:
-            self._next_due = None

@@ -6,6 +6,7 @@ logged at all: it is the reason of something, and told there.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -34,6 +35,7 @@ class Telling:
         self._planning = planning
         self._types = types
         self._known: dict[str, Redactor] = {}
+        self._asking = asyncio.Lock()
 
     def knows(self, report: Report) -> bool:
         """Whether the report can be masked without asking anybody, or has nothing to mask."""
@@ -60,18 +62,22 @@ class Telling:
     async def _learn(self, report: Report) -> None:
         """What is secret in the report's operation. If that cannot be known, nothing is told."""
         operation = report.claim.operation
-        for _ in range(_TRIES):
-            if operation.id in self._known:
-                return
-            try:
-                found = await self._planning.all_secrets(operation.stack_id)
-            except errors.Temporary:
-                continue
-            except errors.IsothermError:
-                return
-            while len(self._known) >= _KEPT:
-                self._known.pop(next(iter(self._known)))
-            self._known[operation.id] = found
+        if operation.id in self._known:
+            return
+        # Steps that begin together end together: the first of them asks, for all of them.
+        async with self._asking:
+            for _ in range(_TRIES):
+                if operation.id in self._known:
+                    return
+                try:
+                    found = await self._planning.all_secrets(operation.stack_id)
+                except errors.Temporary:
+                    continue
+                except errors.IsothermError:
+                    return
+                while len(self._known) >= _KEPT:
+                    self._known.pop(next(iter(self._known)))
+                self._known[operation.id] = found
 
     def _write_only(self, report: Report, properties: tuple[Mapping[str, Any], ...]) -> list[object]:
         """The values of properties that can never be read back, as far as they are known here."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
+import pytest
+
+from isotherm import errors
 from isotherm.resources.reality import JournalReality
 
 
@@ -30,3 +34,31 @@ def test_each_process_sees_what_the_other_did(tmp_path: Path) -> None:
     assert asyncio.run(one.get("x")) is None
     one.close()
     other.close()
+
+
+def test_the_last_word_on_an_object_counts(tmp_path: Path) -> None:
+    """However long it is; and once it is gone, its token means nothing any more."""
+    one, other = JournalReality(tmp_path / "journal"), JournalReality(tmp_path / "journal")
+    long = {"a": "x" * 5000}
+    asyncio.run(one.create("T", "token", {"a": 1}, "x"))
+    assert asyncio.run(other.update("x", long))
+    for reality in (one, other):
+        assert asyncio.run(reality.get("x")) == long
+        assert asyncio.run(reality.find("token")) == "x"
+        with pytest.raises(errors.Permanent, match="exists"):
+            asyncio.run(reality.create("T", "token", {}, "y"))
+    assert asyncio.run(one.delete("x"))
+    for reality in (one, other):
+        assert asyncio.run(reality.find("token")) is None
+        assert not asyncio.run(reality.update("x", {})) and not asyncio.run(reality.delete("x"))
+        assert reality.objects == {}
+        reality.close()
+
+
+def test_a_journal_that_was_cut_is_said_so(tmp_path: Path) -> None:
+    reality = JournalReality(tmp_path / "journal")
+    asyncio.run(reality.create("T", "token", {}, "x"))
+    os.truncate(tmp_path / "journal", 0)
+    with pytest.raises(errors.Permanent, match="cut short"):
+        asyncio.run(reality.get("x"))
+    reality.close()
