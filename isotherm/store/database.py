@@ -56,7 +56,7 @@ def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: Turns | None = N
     while True:
         try:
             with engine.connect() as connection, connection.begin():
-                if turns is not None and turns.take(connection, mark):
+                if turns is not None and turns.take(connection, mark, again=attempt > 0):
                     return answers
                 # Kept beyond the transaction: if its end is not known, the next attempt asks whether they count.
                 answers[:] = [_run_guarded(connection, unit) if careful else _run(connection, unit) for unit in units]

@@ -29,10 +29,10 @@ class Turns:
     def __init__(self) -> None:
         self._writer = uuid.uuid4().hex
 
-    def take(self, connection: sa.Connection, mark: str) -> bool:
-        """Wait for our turn, and sign. Answers whether this very transaction has been committed before."""
+    def take(self, connection: sa.Connection, mark: str, *, again: bool) -> bool:
+        """Wait for our turn, and sign. Answers whether this very transaction, tried again, has been committed before."""
         connection.execute(_TAKE)
-        if connection.execute(_SIGNED, {"s_writer": self._writer}).scalar() == mark:
+        if again and connection.execute(_SIGNED, {"s_writer": self._writer}).scalar() == mark:
             return True
         if not connection.execute(_WRITE, {"s_writer": self._writer, "s_mark": mark}).rowcount:
             connection.execute(sa.insert(t.signatures), {"writer": self._writer, "mark": mark, "number": 1})
