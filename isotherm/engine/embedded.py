@@ -34,6 +34,9 @@ from isotherm.resources import contract, known
 from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
 from isotherm.resources.reality import JournalReality
+
+# It takes a while to load: here, so that nobody spends it inside his first transaction.
+from isotherm.secrets import ring as _ring  # noqa: F401
 from isotherm.secrets.signing import Signer
 from isotherm.states import ServiceKind
 
@@ -99,8 +102,6 @@ class Embedded(Folder):
         On leaving, what has been begun is recorded first: that takes as long as the steps that are running, which
         never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
         """
-        # What seals secrets takes a while to load, which nobody should spend inside his first transaction.
-        keyfile.ring(self.path, self.settings)
         here = await self.attendance.join(ServiceKind.ENGINE, self._carried)
         name = here.name
         reality, reach = JournalReality(self.path / JOURNAL), self.reach()
