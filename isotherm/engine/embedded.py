@@ -9,7 +9,7 @@ import asyncio
 import functools
 import random
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -102,49 +102,55 @@ class Embedded(Folder):
         On leaving, what has been begun is recorded first: that takes as long as the steps that are running, which
         never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
         """
-        here = await self.attendance.join(ServiceKind.ENGINE, self._carried)
-        name = here.name
-        reality, reach = JournalReality(self.path / JOURNAL), self.reach()
-        world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
-                               local=reach.local, http=reach.http)
-        types, slots = self.types, Slots.of(self.settings, world)
-        nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
-        self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
-                              tuning=WorkerTuning(concurrency=self.settings.engine_concurrency), settings=self.settings,
-                              slots=slots)
-        self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
-        self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
-                                    tuning=LegacyTuning(concurrency=self.settings.engine_concurrency),
-                                    settings=self.settings, slots=slots)
-        tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
-        try:
-            yield
-        finally:
-            self._legacy.stop()
-            self._worker.stop()
-            await asyncio.gather(*tasks)
-            self._worker = self._legacy = None
-            reality.close()
-            await self.attendance.leave(here)
+        async with self._here(ServiceKind.ENGINE, self._carried) as (name, reality):
+            reach = self.reach()
+            world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
+                                   local=reach.local, http=reach.http)
+            types, slots = self.types, Slots.of(self.settings, world)
+            nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
+            concurrency = self.settings.engine_concurrency
+            self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
+                                  tuning=WorkerTuning(concurrency=concurrency), settings=self.settings, slots=slots)
+            self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
+            self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id,
+                                        nesting=nesting, tuning=LegacyTuning(concurrency=concurrency),
+                                        settings=self.settings, slots=slots)
+            tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
+            try:
+                yield
+            finally:
+                self._legacy.stop()
+                self._worker.stop()
+                await asyncio.gather(*tasks)
+                self._worker = self._legacy = None
 
     @asynccontextmanager
     async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
         """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
-        here = await self.attendance.join(ServiceKind.OBSERVER, self._looked_after)
-        name = here.name
-        reality, reach = JournalReality(self.path / JOURNAL), self.reach()
-        world = contract.World(
-            self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
-            signals=ports.StoredSignals(self.store), software=ports.StoredSoftware(self.store, self.clock, self.settings))
-        observer = self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
-                                             lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
-        task = asyncio.create_task(observer.run())
+        async with self._here(ServiceKind.OBSERVER, self._looked_after) as (name, reality):
+            reach = self.reach()
+            world = contract.World(
+                self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
+                signals=ports.StoredSignals(self.store),
+                software=ports.StoredSoftware(self.store, self.clock, self.settings))
+            observer = self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
+                                                 lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
+            task = asyncio.create_task(observer.run())
+            try:
+                yield
+            finally:
+                observer.stop()
+                await task
+                self._observer = None if self._observer is observer else self._observer
+
+    @asynccontextmanager
+    async def _here(self, kind: ServiceKind, load: Callable[[], Load]) -> AsyncIterator[tuple[str, JournalReality]]:
+        """Be there, under a name of one's own, and have the reality of this folder."""
+        here = await self.attendance.join(kind, load)
+        reality = JournalReality(self.path / JOURNAL)
         try:
-            yield
+            yield here.name, reality
         finally:
-            observer.stop()
-            await task
-            self._observer = None if self._observer is observer else self._observer
             reality.close()
             await self.attendance.leave(here)
 

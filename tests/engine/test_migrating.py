@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.migrating import Migrating, Outcome, Told
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources.reality import JournalReality
 from isotherm.states import Action, EdgeKind, NodeState, Status
 from isotherm.store import database
 from isotherm.store import tables as t
@@ -132,7 +132,7 @@ def test_no_cloud_is_called(lab, monkeypatch):
                 calls.append(_name)
                 raise AssertionError(f"reality was asked to {_name}")
 
-            monkeypatch.setattr(MemoryReality, name, counted)
+            monkeypatch.setattr(JournalReality, name, counted)
         assert (await migrated(it))[0].outcome is Outcome.MIGRATED
         assert calls == []
         await it.api.update("s", it.request({**TEMPLATE, "a": resource("2")}, files=FILES))

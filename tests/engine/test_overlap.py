@@ -156,7 +156,7 @@ def test_a_failed_branch_does_not_stop_the_others(lab):
 def test_rollback_can_be_asked_for(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        await it.api.update("s", it.request({"a": slow("2", 30), "b": resource()}))
+        await it.api.update("s", it.request({"a": slow("2", 3), "b": resource()}))
         await it.until(lambda: _is(it, "b", "CREATE_COMPLETE"))
         stack = await it.update({"a": resource("2", wait_secs=0), "b": resource()})
         assert it.values() == ["2", "x"]
