@@ -177,13 +177,19 @@ class Oversight:
         return self._policy(row, stacks) == "repair" and self._mode(row.stack_id, stacks) == "active" and not row.external
 
     @staticmethod
-    def _top(row: Any, stacks: dict[str, Any]) -> tuple[str, str]:
-        """The outermost stack, and which of its resources this is, or is in."""
+    def _places(row: Any, stacks: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """The stack and the name of a resource, and of all that it is in, from inside out."""
         stack, name = stacks[row.stack_id], row.name
-        while stack.owner_id is not None and stack.owner_id in stacks:
-            around = stacks[stack.owner_id]
+        yield stack.id, name
+        while (around := stacks.get(stack.owner_id)) is not None:
             stack, name = around, stack.name.removeprefix(f"{around.name}-").rpartition("-")[0]
-        return stack.id, name
+            yield stack.id, name
+
+    @classmethod
+    def _top(cls, row: Any, stacks: dict[str, Any]) -> tuple[str, str]:
+        """The outermost stack, and which of its resources this is, or is in."""
+        *_, top = cls._places(row, stacks)
+        return top
 
     def ended(self, operation: Operation, status: str) -> None:
         if operation.inside:
@@ -235,8 +241,11 @@ class Oversight:
         stacks = {row.id: row for row in self._database.look("stacks") if not row.tomb}
         seen = {row.resource_id: row for row in self._database.look("observations")}
         tripped = {(row.stack_id, row.name) for row in self._database.look("repairs") if row.tripped_at is not None}
-        standing = {node.resource_id for node in self._database.look("nodes") if node.kind == NodeKind.UPDATE}
-        every = [row for row in self._database.look("resources") if row.id in standing and row.stack_id in stacks]
+        nodes = [node for node in self._database.look("nodes") if node.kind == NodeKind.UPDATE]
+        standing, wanted = {node.resource_id for node in nodes}, {(node.stack_id, node.name) for node in nodes}
+        # What is in something that is to go, goes with it.
+        every = [row for row in self._database.look("resources") if row.id in standing and row.stack_id in stacks
+                 and wanted.issuperset(self._places(row, stacks))]
         rows = [row for row in every if row.type.startswith("Sim::") and row.physical_id is not None and not row.external]
         found, drifted = list(self._tripped_in_vain(tripped, stacks)), set()
         resting = {self._top(row, stacks)[0] for row in rows if row.suspended}

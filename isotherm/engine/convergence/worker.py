@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 _PLANS = 4
 # When to look again where something is due that its project may not have yet: the end of a step elsewhere may let it go on.
 _HELD_BACK_S = 0.1
+# When to look again at what was given up, and is still ours to do.
+_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,16 +301,13 @@ class Worker:
         """Every way out of a step ends in a report, or in a lease that runs out."""
         try:
             await work  # type: ignore[misc]
-        except errors.Superseded:
-            self._slots.free(claim.key)
-            self._running.pop(claim.key, None)
-            self._wake.set()
+        except (errors.Superseded, asyncio.CancelledError):
+            # Give the lease back; the intent stays for whoever comes next. What is newer is taken up at once, and what is
+            # still ours after some time: nobody turns in circles.
+            if claim.key in self._running:
+                self._report(Report(claim, NodeState.SCHEDULED, wake_in_s=_AGAIN_S))
         except errors.Temporary as error:
             await self._told(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
-        except asyncio.CancelledError:
-            # Overtaken by a newer operation: give the lease back; the intent stays for whoever comes next.
-            if claim.key in self._running:
-                self._report(Report(claim, NodeState.SCHEDULED))
         except Exception as error:
             log.error("a step failed in the engine", exc_info=telling.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
