@@ -174,7 +174,8 @@ def test_a_defect_is_logged_with_the_id_that_the_user_was_told(api, monkeypatch)
         told = said()
     assert answer.status_code == 500
     assert "MARKER" not in answer.text
-    defect = next(line for line in told if line["level"] == "ERROR")
+    # The engine beside it cannot read either, and says so without one.
+    (defect,) = [line for line in told if line["level"] == "ERROR" and "request_id" in line]
     assert defect["request_id"] == answer.headers["x-openstack-request-id"]
     assert "MARKER-defect" in defect["exception"]
 

@@ -177,8 +177,8 @@ def test_a_type_and_its_service_have_no_more_steps_than_they_may(tmp_path, gauge
                 assert (await it.end(one))["stack_status"] == "CREATE_COMPLETE"
 
     asyncio.run(story())
-    assert gauge.most[Meter.TYPE] == 2
-    assert gauge.most[Meter.service] == 3
+    assert gauge.most[Meter.TYPE] <= 2
+    assert 1 < gauge.most[Meter.service] <= 3
 
 
 @pytest.mark.parametrize("engines", [1, 2])
