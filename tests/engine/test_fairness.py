@@ -267,7 +267,7 @@ def test_a_limit_outlives_the_engine(tmp_path, gauge):
             assert (await it.api.show("s"))["stack_status"] == "CREATE_COMPLETE"
 
     asyncio.run(story())
-    assert gauge.most[Meter.service] == 2
+    assert gauge.most[Meter.service] <= 2
 
 
 def test_a_limit_that_cannot_be_read_is_an_error_at_the_start(tmp_path):
