@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import signal
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 from isotherm.sim import history, run
+
+# How many seeds a process is given at a time.
+_CHUNK = 8
 
 
 @dataclass(slots=True)
@@ -66,15 +71,25 @@ def one(seed: int) -> Result:
 
 
 def play(seeds: Iterable[int], jobs: int) -> Iterator[Result]:
-    """The results, as they come. With one job everything runs in this process."""
+    """The results, as they come; of seeds without end, too. With one job everything runs in this process."""
     if jobs == 1:
         yield from map(one, seeds)
         return
-    with ProcessPoolExecutor(max_workers=jobs) as pool:
+    todo = iter(seeds)
+    chunks = iter(lambda: list(itertools.islice(todo, _CHUNK)), [])
+    # Whoever interrupts us from a terminal interrupts all of us; it is ours to end the others.
+    with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+        ahead = deque(pool.submit(_some, chunk) for chunk in itertools.islice(chunks, 2 * jobs))
         try:
-            yield from pool.map(one, seeds, chunksize=8)
+            while ahead:
+                yield from ahead.popleft().result()
+                ahead.extend(pool.submit(_some, chunk) for chunk in itertools.islice(chunks, 1))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _some(seeds: list[int]) -> list[Result]:
+    return [one(seed) for seed in seeds]
 
 
 def cores() -> int:

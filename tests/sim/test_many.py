@@ -1,0 +1,37 @@
+"""Seeds without end: results come while there is no last one, and an interrupt is no catastrophe."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from isotherm.sim import many
+
+ISOTHERM = [sys.executable, "-m", "isotherm.cli.main", "sim", "--soak", "--jobs", "2", "--json"]
+PATIENCE_S = 120.0
+
+
+def test_results_come_although_there_is_no_last_seed() -> None:
+    found = list(itertools.islice(many.play(itertools.count(), jobs=2), 20))
+    assert [one.seed for one in found] == list(range(20))
+    assert not any(one.violations for one in found)
+
+
+def test_whoever_interrupts_a_soak_is_told_what_was_found() -> None:
+    with subprocess.Popen(ISOTHERM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as soak:
+        children, end = Path(f"/proc/{soak.pid}/task/{soak.pid}/children"), time.monotonic() + PATIENCE_S
+        while len(children.read_text().split()) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(1.0)  # both are in the middle of something
+        os.killpg(soak.pid, signal.SIGINT)  # as a terminal does
+        out, err = soak.communicate(timeout=PATIENCE_S)
+    assert (soak.returncode, err) == (0, "interrupted\n")
+    assert json.loads(out)["failed"] == []
