@@ -26,12 +26,16 @@ def test_results_come_although_there_is_no_last_seed() -> None:
 def test_whoever_interrupts_a_soak_is_told_what_was_found() -> None:
     with subprocess.Popen(ISOTHERM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           start_new_session=True) as soak:
-        children, end = Path(f"/proc/{soak.pid}/task/{soak.pid}/children"), time.monotonic() + PATIENCE_S
-        while len(children.read_text().split()) < 2:
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        time.sleep(1.0)  # both are in the middle of something
-        os.killpg(soak.pid, signal.SIGINT)  # as a terminal does
-        out, err = soak.communicate(timeout=PATIENCE_S)
+        try:
+            children, end = Path(f"/proc/{soak.pid}/task/{soak.pid}/children"), time.monotonic() + PATIENCE_S
+            while len(children.read_text().split()) < 2:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            time.sleep(1.0)  # both are in the middle of something
+            os.killpg(soak.pid, signal.SIGINT)  # as a terminal does
+            out, err = soak.communicate(timeout=PATIENCE_S)
+        except BaseException:
+            os.killpg(soak.pid, signal.SIGKILL)  # it would never end
+            raise
     assert (soak.returncode, err) == (0, "interrupted\n")
     assert json.loads(out)["failed"] == []
