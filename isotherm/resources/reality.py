@@ -119,7 +119,10 @@ class JournalReality(_Reality):
 
     def _catch_up(self) -> None:
         """Read what has been appended since, by whomever. A last line without its end is still being written."""
-        if os.fstat(self._file).st_size == self._read_to:
+        size = os.fstat(self._file).st_size
+        if size < self._read_to:
+            raise errors.Permanent("the journal of objects has been cut short")
+        if size == self._read_to:
             return
         for line in self._lines:
             if not line.endswith(b"\n"):
@@ -138,9 +141,6 @@ class JournalReality(_Reality):
     def _told(self, place: int) -> Entry:
         """What the line at this place says."""
         line = b""
-        while b"\n" not in line:
-            more = os.pread(self._file, _CHUNK, place + len(line))
-            if not more:
-                raise errors.Permanent("the journal of objects has been cut short")
+        while b"\n" not in line and (more := os.pread(self._file, _CHUNK, place + len(line))):
             line += more
-        return msgspec.json.decode(line[:line.index(b"\n")], type=Entry)
+        return msgspec.json.decode(line.partition(b"\n")[0], type=Entry)

@@ -61,4 +61,7 @@ def test_a_journal_that_was_cut_is_said_so(tmp_path: Path) -> None:
     os.truncate(tmp_path / "journal", 0)
     with pytest.raises(errors.Permanent, match="cut short"):
         asyncio.run(reality.get("x"))
+    with pytest.raises(errors.Permanent, match="cut short"):
+        asyncio.run(reality.create("T", "other", {}, "y"))
+    assert (tmp_path / "journal").stat().st_size == 0, "what would be forgotten is not made"
     reality.close()
