@@ -13,6 +13,7 @@ OF_SERVERS: dict[str, str] = {
 # By test: why it is about SQLite only.
 OF_SQLITE: dict[str, str] = {
     "test_what_is_acknowledged_is_durable": "it asks for SQLite's own settings",
+    "test_who_opens_a_file_that_somebody_is_just_making_waits": "servers know no files",
     "test_an_index_leads_to_what_is_due": "it reads SQLite's own words; test_plans asks all of them",
     "test_a_worker_hears_what_was_accepted_elsewhere": "it listens to the file; elsewhere the bus carries the news",
 }

@@ -8,6 +8,8 @@ its database: a machine that stands still must not keep the others waiting.
 from __future__ import annotations
 
 import importlib
+import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,9 +90,24 @@ class _Sqlite:
         # The driver's own idea of transactions is switched off: BEGIN is said by us.
         connection.isolation_level = None
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "temp_store=MEMORY", "cache_size=-65536"):
+        _Sqlite._write_ahead(cursor)
+        for pragma in ("synchronous=FULL", "temp_store=MEMORY", "cache_size=-65536"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
+
+    @staticmethod
+    def _write_ahead(cursor: Any) -> None:
+        """Several may open a new file at once, and SQLite itself does not wait for who is about to change its journal."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                cursor.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
 
 class _Postgresql:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,25 @@ def test_the_migrations_build_the_tables_of_the_code(store):
     assert found == {*t.metadata.tables, "alembic_version"}
     versions = Path(schema.__file__).parent / "migrations" / "versions"
     assert max(file.stem.split("_")[0] for file in versions.glob("0*.py")) == schema.HEAD
+
+
+def test_who_opens_a_file_that_somebody_is_just_making_waits(tmp_path):
+    """SQLite waits for a lock, but not where a new file changes the way it keeps its journal."""
+    file = tmp_path / "new.db"
+    somebody = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    somebody.execute("BEGIN IMMEDIATE")
+    somebody.execute("CREATE TABLE made (id INTEGER)")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        sqlite3.connect(file, timeout=60).execute("PRAGMA journal_mode=WAL")
+    done = threading.Timer(0.3, somebody.execute, ["COMMIT"])
+    done.start()
+    engine = connecting.connect(f"sqlite:///{file}")
+    with engine.connect() as connection:
+        assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
+        assert sa.inspect(connection).get_table_names() == ["made"]
+    done.join()
+    engine.dispose()
+    somebody.close()
 
 
 def test_a_second_process_finds_the_database_ready(tmp_path):
