@@ -60,7 +60,8 @@ class Ledger:
             operation.looks = before is not None and before.looks
         elif operation.action is Action.UPDATE:
             operation.looks = request is not None and request.converge
-        undone = operation.action is Action.ROLLBACK and before is not None and before.action is Action.ADOPT
+        undone = (operation.action is Action.ROLLBACK and before is not None and before.action is Action.ADOPT
+                  and "COMPLETE" not in before.endings)
         if request is not None and request.verb is Verb.ABANDON:
             self.before_abandoning[operation.id] = self.wanted.get(operation.stack_id, shapes.EMPTY)
             undone = True

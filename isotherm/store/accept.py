@@ -175,8 +175,8 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
         sa.select(t.stacks.c.generation, t.stacks.c.complete_operation_id, t.stacks.c.disable_rollback,
                   t.stacks.c.timeout_s, t.stacks.c.action, t.stacks.c.operation_id).where(t.stacks.c.id == stack_id)
     ).one()
-    if stack.action == Action.ADOPT:
-        # What was there before stays there.
+    if stack.action == Action.ADOPT and stack.complete_operation_id != stack.operation_id:
+        # The adoption is undone: what was there before stays there.
         adopt.let_go(connection, stack_id)
     failed = connection.execute(
         sa.select(t.operations.c.timeout_s, t.operations.c.converge).where(t.operations.c.id == stack.operation_id)

@@ -165,6 +165,21 @@ def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab):
 
 
 @pytest.mark.ledger("S2.4")
+def test_a_rollback_after_an_adoption_that_is_through_undoes_nothing(lab):
+    """It goes back to the last complete state, which is the adoption: what was taken over is still the stack's."""
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        assert (await adopted(it, await abandoned(it)))["stack_status"] == "ADOPT_COMPLETE"
+        assert (await it.end(await it.api.rollback("s")))["stack_status"] == "ROLLBACK_COMPLETE"
+        assert it.values() == ["1"]
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+@pytest.mark.ledger("S2.4")
 def test_an_update_overtakes_an_adoption(lab):
     async def story(it: Lab) -> None:
         chain = {f"r{i}": resource("1", needs=[f"r{i - 1}"] if i else None) for i in range(30)}
