@@ -52,6 +52,26 @@ def _random_part(random: Random, others: list[str], *, failures: bool) -> Part:
     return part
 
 
+def tower(random: Random) -> Shape:
+    """Parts that stand on each other: who replaces one of them replaces what stands on it."""
+    parts: dict[str, Part] = {}
+    for name in random.sample(NAMES, random.randint(2, 5)):
+        below = random.choice(list(parts)) if parts else ""
+        stands = random.random() < 0.7
+        parts[name] = Part(fixed="x", base=below if stands else "", uses=() if stands or not below else (below,))
+    return parts
+
+
+def undermined(random: Random, shape: Shape) -> Shape:
+    """A tower of which something is exchanged that others stand on; and perhaps there is something new, which fails."""
+    name = random.choice([part.base or next(iter(part.uses)) for part in shape.values() if part.requires])
+    changed = {**shape, name: dataclasses.replace(shape[name], fixed="y")}
+    if random.random() < 0.6:
+        fails = Part(base=random.choice(list(shape)), fail=random.choice(("create", "build")))
+        changed[random.choice([free for free in NAMES if free not in shape])] = fails
+    return changed
+
+
 def gated(random: Random, shape: Shape) -> Shape:
     """Some of the parts have to wait for a signal."""
     return {

@@ -113,6 +113,8 @@ _SELDOM = ("drift", "look slow")
 # How many histories are of a world that changes by itself, and in how many it is watched.
 _DRIFTING = 0.2
 _WATCHED = 0.125
+# In how many something is exchanged in the end, with all that stands on it, and is wanted back.
+_REGRETTED = 0.1
 
 
 def draw(seed: int) -> History:
@@ -124,9 +126,23 @@ def draw(seed: int) -> History:
         seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
         concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
-    drifts, watches = Random(f"drift/{seed}"), Random(f"watch/{seed}")
+    drifts, watches, regrets = (Random(f"{word}/{seed}") for word in ("drift", "watch", "regret"))
+    drawn = _regretted(regrets, drawn) if regrets.random() < _REGRETTED else drawn
     drawn = _drifting(drifts, drawn) if drifts.random() < _DRIFTING else drawn
     return _watched(watches, drawn) if watches.random() < _WATCHED else drawn
+
+
+def _regretted(random: Random, drawn: History) -> History:
+    """The same history, with a change of mind in the end: by a failure, by a client, or by both of them."""
+    stack, at = drawn.requests[-1].stack, drawn.requests[-1].at + random.choice((0.0, 60.0, 200.0))
+    before = drawing.tower(random)
+    changes = at + random.choice((1.0, 30.0, 100.0))
+    added = [Request(at, stack, Verb.UPDATE, before),
+             Request(changes, stack, Verb.UPDATE, drawing.undermined(random, before), rollback=random.random() < 0.6)]
+    if random.random() < 0.6:
+        verb = random.choice((Verb.CANCEL, Verb.ROLLBACK, Verb.UPDATE))
+        added.append(Request(changes + random.uniform(0.0, 25.0), stack, verb, before if verb is Verb.UPDATE else {}))
+    return replace(drawn, requests=(*drawn.requests, *added))
 
 
 def _drifting(random: Random, drawn: History) -> History:

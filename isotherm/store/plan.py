@@ -8,47 +8,17 @@ earlier plan intended (lesson A10).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
-from isotherm.store import accept, finish, nodes, rows, sealing
+from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.store import accept, finish, nodes, rows, sealing, spares
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
-
-
-class Slot(NamedTuple):
-    """A node as it is, with what its row proves."""
-
-    id: int
-    name: str
-    kind: int
-    state: int
-    resource_id: int | None
-    status: int | None
-    digest: str | None
-    intent: bool
-    suspended: bool | None
-
-    def proves(self, digest: str) -> bool:
-        return (
-            self.digest == digest and self.state == NodeState.DONE and self.kind == NodeKind.UPDATE
-            and self.status == Status.COMPLETE and not self.intent and not self.suspended
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Spare:
-    """A version that no node stands for: to be deleted, or taken up again if it is just what is wanted (S2.14)."""
-
-    id: int
-    digest: str | None
-    usable: bool
+from isotherm.store.spares import Slot
 
 
 def write(
@@ -64,13 +34,13 @@ def write(
         raise errors.Superseded(operation_id)
     nodes.clear_order(connection, operation.stack_id)
     slots = slots_of(connection, operation.stack_id)
-    spares = _spares(connection, operation.stack_id)
-    wanted = sealing.with_digests(connection, wanted, _digests(slots, spares))
-    taken = _take_up(connection, slots, spares, wanted)
+    left = spares.of(connection, operation.stack_id)
+    wanted = sealing.with_digests(connection, wanted, _digests(slots, left))
+    moved = spares.take_up(connection, slots, left, wanted)
     asked = {w.name for w in wanted if operation.converge or w.always} if drifted is None else set(drifted)
     changed = [
         w for w in wanted
-        if w.name in asked or (slot := slots.get(w.name)) is None or w.name in taken or not slot.proves(w.digest)
+        if w.name in asked or (slot := slots.get(w.name)) is None or w.name in moved or not slot.proves(w.digest)
     ]
     names = {w.name for w in wanted}
     doomed = [slot for slot in slots.values() if slot.name not in names]
@@ -105,10 +75,10 @@ def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
     return {row[1]: Slot._make(row) for row in found}
 
 
-def _digests(slots: Mapping[str, Slot], spares: Mapping[str, list[Spare]]) -> dict[str, set[str | None]]:
+def _digests(slots: Mapping[str, Slot], left: Mapping[str, Sequence[spares.Spare]]) -> dict[str, set[str | None]]:
     """By name: the digests of all its versions."""
     found = {name: {slot.digest} for name, slot in slots.items()}
-    for name, versions in spares.items():
+    for name, versions in left.items():
         found.setdefault(name, set()).update(spare.digest for spare in versions)
     return found
 
@@ -116,71 +86,6 @@ def _digests(slots: Mapping[str, Slot], spares: Mapping[str, list[Spare]]) -> di
 def recognised(connection: sa.Connection, stack_id: str, wanted: Sequence[Wanted]) -> list[Wanted]:
     """What is wanted, with digests that can be compared with those of the rows."""
     return list(sealing.with_digests(connection, wanted, _digests(slots_of(connection, stack_id), {})))
-
-
-def _spares(connection: sa.Connection, stack_id: str) -> dict[str, list[Spare]]:
-    resource, node = t.resources.c, t.nodes.c
-    # One that somebody is deleting, or has begun to, is past saving.
-    leased = sa.exists().where(rows.stands_for(), node.worker.is_not(None))
-    found = connection.execute(
-        sa.select(resource.id, resource.name, resource.digest, resource.status, resource.intent, leased)
-        .where(resource.stack_id == stack_id, resource.superseded == sa.true())
-        .order_by(resource.id)
-    )
-    spares: dict[str, list[Spare]] = {}
-    for id_, name, digest, status, intent, busy in found:
-        usable = status == Status.COMPLETE and intent is None and not busy
-        spares.setdefault(name, []).append(Spare(id_, digest, usable))
-    return spares
-
-
-def _take_up(
-    connection: sa.Connection, slots: Mapping[str, Slot], spares: Mapping[str, list[Spare]], wanted: Sequence[Wanted]
-) -> set[str]:
-    """Where an older version is just what is wanted now, its node takes it up again and lets go of the newer one."""
-    taken: set[str] = set()
-    if not spares:
-        return taken
-    for want in wanted:
-        slot = slots.get(want.name)
-        spare = next((s for s in spares.get(want.name, ()) if s.usable and s.digest == want.digest), None)
-        if slot is None or spare is None or slot.proves(want.digest):
-            continue
-        taken.add(want.name)
-        _swap(connection, slot, spare)
-    return taken
-
-
-def _swap(connection: sa.Connection, slot: Slot, spare: Spare) -> None:
-    node, resource = t.nodes.c, t.resources.c
-    named = sa.select(node.stack_id).where(node.id == slot.id).scalar_subquery()
-    deleters = (node.stack_id == named, node.name == slot.name, node.resource_id == spare.id)
-    connection.execute(sa.delete(t.nodes).where(*deleters))
-    connection.execute(sa.update(t.nodes).where(node.id == slot.id).values(resource_id=spare.id))
-    connection.execute(sa.update(t.resources).where(resource.id == slot.resource_id).values(superseded=True))
-    connection.execute(
-        sa.update(t.resources).where(resource.id == spare.id).values(superseded=False, replaced_by=None)
-    )
-    _keep_lease(connection, slot)
-
-
-def _keep_lease(connection: sa.Connection, slot: Slot) -> None:
-    """Somebody may be at work on the version that was let go: nobody deletes it before that lease has run out.
-
-    Its object may be about to come into being. Whoever looked for it now would find nothing, and forget it.
-    """
-    node = t.nodes.c
-    held = connection.execute(
-        sa.select(node.stack_id, node.generation, node.worker, node.fence, node.lease_until).where(node.id == slot.id)
-    ).one()
-    if held.worker is not None:
-        (id_,) = rows.take_ids(connection, 1)
-        connection.execute(
-            sa.insert(t.nodes).values(
-                id=id_, name=slot.name, kind=NodeKind.CLEANUP, state=NodeState.PENDING, pending=1, dirty=0,
-                resource_id=slot.resource_id, **held._mapping,
-            )
-        )
 
 
 class _Writer:

@@ -13,7 +13,7 @@ from isotherm.engine.references import PublishedReferences
 from isotherm.engine.steps import act, consider
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, claim, finish, nodes, plan, reads, stop
+from isotherm.store import accept, claim, finish, nodes, plan, reads, spares, stop
 from isotherm.store import tables as t
 
 BUGS = Bugs()
@@ -163,6 +163,13 @@ def one_failure_rolls_back_twice(patch: Patch) -> None:
     patch.setattr(accept, "roll_back", roll_back)
 
 
+@bug
+def a_rollback_leaves_behind_what_moved_with_a_replacement(patch: Patch) -> None:
+    """[I7] The old version is taken up again, and its users stay with the new one, which is deleted."""
+    wrapped(patch, spares, "take_up", lambda original, connection, slots, left, wanted: original(
+        connection, slots, left, [msgspec.structs.replace(want, requires=()) for want in wanted]))
+
+
 # What must not be lost, and what must not be left.
 
 
@@ -233,7 +240,7 @@ def a_secret_is_told(patch: Patch) -> None:
 @bug
 def an_update_without_a_change_touches_everything(patch: Patch) -> None:
     """[H9] Nothing changed, and every resource is updated."""
-    patch.setattr(plan.Slot, "proves", lambda self, digest: False)
+    patch.setattr(spares.Slot, "proves", lambda self, digest: False)
 
     def judged(original: Any, *arguments: Any, **named: Any) -> decide.Decision:
         decision = original(*arguments, **named)

@@ -196,3 +196,29 @@ def test_a_failed_replacement_leaves_the_old_one_for_the_rollback(seed: int) -> 
     # The first, the replacement that was rolled back, and the one that the end of every run asks for.
     assert len(made) == 3
     assert any("ROLLBACK_COMPLETE" in line for line in world.log.lines)
+
+
+@pytest.mark.ledger("S2.14")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rollback_takes_up_what_a_replacement_moved_with_it(seed: int) -> None:
+    """What used the old object was replaced with it: both come back, though the template changed but one."""
+    good = {"c": shapes.Part(fixed="x"), "a": shapes.Part(base="c")}
+    bad = {"c": shapes.Part(fixed="y"), "a": shapes.Part(base="c"), "d": shapes.Part(base="a", fail="create")}
+    requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
+    world = run.Run(dataclasses.replace(history.draw(seed), requests=requests, rates={}, ends_with_delete=True))
+    outcome = world.play()
+    assert outcome.well, outcome.violations
+    assert any("ROLLBACK_COMPLETE" in line for line in world.log.lines)
+    for name in ("c", "a"):
+        # The first, the replacement that was rolled back, and the one that the end of every run asks for.
+        assert sum(f"cloud: created s0-{name}-" in line for line in world.log.lines) == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_slept_when_its_deletion_began_is_made_anew_and_not_woken(seed: int) -> None:
+    """A check calls the deletion off when the object is gone already; then everything is wanted back."""
+    requests = (Request(0.0, "s0", Verb.CREATE, {"c": shapes.Part(kind="Sim::Pet")}), Request(100.0, "s0", Verb.SUSPEND),
+                Request(200.0, "s0", Verb.DELETE), Request(200.5 + seed / 5, "s0", Verb.CHECK))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={"answer slow": 1.0}))
+    assert outcome.well, outcome.violations
+    assert any("accepted CHECK" in line for line in outcome.lines)
