@@ -259,8 +259,10 @@ def _implementations(claim: Claim) -> list[str]:
 
 
 def _is_past_waking(version: Version) -> bool:
-    """It was found to be gone, or could not be woken: whether to make it anew is for the decision to say."""
-    return version.status is Status.FAILED and version.action is not Action.SUSPEND
+    """It was found to be gone, could not be woken, or its deletion had begun: whether to make it anew is for the decision
+    to say."""
+    failed = version.status is Status.FAILED and version.action is not Action.SUSPEND
+    return failed or version.action is Action.DELETE
 
 
 def _unfinished(decision: decide.Decision, intent: documents.Intent | None) -> decide.Decision:
