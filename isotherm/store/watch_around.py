@@ -65,7 +65,7 @@ def renew(connection: sa.Connection, stack_id: str, now: float) -> None:
             rows.ids(inside))
         connection.execute(
             sa.update(repairs).where(rows.among(repairs.c.stack_id))
-            .values(rounds=0, since=None, last_at=None, tripped_at=None), rows.ids(inside))
+            .values(rounds=0, since=None, tripped_at=None), rows.ids(inside))
 
 
 def root(connection: sa.Connection, stack_id: str) -> tuple[str, list[str]]:

@@ -45,15 +45,18 @@ def write(connection: sa.Connection, stack_id: str, changed: Iterable[Repair]) -
     """Keep what is known of these; what says nothing is forgotten."""
     many = list(changed)
     _DELETE_ONE(connection, ((stack_id, one.name) for one in many))
-    kept = [one for one in many if one.told_at is not None or one.rounds or one.tripped_at is not None]
+    kept = [one for one in many if (one.told_at, one.last_at, one.tripped_at) != (None, None, None)]
     _INSERT(connection, ((stack_id, one.name, *(getattr(one, name) for name in _NAMES)) for one in kept))
 
 
 def reset(connection: sa.Connection, stack_id: str, names: Collection[str] | None = None) -> None:
-    """What was given up may be repaired again. None: all of the stack."""
+    """What was given up may be repaired again. None: all of the stack.
+
+    When it was last repaired stays: if that has failed, this is how it is found (see watch_goals.failed).
+    """
     where = [_REPAIR.stack_id == stack_id, *([] if names is None else [_REPAIR.name.in_(list(names))])]
     connection.execute(
-        sa.update(repairs).where(*where).values(rounds=0, since=None, last_at=None, tripped_at=None))
+        sa.update(repairs).where(*where).values(rounds=0, since=None, tripped_at=None))
 
 
 def given_up(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, int]:

@@ -44,7 +44,7 @@ watch_projects = sa.Table(
     sa.Column("mode", sa.SmallInteger, nullable=False),
 )
 
-# Resources of which drift was told, or which were repaired of late.
+# Resources of which drift was told, or which were ever repaired.
 repairs = sa.Table(
     "repairs",
     metadata,

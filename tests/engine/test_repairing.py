@@ -61,6 +61,28 @@ def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
     lab(story)
 
 
+def test_what_was_given_up_is_tried_again_after_a_pause(lab, tmp_path):
+    """Nothing is left to look at, since the last repair failed half-way: it is not forgotten all the same."""
+    options(tmp_path, observer_interval=0.1, observer_rate=0, observer_repair_limit=2)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(content="right")})
+        async with observed(it, "repair"):
+            await becomes(it, "config", "in_sync")
+            path.unlink()
+            path.mkdir()
+            await until(lambda: _given_up(it))
+            await it.api.set_watch("s", mode="paused")
+            path.rmdir()
+            await it.api.set_watch("s", mode="active")
+            await becomes(it, "config", "in_sync")
+        assert path.read_text() == "right"
+        assert (await it.api.show("s"))["stack_status"] == "UPDATE_COMPLETE"
+
+    lab(story)
+
+
 async def _given_up(it: Lab) -> bool:
     return (await it.api.drift("s"))["given_up"] == ["config"]
 

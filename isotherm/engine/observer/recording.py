@@ -123,9 +123,9 @@ class Recording:
         """What was long ago does not count any more."""
         if one.tripped_at is None:
             if one.since is not None and now - one.since > self._settings.observer_repair_window:
-                one.rounds, one.since, one.last_at = 0, None, None
+                one.rounds, one.since = 0, None
         elif self._settings.observer_repair_rest and now - one.tripped_at > self._settings.observer_repair_rest:
-            one.rounds, one.since, one.last_at, one.tripped_at = 0, None, None, None
+            one.rounds, one.since, one.tripped_at = 0, None, None
 
     @staticmethod
     def count(repairs: Mapping[str, Repair], names: Sequence[str], now: float) -> list[Repair]:
