@@ -342,7 +342,7 @@ class Witness:
                 self._at_rest(child.id, child.name, rest)
 
     def _inside_a_lease(self, verb: str, by: processes.Process | None, thing: Thing, row: Any) -> None:
-        node = next((one for one in self._database.look("nodes") if one.resource_id == row.id), None)
+        node = self._node_of(row)
         name = by.name if by else ""
         if node is None or node.worker != name:
             holder = node.worker if node is not None else "nobody"
@@ -350,11 +350,17 @@ class Witness:
         elif node.lease_until is None or node.lease_until < self._clock():
             self.broken("I5", f"{verb} of {thing.id} by {name}, whose lease has run out")
 
+    def _node_of(self, row: Any) -> Any:
+        return next((one for one in self._database.look("nodes") if one.resource_id == row.id), None)
+
     def _may_delete(self, thing: Thing, row: Any, operation_id: str) -> None:
         if operation_id in self.ledger.before_abandoning:
             self.broken("I17", f"delete of {thing.id}, whose stack is abandoned")
         if row.deletion_policy == DeletionPolicy.RETAIN or self.ledger.retains(row.stack_id, thing.name):
-            self.broken("I17", f"delete of {thing.id}, which is to be kept")
+            node = self._node_of(row)
+            # The call may have been on its way already when a newer template said so.
+            if node is None or node.state == NodeState.RUNNING:
+                self.broken("I17", f"delete of {thing.id}, which is to be kept")
         operation = self.ledger.operations[operation_id]
         if operation.action is Action.DELETE or self.drifted or operation.inside:
             return
