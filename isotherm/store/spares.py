@@ -97,7 +97,8 @@ def take_up(
         spare = next((spare for spare in usable if not proven or spare.requires <= present), None)
         if spare is not None:
             taken.add(name)
-            present ^= {slot.resource_id, spare.id}
+            present.discard(slot.resource_id)
+            present.add(spare.id)
             _swap(connection, slot, spare)
     return taken | moved
 
