@@ -114,6 +114,23 @@ def test_a_rollback_takes_up_the_old_version_again(lab):
     lab(story)
 
 
+@pytest.mark.ledger("S2.14")
+def test_a_rollback_tells_those_who_had_moved_to_the_replacement(lab):
+    """Their own definitions never changed, and what they use does, twice."""
+
+    async def story(it: Lab) -> None:
+        template = {"a": resource("1", update_replace_value="1"), "b": resource({"get_resource": "a"})}
+        await it.create(template)
+        before, values = await it.physical(), it.values()
+        bad = {**template, "a": resource("2", update_replace_value="2"), "c": resource(fail=True, needs=["b"])}
+        stack = await it.update(bad, disable_rollback=False)
+        assert stack["stack_status"] == "ROLLBACK_COMPLETE"
+        assert "UPDATE_COMPLETE" in await it.history("b"), "it had moved"
+        assert (await it.physical(), it.values()) == (before, values)
+
+    lab(story)
+
+
 def test_two_failures_in_a_row_roll_back_to_what_was_complete(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
