@@ -292,7 +292,9 @@ class Oversight:
             yield f"{row.physical_id} is said to have drifted, and has not"
 
     def _unrepaired(self, row: Any, what: str, stacks: dict[str, Any]) -> Iterator[str]:
-        root_id, _ = self._top(row, stacks)
+        root_id, name = self._top(row, stacks)
+        if name not in self._ledger.wanted[root_id]:
+            return  # it was to go, and whoever called that off has not said that it is to stay
         newest = self._ledger.newest[root_id]
         mended = newest.id in self._repairs or newest.action is Action.CHECK
         if newest.endings == ["COMPLETE"] or mended:

@@ -65,8 +65,8 @@ def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
     """The nodes of the stack by name, without those that only delete a superseded version."""
     node, resource = t.nodes.c, t.resources.c
     found = connection.execute(
-        sa.select(node.id, node.name, node.kind, node.state, node.resource_id, resource.status, resource.digest,
-                  resource.intent.is_not(None), resource.suspended)
+        sa.select(node.id, node.name, node.kind, node.state, node.dirty, node.resource_id, resource.status,
+                  resource.digest, resource.intent.is_not(None), resource.suspended)
         .outerjoin(t.resources, resource.id == node.resource_id)
         # Nodes that delete a superseded version are no slots: clean-up deals with them.
         .where(node.stack_id == stack_id, sa.or_(resource.superseded.is_(None), resource.superseded == sa.false()),

@@ -29,6 +29,7 @@ class Slot(NamedTuple):
     name: str
     kind: int
     state: int
+    dirty: int
     resource_id: int | None
     status: int | None
     digest: str | None

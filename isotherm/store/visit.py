@@ -16,6 +16,7 @@ from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationStat
 from isotherm.store import accept, finish, nodes, plan, rows
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite
+from isotherm.store.spares import Slot
 
 
 def write(connection: sa.Connection, operation_id: str, now: float) -> None:
@@ -30,9 +31,8 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     }
     pending = _pending(connection, operation.action, slots)
     writes = [
-        # `dirty` remembers that a node was not up to date before: a visit must not make it look so.
         NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending.get(id_) else NodeState.SCHEDULED,
-                  pending.get(id_, 0), int(slot.state != NodeState.DONE))
+                  pending.get(id_, 0), _dirty(slot))
         for id_, slot in slots.items()
     ]
     nodes.rewrite(connection, writes, operation.generation, now)
@@ -45,6 +45,11 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
         finish.next_phase(connection, operation_id, now)
     elif not operation.convergence:
         accept.halt_nodes(connection, operation.stack_id, convergence=False)
+
+
+def _dirty(slot: Slot) -> int:
+    """Remembers that a node was not up to date before: a visit must not make it look so, nor must one that overtakes it."""
+    return slot.dirty if slot.kind == NodeKind.VISIT else int(slot.state != NodeState.DONE)
 
 
 def _pending(connection: sa.Connection, action: Action, visited: Collection[int]) -> dict[int, int]:

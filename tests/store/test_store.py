@@ -11,11 +11,11 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, claim, connecting, database, plan, rows, schema, settle
+from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store import accept, claim, connecting, database, plan, rows, schema, settle, visit
 from isotherm.store import tables as t
 from isotherm.store.database import ThreadedStore
-from isotherm.store.records import Acceptance, Event, NewStack, Report, Wanted
+from isotherm.store.records import Acceptance, Event, NewStack, Report, Version, Wanted
 from tests import databases
 
 
@@ -174,6 +174,28 @@ def test_once_a_newer_operation_is_accepted_nothing_is_begun_for_the_older(store
     write(store, lambda c: accept.supersede(c, acceptance("op2", 1, Action.UPDATE), 12.0))
     assert write(store, lambda c: claim.renew(c, taken, 99.0)) == set()
     assert take(store, now=13.0) == [], "not planned yet: nothing may be taken"
+
+
+@pytest.mark.parametrize(("state", "after"), [(NodeState.DONE, NodeState.DONE), (NodeState.FAILED, NodeState.SKIPPED)])
+def test_a_visit_leaves_no_mark_even_if_another_overtakes_it(store, state, after):
+    """What was as its template wants it is so after a check, whatever the suspend had in mind that did not get to it."""
+    create(store, "a")
+    (made,) = take(store)
+    version = Version(1, "stack", "a", "T", "T", "token", "p", Action.CREATE, Status.COMPLETE, "", "{}", "digest-a", "null",
+                      "{}", None, "[]", None, False, DeletionPolicy.DELETE, False, "op1", None)
+    write(store, lambda c: rows.insert_versions(c, [version], 11.0))
+    write(store, lambda c: c.execute(sa.update(t.nodes).values(resource_id=1)))
+    write(store, lambda c: settle.reports(c, [Report(made, state)], "new", 12.0))
+
+    def overtaken(connection):
+        for generation, (operation, action) in enumerate((("op2", Action.SUSPEND), ("op3", Action.CHECK)), 1):
+            accept.supersede(connection, acceptance(operation, generation, action), 13.0)
+            visit.write(connection, operation, 13.0)
+
+    write(store, overtaken)
+    (visited,) = take(store, now=14.0)
+    write(store, lambda c: settle.reports(c, [Report(visited, NodeState.DONE)], "new", 15.0))
+    assert read(store, sa.select(t.nodes.c.kind, t.nodes.c.state)) == [(NodeKind.UPDATE, after)]
 
 
 def test_an_index_leads_to_what_is_due(store):
