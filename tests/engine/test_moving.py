@@ -165,6 +165,24 @@ def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab):
 
 
 @pytest.mark.ledger("S2.4")
+def test_what_could_not_be_adopted_is_made_by_the_next_update(lab):
+    """What was found to be gone, and what nobody had come to look at, since the adoption had failed by then."""
+
+    async def story(it: Lab) -> None:
+        template = {"a": resource("1"), "b": resource("2", needs=["a"]), "c": resource("3")}
+        await it.create(template)
+        papers = await abandoned(it)
+        there = papers["resources"]["c"]["resource_id"]
+        for name in "ab":
+            await it.take_away(papers["resources"][name]["resource_id"])
+        assert (await adopted(it, papers))["stack_status"] == "ADOPT_FAILED"
+        assert (await it.update(template))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["1", "2", "3"]
+        assert (await it.physical())["c"] == there, "what is there is not made anew"
+
+    lab(story)
+
+
 def test_a_rollback_after_an_adoption_that_is_through_undoes_nothing(lab):
     """It goes back to the last complete state, which is the adoption: what was taken over is still the stack's."""
 

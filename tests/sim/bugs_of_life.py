@@ -135,3 +135,9 @@ def a_rollback_does_not_look(patch: Patch) -> None:
         return found
 
     wrapped(patch, accept, "supersede", supersede)
+
+
+@bug
+def a_check_forgets_what_an_update_had_begun(patch: Patch) -> None:
+    """[I2] A visit sees a change to its end, and nobody learns what is to be read now."""
+    patch.setattr(visiting, "_target", nothing)

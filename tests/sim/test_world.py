@@ -222,3 +222,15 @@ def test_what_slept_when_its_deletion_began_is_made_anew_and_not_woken(seed: int
     outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={"answer slow": 1.0}))
     assert outcome.well, outcome.violations
     assert any("accepted CHECK" in line for line in outcome.lines)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_change_that_a_check_saw_to_its_end_is_told_to_those_who_read_it(seed: int) -> None:
+    """The check has no mind to change anything; what an update had begun to change counts all the same."""
+    before = {"c": shapes.Part(a="1"), "g": shapes.Part(seen="c")}
+    after = {**before, "c": shapes.Part(a="2")}
+    requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after),
+                Request(100.2 + seed / 10, "s0", Verb.CHECK))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    assert outcome.well, outcome.violations
+    assert any("CHECK_COMPLETE" in line for line in outcome.lines)

@@ -109,7 +109,10 @@ class Considering:
             given = decide.given(implementation, resolved.properties or {}, target.restored)
             after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
             if claim.version is not None and _is_to_be_adopted(claim.version, intent, definition.type):
-                return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
+                if look is None and looking.is_possible(claim, implementation):
+                    return LookUp(claim.version, live=True, known=facts or Facts())
+                if look is None or not isinstance(look.sight, contract.Gone):
+                    return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
             applied, renew = _applied(claim.version, intent, target), _is_new_to(claim)
             decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)
             if applied and claim.version and looking.is_worth_while(claim, implementation, decision):
@@ -337,7 +340,7 @@ def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
 
 def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
     # By a look at reality it may be found to be what is wanted, whatever was applied.
-    applied = not claim.operation.converge or documents.decode(version.properties, dict[str, Any]) == wish.after
+    applied = not looking.looks(claim) or documents.decode(version.properties, dict[str, Any]) == wish.after
     settled = replace(
         version, digest=claim.digest, properties=version.properties if applied else documents.encode(wish.after),
         requires=documents.encode(wish.requires), operation_id=claim.operation.id,
@@ -346,7 +349,7 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
     )
     published = None if version.published is None else documents.decode(version.published, documents.Published)
     # Who looks at reality reads anew what others read of it. It may be that somebody put it right, and never said so.
-    fresh = claim.operation.converge and bool(target.exports or version.intent is not None)
+    fresh = looking.looks(claim) and bool(target.exports or version.intent is not None)
     if not applied or fresh or published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
     same = (settled.digest, settled.requires, None) == (version.digest, version.requires, version.intent)

@@ -16,7 +16,7 @@ from isotherm import errors
 from isotherm.engine import decide, documents
 from isotherm.engine.steps import answers
 from isotherm.resources import contract, drift
-from isotherm.states import Sight
+from isotherm.states import Action, Sight, Status
 from isotherm.store.records import Beginning, Claim, Observation, Report, Version
 
 UNSEEN = "It could not be looked at"
@@ -24,11 +24,18 @@ _TAKEN = "; it is taken for what was last applied"
 _VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
 
 
+def looks(claim: Claim) -> bool:
+    """Whether the operation looks; or has to, since nobody has seen yet what an older one was to adopt."""
+    version, operation = claim.version, claim.operation
+    unknown = version is not None and version.action is Action.ADOPT and version.status is not Status.COMPLETE
+    return operation.converge or (unknown and operation.action is not Action.ADOPT)
+
+
 def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
     """Whether the operation looks, and there is something of ours to look at."""
     version = claim.version
     ours = version is not None and version.physical_id is not None and not version.external
-    return claim.operation.converge and ours and type_.is_observable()
+    return looks(claim) and ours and type_.is_observable()
 
 
 def is_worth_while(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:

@@ -22,7 +22,7 @@ def consider(claim: Claim) -> Answer:
         return Report(claim, NodeState.DONE)
     intent = intent_of(version)
     if intent is not None and intent.handled:
-        return Continue(version, intent, None)
+        return Continue(version, intent, _target(claim, intent))
     if intent is not None and intent.action is Action.ADOPT:
         return _not_now(claim, version)
     if intent is not None and intent.action not in VISITING:
@@ -33,6 +33,13 @@ def consider(claim: Claim) -> Answer:
     if _is_unfit(version, action):
         return _not_now(claim, version)
     return begin(claim, version, action)
+
+
+def _target(claim: Claim, intent: documents.Intent) -> documents.Target | None:
+    """What others want to know of it, where an older operation began to change it: they would go on with what it was."""
+    if claim.definition is None or intent.action in VISITING:
+        return None
+    return documents.decode(claim.definition, documents.Target)
 
 
 def begin(claim: Claim, version: Version, action: Action, target: documents.Target | None = None) -> Begin:
