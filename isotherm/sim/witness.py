@@ -365,7 +365,8 @@ class Witness:
         if operation.action is Action.DELETE or self.drifted or operation.inside:
             return
         part = operation.shape.get(thing.name)
-        if part is not None and not part.off and not self._others_ready(thing):
+        # A stack that takes its place is no object.
+        if part is not None and not part.off and part.inner is None and not self._others_ready(thing):
             self.broken("I8", f"delete of {thing.id} before its replacement is there")
         with contextlib.suppress(StopIteration):
             stored = next(one for one in self._database.look("operations") if one.id == operation_id)

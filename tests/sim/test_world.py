@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from random import Random
+from typing import Any
 
 import pytest
 from bugs import BUGS
@@ -234,3 +235,26 @@ def test_a_change_that_a_check_saw_to_its_end_is_told_to_those_who_read_it(seed:
     outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
     assert outcome.well, outcome.violations
     assert any("CHECK_COMPLETE" in line for line in outcome.lines)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_could_not_be_woken_is_woken_before_it_is_changed(inside: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is mended in place, so it is the same that sleeps. Once it is awake, an update without a change finds it so."""
+    pet = shapes.Part(kind="Sim::Pet", a="1")
+    shape = {"q": shapes.Part("", inner={"a": pet})} if inside else {"a": pet}
+    requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(200.0, "s0", Verb.SUSPEND),
+                Request(400.0, "s0", Verb.RESUME))
+    world = run.Run(dataclasses.replace(history.draw(1), requests=requests, rates={}, ends_with_delete=False))
+    update, calls = world.cloud.update, []
+
+    async def fails_once(physical_id: str, properties: dict[str, Any]) -> None:
+        calls.append(physical_id)
+        if len(calls) == 2:
+            raise errors.Permanent("no valid host was found")
+        await update(physical_id, properties)
+
+    monkeypatch.setattr(world.cloud, "update", fails_once)
+    outcome = world.play()
+    assert outcome.well, outcome.violations
+    assert any("RESUME_FAILED of s0:" in line for line in outcome.lines)
+    assert sum("cloud: created" in line for line in outcome.lines) == 1

@@ -98,6 +98,9 @@ class Acting:
         if isinstance(outcome, runner.Done):
             try:
                 published = await _published(version, intent, target, resource)
+                # An update of a stack inside wakes whatever slept in there.
+                wakes = intent.action is Action.RESUME or (intent.action is Action.UPDATE and resource.preemptible)
+                version.suspended = version.suspended and not wakes
                 return _done(claim, version, intent, published, _said(version, intent, resource))
             except errors.Temporary as error:
                 # The object is there, but what others want to know of it cannot be read yet.
@@ -186,7 +189,6 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
     version.published = published
     version.properties, version.metadata = documents.encode(intent.after), documents.encode(intent.metadata)
     version.digest, version.requires = intent.digest, documents.encode(intent.requires)
-    version.suspended = version.suspended and intent.action is not Action.RESUME
     ending = _ending(claim, version, intent, NodeState.DONE)
     part = None
     if intent.action is Action.SNAPSHOT:

@@ -141,6 +141,9 @@ class Considering:
         decision: decide.Decision, intent: documents.Intent | None,
     ) -> Answer:
         definition, resolved, target = wanted
+        stays = decision.verdict in (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
+        if stays and claim.version is not None and self._sleeps(claim.version):
+            return visiting.begin(claim, claim.version, Action.RESUME, target)
         if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
             if not self._is_to_be_told(claim, claim.version, target, intent):
                 return _nothing(claim, claim.version, wish, target)
@@ -153,6 +156,11 @@ class Considering:
         if decision.verdict is decide.Verdict.UPDATE and claim.version is not None:
             return self._begin_update(claim, claim.version, wish, target)
         return self._begin_create(claim, definition, resolved, wish, target)
+
+    def _sleeps(self, version: Version) -> bool:
+        """Whether it is at rest, as far as anybody knows, and stays so unless it is woken: an update of a stack inside
+        wakes what is in there."""
+        return version.suspended and not self._types(version.implementation).preemptible
 
     def _is_to_be_told(
         self, claim: Claim, version: Version, target: documents.Target, intent: documents.Intent | None
