@@ -164,7 +164,6 @@ def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab):
     lab(story)
 
 
-@pytest.mark.ledger("S2.4")
 def test_what_could_not_be_adopted_is_made_by_the_next_update(lab):
     """What was found to be gone, and what nobody had come to look at, since the adoption had failed by then."""
 
