@@ -72,10 +72,11 @@ class Inside:
         """A value that is not known may be an output of a stack inside, which knows why."""
         ids = {name: id_ for name, id_, _ in found if id_ is not None}
         versions = await self._access.store.read(lambda connection: rows.versions(connection, list(ids.values())))
-        for name, (attribute, *_) in ((name, path) for name, path in output.needs if path and name in ids):
-            version = versions[ids[name]]
+        # One may have been deleted since it was read.
+        there = {name: versions[id_] for name, id_ in ids.items() if id_ in versions}
+        for name, (attribute, *_) in ((name, path) for name, path in output.needs if path and name in there):
             try:
-                within = await self.stack(version.physical_id or "")
+                within = await self.stack(there[name].physical_id or "")
             except errors.Permanent:
                 continue
             for view in await self.output_views(within, str(attribute)):
@@ -127,8 +128,8 @@ class Inside:
         name, id_, text = one
         if id_ is None or text is None or name not in face.groups:
             return one
-        version = (await self._access.store.read(lambda connection: rows.versions(connection, [id_])))[id_]
-        if not version.digest or not version.digest.endswith(grouping.SCALED):
+        version = (await self._access.store.read(lambda connection: rows.versions(connection, [id_]))).get(id_)
+        if version is None or not version.digest or not version.digest.endswith(grouping.SCALED):
             return one
         published = documents.decode(text, documents.Published)
         group = self.group(version, list(published.attributes))

@@ -140,7 +140,10 @@ class Scaling(Accepting):
 
 
 def _look(connection: Connection, signal: Signalled) -> tuple[Mapping[str, Any], groups.Group]:
-    version = rows.versions(connection, [signal.policy.id])[signal.policy.id]
+    version = rows.versions(connection, [signal.policy.id]).get(signal.policy.id)
+    if version is None:
+        # It has been deleted since it was signalled to.
+        raise errors.NotFound(f"The Resource ({signal.policy.name}) could not be found in Stack {signal.stack['name']}.")
     policy = documents.decode(version.properties, dict[str, Any])
     group = groups.find(connection, version.stack_id, str(policy[scaling_policy.GROUP]))
     if group is None or group.version.implementation != AutoScalingGroup.TYPE:

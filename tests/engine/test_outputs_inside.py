@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from isotherm.store import rows
 from tests.engine.conftest import Lab
 
 LEAF = """
@@ -32,5 +33,17 @@ def test_the_reason_comes_up(lab):
         assert found["bad"]["output_value"] is None
         assert found["bad"]["output_error"] == (
             "Error in a output bad: Error in leaf output bad: The Parameter (foo) was not provided.")
+
+    lab(story)
+
+
+def test_what_is_deleted_while_it_is_read_is_not_known(lab, monkeypatch):
+    """Between two looks at the database an update may have taken it away."""
+
+    async def story(it: Lab) -> None:
+        outputs = {"bad": {"value": {"get_attr": ["a", "bad"]}}}
+        await it.create({"a": {"type": "leaf.yaml"}}, outputs=outputs, files={"leaf.yaml": LEAF})
+        monkeypatch.setattr(rows, "versions", lambda connection, ids: {})
+        assert [(one["output_key"], one["output_value"]) for one in await it.api.outputs("s")] == [("bad", None)]
 
     lab(story)
