@@ -104,16 +104,19 @@ class Oversight:
 
     def _policy(self, row: Any, stacks: dict[str, Any]) -> str:
         """Of a resource: what was said of it, what its metadata say, and what was said of the stacks around it."""
-        for stack_id in self._around(row.stack_id, stacks):
+        version, inner = row, ""
+        for stack_id, name in self._places(row, stacks):
+            if inner:
+                version = next((one for one in self._database.look("resources") if one.physical_id == inner), None)
             said = self._said.get(stack_id, _Said())
-            if row is not None and row.name in said.overrides:
-                return said.overrides[row.name]
-            metadata = {} if row is None else msgspec.json.decode(row.metadata) or {}
+            if name in said.overrides:
+                return said.overrides[name]
+            metadata = {} if version is None else msgspec.json.decode(version.metadata) or {}
             if "isotherm" in metadata:
                 return str(metadata["isotherm"]["drift"])
             if said.policy:
                 return said.policy
-            row = next((one for one in self._database.look("resources") if one.physical_id == stack_id), None)
+            inner = stack_id
         return self._watched.policy
 
     def _mode(self, stack_id: str, stacks: dict[str, Any]) -> str:
