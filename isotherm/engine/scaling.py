@@ -140,10 +140,9 @@ class Scaling(Accepting):
 
 
 def _look(connection: Connection, signal: Signalled) -> tuple[Mapping[str, Any], groups.Group]:
-    version = rows.versions(connection, [signal.policy.id]).get(signal.policy.id)
-    if version is None:
-        # It has been deleted since it was signalled to.
-        raise errors.NotFound(f"The Resource ({signal.policy.name}) could not be found in Stack {signal.stack['name']}.")
+    # Asked for once more: it may have been deleted, or replaced, since it was signalled to.
+    current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name)
+    version = rows.versions(connection, [current.id])[current.id]
     policy = documents.decode(version.properties, dict[str, Any])
     group = groups.find(connection, version.stack_id, str(policy[scaling_policy.GROUP]))
     if group is None or group.version.implementation != AutoScalingGroup.TYPE:

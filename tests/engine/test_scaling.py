@@ -205,6 +205,23 @@ def test_the_same_signal_scales_once(lab):
     lab(story)
 
 
+def test_a_policy_that_goes_while_it_is_signalled_to_is_not_found(lab, monkeypatch):
+    async def story(it: Lab) -> None:
+        await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
+        scale = it.api._scale
+
+        async def too_late(signal: Any) -> None:
+            await complete(it, await it.update({"g": scaling()}))
+            await scale(signal)
+
+        monkeypatch.setattr(it.api, "_scale", too_late)
+        with pytest.raises(errors.NotFound, match=r"The Resource \(up\) could not be found in Stack s"):
+            await it.api.signal("s", "up")
+        assert len(it.objects()) == 1
+
+    lab(story)
+
+
 def test_nothing_is_scaled_while_the_group_cools_down(lab):
     async def story(it: Lab) -> None:
         resources = {"g": scaling(), "up": policy("change_in_capacity", 1, cooldown=1000),
