@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-import msgspec
 import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
@@ -56,11 +55,7 @@ def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tupl
         .where(node.stack_id == stack_id, node.kind == NodeKind.CLEANUP)
     )
     found = connection.execute(sa.union(superseded, dropped))
-    return {row[0]: (planning.Version(row[0], row[1], _decode(row[2])), row[3]) for row in found}
-
-
-def _decode(requires: str) -> list[int]:
-    return msgspec.json.decode(requires.encode(), type=list[int])
+    return {row[0]: (planning.Version(row[0], row[1], rows.required(row[2])), row[3]) for row in found}
 
 
 def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> int:
@@ -152,7 +147,7 @@ def _visited(connection: sa.Connection, operation: Operation) -> dict[str, tuple
         .where(node.stack_id == operation.stack_id, node.generation == operation.generation,
                node.kind == NodeKind.UPDATE)
     )
-    return {row[0]: (row[1], _decode(row[2]) if row[2] else [], row[3]) for row in found}
+    return {row[0]: (row[1], rows.required(row[2]) if row[2] else [], row[3]) for row in found}
 
 
 def _barrier(

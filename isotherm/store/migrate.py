@@ -274,7 +274,7 @@ def _digest(version: Version, want: Wanted, *, proven: bool) -> str | None:
 
 def _requires(found: Contents, present: dict[str, Version], goal: dict[str, Wanted]) -> dict[int, list[int]]:
     """By version: the versions that it may use. Of what is on its way out, the row knows best, if any row knows at all."""
-    known = {id_: msgspec.json.decode(version.requires.encode(), type=list[int]) for id_, version in found.versions.items()}
+    known = {id_: rows.required(version.requires) for id_, version in found.versions.items()}
     by_name: dict[str, list[int]] = {}
     for id_, version in found.versions.items():
         by_name.setdefault(version.name, []).append(id_)

@@ -15,10 +15,10 @@ from isotherm import errors
 from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, nodes, rows, sealing, spares
+from isotherm.store import accept, finish, nodes, rows, sealing, slots, spares
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
-from isotherm.store.spares import Slot
+from isotherm.store.slots import Slot
 
 
 def write(
@@ -33,20 +33,20 @@ def write(
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
     nodes.clear_order(connection, operation.stack_id)
-    slots = slots_of(connection, operation.stack_id)
+    present = slots.of(connection, operation.stack_id)
     left = spares.of(connection, operation.stack_id)
-    wanted = sealing.with_digests(connection, wanted, _digests(slots, left))
-    moved = spares.take_up(connection, slots, left, wanted)
+    wanted = sealing.with_digests(connection, wanted, _digests(present, left))
+    moved = spares.take_up(connection, present, left, wanted)
     asked = {w.name for w in wanted if operation.converge or w.always} if drifted is None else set(drifted)
     changed = [
         w for w in wanted
-        if w.name in asked or (slot := slots.get(w.name)) is None or w.name in moved or not slot.proves(w.digest)
+        if w.name in asked or (slot := present.get(w.name)) is None or w.name in moved or not slot.proves(w.digest)
     ]
     names = {w.name for w in wanted}
-    doomed = [slot for slot in slots.values() if slot.name not in names]
+    doomed = [slot for slot in present.values() if slot.name not in names]
     remaining = 0
     if changed:
-        remaining = _Writer(connection, operation, slots, now).update(wanted, changed)
+        remaining = _Writer(connection, operation, present, now).update(wanted, changed)
     _doom(connection, operation, doomed)
     if wanted and doomed and (operation.disable_rollback or operation.action.name == "ROLLBACK"):
         remaining += finish.clean_up_first(connection, operation, doomed={slot.id for slot in doomed}, now=now)
@@ -61,23 +61,9 @@ def write(
         accept.halt_nodes(connection, operation.stack_id, convergence=False)
 
 
-def slots_of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
-    """The nodes of the stack by name, without those that only delete a superseded version."""
-    node, resource = t.nodes.c, t.resources.c
-    found = connection.execute(
-        sa.select(node.id, node.name, node.kind, node.state, node.dirty, node.resource_id, resource.status,
-                  resource.digest, resource.intent.is_not(None), resource.suspended)
-        .outerjoin(t.resources, resource.id == node.resource_id)
-        # Nodes that delete a superseded version are no slots: clean-up deals with them.
-        .where(node.stack_id == stack_id, sa.or_(resource.superseded.is_(None), resource.superseded == sa.false()),
-               node.kind != NodeKind.BARRIER)
-    )
-    return {row[1]: Slot._make(row) for row in found}
-
-
-def _digests(slots: Mapping[str, Slot], left: Mapping[str, Sequence[spares.Spare]]) -> dict[str, set[str | None]]:
+def _digests(present: Mapping[str, Slot], left: Mapping[str, Sequence[spares.Spare]]) -> dict[str, set[str | None]]:
     """By name: the digests of all its versions."""
-    found = {name: {slot.digest} for name, slot in slots.items()}
+    found = {name: {slot.digest} for name, slot in present.items()}
     for name, versions in left.items():
         found.setdefault(name, set()).update(spare.digest for spare in versions)
     return found
@@ -85,16 +71,16 @@ def _digests(slots: Mapping[str, Slot], left: Mapping[str, Sequence[spares.Spare
 
 def recognised(connection: sa.Connection, stack_id: str, wanted: Sequence[Wanted]) -> list[Wanted]:
     """What is wanted, with digests that can be compared with those of the rows."""
-    return list(sealing.with_digests(connection, wanted, _digests(slots_of(connection, stack_id), {})))
+    return list(sealing.with_digests(connection, wanted, _digests(slots.of(connection, stack_id), {})))
 
 
 class _Writer:
     """Writes the update half of a plan."""
 
-    def __init__(self, connection: sa.Connection, operation: Operation, slots: Mapping[str, Slot], now: float) -> None:
+    def __init__(self, connection: sa.Connection, operation: Operation, present: Mapping[str, Slot], now: float) -> None:
         self._connection = connection
         self._operation = operation
-        self._slots = slots
+        self._slots = present
         self._now = now
 
     def update(self, wanted: Sequence[Wanted], changed: Sequence[Wanted]) -> int:

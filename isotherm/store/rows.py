@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, Status
@@ -185,6 +186,11 @@ def forget_uses(connection: sa.Connection, operation_ids: Collection[str]) -> No
 def delete_by_id(connection: sa.Connection, column: sa.Column[Any], values: Collection[int]) -> None:
     if values:
         connection.execute(sa.delete(column.table).where(among(column)), ids(values))
+
+
+def required(text: str) -> list[int]:
+    """The versions that one may use, as its row has them."""
+    return msgspec.json.decode(text.encode(), type=list[int])
 
 
 def stands_for() -> sa.ColumnElement[bool]:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 
 from isotherm.graph.graph import DependencyTaskGraph
@@ -18,29 +16,9 @@ from isotherm.states import NodeKind, NodeState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.records import Wanted
+from isotherm.store.slots import Slot
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
-
-
-class Slot(NamedTuple):
-    """A node as it is, with what its row proves."""
-
-    id: int
-    name: str
-    kind: int
-    state: int
-    dirty: int
-    resource_id: int | None
-    status: int | None
-    digest: str | None
-    intent: bool
-    suspended: bool | None
-
-    def proves(self, digest: str) -> bool:
-        return (
-            self.digest == digest and self.state == NodeState.DONE and self.kind == NodeKind.UPDATE
-            and self.status == Status.COMPLETE and not self.intent and not self.suspended
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +43,7 @@ def of(connection: sa.Connection, stack_id: str) -> dict[str, list[Spare]]:
     spares: dict[str, list[Spare]] = {}
     for id_, name, digest, status, intent, requires, busy in found:
         usable = status == Status.COMPLETE and intent is None and not busy
-        used = frozenset(msgspec.json.decode(requires, type=list[int]))
+        used = frozenset(rows.required(requires))
         spares.setdefault(name, []).append(Spare(id_, digest, usable, used))
     return spares
 

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, nodes, plan, rows
+from isotherm.store import accept, finish, nodes, rows, slots
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite
-from isotherm.store.spares import Slot
+from isotherm.store.slots import Slot
 
 
 def write(connection: sa.Connection, operation_id: str, now: float) -> None:
@@ -25,15 +25,15 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
     nodes.clear_order(connection, operation.stack_id)
-    slots = {
-        slot.id: slot for slot in plan.slots_of(connection, operation.stack_id).values()
+    visited = {
+        slot.id: slot for slot in slots.of(connection, operation.stack_id).values()
         if slot.resource_id is not None and slot.kind != NodeKind.CLEANUP
     }
-    pending = _pending(connection, operation.action, slots)
+    pending = _pending(connection, operation.action, visited)
     writes = [
         NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending.get(id_) else NodeState.SCHEDULED,
                   pending.get(id_, 0), _dirty(slot))
-        for id_, slot in slots.items()
+        for id_, slot in visited.items()
     ]
     nodes.rewrite(connection, writes, operation.generation, now)
     connection.execute(

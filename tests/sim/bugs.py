@@ -19,7 +19,7 @@ from isotherm.engine.convergence import worker
 from isotherm.engine.steps import act, consider
 from isotherm.graph import plan as planning
 from isotherm.states import Action, NodeState
-from isotherm.store import accept, claim, finish, nodes, plan, rows, settle, spares
+from isotherm.store import accept, claim, finish, nodes, plan, rows, settle, slots
 from isotherm.store import tables as t
 
 BUGS = Bugs()
@@ -108,7 +108,7 @@ def both_of_two_simultaneous_updates_are_accepted(patch: Patch) -> None:
 @bug
 def the_plan_trusts_what_was_intended(patch: Patch) -> None:
     """[A10] A node counts as up to date although its last operation did not prove it."""
-    patch.setattr(spares.Slot, "proves", lambda self, digest: self.digest == digest or self.resource_id is not None)
+    patch.setattr(slots.Slot, "proves", lambda self, digest: self.digest == digest or self.resource_id is not None)
 
 
 @bug

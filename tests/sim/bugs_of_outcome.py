@@ -13,7 +13,7 @@ from isotherm.engine.references import PublishedReferences
 from isotherm.engine.steps import act, consider
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, claim, finish, nodes, plan, reads, spares, stop
+from isotherm.store import accept, claim, finish, nodes, plan, reads, slots, spares, stop
 from isotherm.store import tables as t
 
 BUGS = Bugs()
@@ -240,7 +240,7 @@ def a_secret_is_told(patch: Patch) -> None:
 @bug
 def an_update_without_a_change_touches_everything(patch: Patch) -> None:
     """[H9] Nothing changed, and every resource is updated."""
-    patch.setattr(spares.Slot, "proves", lambda self, digest: False)
+    patch.setattr(slots.Slot, "proves", lambda self, digest: False)
 
     def judged(original: Any, *arguments: Any, **named: Any) -> decide.Decision:
         decision = original(*arguments, **named)
