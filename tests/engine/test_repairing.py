@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,12 +49,7 @@ def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
     path = tmp_path / "local" / "a.txt"
 
     async def story(it: Lab) -> None:
-        await it.create({"config": file(content="right")})
-        async with observed(it, "repair"):
-            await becomes(it, "config", "in_sync")
-            path.unlink()
-            path.mkdir()
-            await until(lambda: _given_up(it))
+        async with _in_vain(it, path):
             generation = (await it.api.show("s"))["generation"]
             await asyncio.sleep(0.5)
             assert (await it.api.show("s"))["generation"] == generation == 3, "twice, and no more"
@@ -67,12 +64,7 @@ def test_what_was_given_up_is_tried_again_after_a_pause(lab, tmp_path):
     path = tmp_path / "local" / "a.txt"
 
     async def story(it: Lab) -> None:
-        await it.create({"config": file(content="right")})
-        async with observed(it, "repair"):
-            await becomes(it, "config", "in_sync")
-            path.unlink()
-            path.mkdir()
-            await until(lambda: _given_up(it))
+        async with _in_vain(it, path):
             await it.api.set_watch("s", mode="paused")
             path.rmdir()
             await it.api.set_watch("s", mode="active")
@@ -81,6 +73,18 @@ def test_what_was_given_up_is_tried_again_after_a_pause(lab, tmp_path):
         assert (await it.api.show("s"))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
+
+
+@contextlib.asynccontextmanager
+async def _in_vain(it: Lab, path: Path) -> AsyncIterator[None]:
+    """A file that is watched, and given up: something is in its way."""
+    await it.create({"config": file(content="right")})
+    async with observed(it, "repair"):
+        await becomes(it, "config", "in_sync")
+        path.unlink()
+        path.mkdir()
+        await until(lambda: _given_up(it))
+        yield
 
 
 async def _given_up(it: Lab) -> bool:

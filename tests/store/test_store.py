@@ -65,8 +65,10 @@ def test_who_opens_a_file_that_somebody_is_just_making_waits(tmp_path):
     somebody = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     somebody.execute("BEGIN IMMEDIATE")
     somebody.execute("CREATE TABLE made (id INTEGER)")
+    impatient = sqlite3.connect(file, timeout=60)
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        sqlite3.connect(file, timeout=60).execute("PRAGMA journal_mode=WAL")
+        impatient.execute("PRAGMA journal_mode=WAL")
+    impatient.close()
     done = threading.Timer(0.3, somebody.execute, ["COMMIT"])
     done.start()
     engine = connecting.connect(f"sqlite:///{file}")

@@ -25,7 +25,7 @@ from isotherm.engine.steps.answers import (
     event,
     intent_of,
 )
-from isotherm.resources import contract, custom_constraints, properties, registry, runner
+from isotherm.resources import custom_constraints, properties, registry, runner
 from isotherm.resources.nested import IMPLEMENTATION
 from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
@@ -80,11 +80,10 @@ class Considering:
                     intent.handled = True
                     return Continue(replace(version, physical_id=facts.physical_id), intent, target)
         if version is not None and version.suspended and not _is_past_waking(version):
-            look = None if facts is None else facts.look
-            if look is None and looking.is_possible(claim, self._types(version.implementation)):
-                return LookUp(version, live=True, known=facts or Facts())
+            if wish_to_look := looking.first(claim, self._types(version.implementation), facts):
+                return wish_to_look
             # What is gone cannot be woken, and need not be: the decision will see that too.
-            if look is None or not isinstance(look.sight, contract.Gone):
+            if not looking.is_gone(facts):
                 return visiting.begin(claim, version, Action.RESUME, target)
         return self._decide(claim, target, intent, facts)
 
@@ -109,9 +108,9 @@ class Considering:
             given = decide.given(implementation, resolved.properties or {}, target.restored)
             after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
             if claim.version is not None and _is_to_be_adopted(claim.version, intent, definition.type):
-                if look is None and looking.is_possible(claim, implementation):
-                    return LookUp(claim.version, live=True, known=facts or Facts())
-                if look is None or not isinstance(look.sight, contract.Gone):
+                if wish_to_look := looking.first(claim, implementation, facts):
+                    return wish_to_look
+                if not looking.is_gone(facts):
                     return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
             applied, renew = _applied(claim.version, intent, target), _is_new_to(claim)
             decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)

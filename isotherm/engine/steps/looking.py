@@ -38,6 +38,18 @@ def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
     return looks(claim) and ours and type_.is_observable()
 
 
+def first(claim: Claim, type_: type[contract.Resource], facts: answers.Facts | None) -> answers.LookUp | None:
+    """A look, if the operation takes one and has not done so yet."""
+    if claim.version is None or (facts is not None and facts.look is not None) or not is_possible(claim, type_):
+        return None
+    return answers.LookUp(claim.version, live=True, known=facts or answers.Facts())
+
+
+def is_gone(facts: answers.Facts | None) -> bool:
+    """Whether somebody looked, and found nothing."""
+    return facts is not None and facts.look is not None and isinstance(facts.look.sight, contract.Gone)
+
+
 def is_worth_while(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
     """Whether what was decided by the rows alone may be decided otherwise by looking."""
     return is_possible(claim, type_) and (decision.verdict in _VERDICTS or decision.cause in type_.properties_schema)
