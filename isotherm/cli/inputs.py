@@ -78,7 +78,7 @@ def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
         values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False)
         if all(name in values for name in template.parameters):
             return check(inputs, stack_name=stack_name)
-        bound = model.bind(template, values, files=inputs.files)
+        bound = validation.bind(template, values, files=inputs.files)
         validation.validate(bound, inputs.environment, known.registry(), strict=False)
     return bound
 

@@ -96,7 +96,7 @@ def _bound(
     template = model.parse(document.load(text))
     pseudo = parameters.Pseudo(stack_name=_NAME, project_id=project, dialect=template.dialect)
     values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
-    return model.bind(template, values, files=files, facade=model.Facade())
+    return validation.bind(template, values, files=files, facade=model.Facade())
 
 
 def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:

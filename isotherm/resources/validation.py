@@ -9,26 +9,23 @@ cloud, and nothing is resolved for good: what hangs on resources that do not exi
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import attributes, contract, custom_constraints, facades, nested, properties, translation
-from isotherm.resources.registry import BadTemplate, Registry, typed_properties
+from isotherm.resources import attributes, custom_constraints, facades, nested, properties
+from isotherm.resources.judging import Judge, Type, path_to
+from isotherm.resources.registry import BadTemplate, Registry
+from isotherm.secrets import Redactor
 from isotherm.template import definitions, document, model, parameters
 from isotherm.template.constraints import CustomConstraints
 from isotherm.template.definitions import Definition
 from isotherm.template.environment import Environment
 from isotherm.template.functions import node
-from isotherm.template.functions.references import GetAttr
-from isotherm.template.parameter_schema import MASK
-
-Type = type[contract.Resource]
 
 # How many stacks may stand inside one another, as in Heat.
 MAX_DEPTH = 5
@@ -37,7 +34,6 @@ MAX_TOTAL = 2_000_000
 TOO_MANY = "Maximum resources per stack exceeded."
 # How many problems of one template inside are told.
 _ENOUGH = 20
-_NOT_ASSIGNED = re.compile("Property (.*) not assigned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +55,18 @@ def validate(  # noqa: PLR0913 - what is judged, and how, by name
 
     Not `inside`: stacks inside are left alone, as Heat's validate does.
     """
-    problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
-                                      custom=custom))
-    # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
-    if not problems:
-        run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
-        problems = tuple(run.problems())
-        if not problems and run.total > bounds.total:
-            hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
-            problems = (Problem(f"Request limit exceeded: {TOO_MANY}", kind="RequestLimitExceeded", hint=hint),)
-    if problems:
-        raise UserError(problems=problems)
+    with _untold(bound.values):
+        problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
+                                          custom=custom))
+        # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
+        if not problems:
+            run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
+            problems = tuple(run.problems())
+            if not problems and run.total > bounds.total:
+                hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
+                problems = (Problem(f"Request limit exceeded: {TOO_MANY}", kind="RequestLimitExceeded", hint=hint),)
+        if problems:
+            raise UserError(problems=problems)
 
 
 def accept(  # noqa: PLR0913 - what a template is bound to, by name
@@ -79,9 +76,30 @@ def accept(  # noqa: PLR0913 - what a template is bound to, by name
     """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged."""
     pseudo = replace(pseudo, dialect=template.dialect)
     values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
-    bound = model.bind(template, values, files=files or {}, facade=facade)
+    bound = bind(template, values, files=files or {}, facade=facade)
     validate(bound, environment, registry, bounds=bounds)
     return bound
+
+
+def bind(
+    template: model.Template, values: parameters.Values, *, files: Mapping[str, str], facade: model.Facade | None = None,
+) -> model.Bound:
+    """`model.bind`, for those who tell people what is wrong: without the values of hidden parameters."""
+    with _untold(values):
+        return model.bind(template, values, files=files, facade=facade)
+
+
+@contextlib.contextmanager
+def _untold(values: parameters.Values) -> Iterator[None]:
+    """What is wrong is told without the values of hidden parameters, whoever quotes them."""
+    try:
+        yield
+    except UserError as error:
+        secrets = Redactor(values[name] for name in values.hidden if name in values)
+        if not secrets:
+            raise
+        raise type(error)(problems=tuple(replace(one, message=secrets.text(one.message), path=secrets.text(one.path),
+                                                 hint=secrets.text(one.hint)) for one in error.problems)) from None
 
 
 class _Validation:
@@ -106,6 +124,7 @@ class _Validation:
         self._known_inside: dict[tuple[str, int, str], tuple[tuple[Problem, ...], int]] = (
             {} if around is None else around._known_inside)
         self._unborn = definitions.Unresolved(bound.values)
+        self._judge = Judge(bound, self._rules, strict=strict, within=around is not None)
 
     def problems(self) -> Iterator[Problem]:
         bound = self._bound
@@ -189,7 +208,7 @@ class _Validation:
                 return
         yield from self._policies(definition, one)
         if not one.accepts_anything:
-            yield from self._properties(definition, one)
+            yield from self._judge.problems(definition, one)
         if issubclass(one, nested.StackResource):
             if issubclass(one, nested.TemplateResource) and definition.type in self._registry.types:
                 around = self._registry.types[definition.type]
@@ -199,7 +218,7 @@ class _Validation:
 
     def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
         """The stack inside, judged as far as it is known: its values are judged when it is made."""
-        foreseen = self._foreseen(definition, one)
+        foreseen = self._judge.foreseen(definition, one)
         try:
             text = one.template_for(foreseen)
         except UserError as error:
@@ -217,19 +236,6 @@ class _Validation:
         self.total += size * one.copies(foreseen)
         for problem in problems:
             yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
-
-    def _foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
-        """The properties as far as they can be told before anything exists; nothing, if they are wrong in themselves."""
-        given = definition.properties if isinstance(definition.properties, Mapping) else {}
-        found: dict[str, Any] = {}
-        try:
-            for name, value in given.items():
-                known = self._tentative(value) if isinstance(value, node.Live) else value
-                if known is not node.NOTHING:
-                    found[name] = known
-            return typed_properties(one, found)
-        except UserError:
-            return {}
 
     def _looked_into(self, name: str, text: str) -> tuple[tuple[Problem, ...], int]:
         """What is wrong with a stack inside, and how many resources it has. The same text is looked at once."""
@@ -259,123 +265,15 @@ class _Validation:
     def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
         words = self._bound.dialect.words
         if definition.deletion_policy == "Snapshot" and not one.supports_snapshot_delete:
-            yield Problem('"Snapshot" deletion policy not supported', _path(definition, words.deletion_policy))
-        if definition.update_policy is not None:
-            given = definitions.resolve_value(definition.update_policy, self._unborn)
-            known = properties.compiled(one.update_policy_schema)
-            yield from known.problems(given or {}, _path(definition, words.update_policy), self._rules)
-
-    def _properties(self, definition: Definition, one: Type) -> Iterator[Problem]:
-        raw = definition.properties
-        path = _path(definition, definition.path[1])
-        if raw is not None and not isinstance(raw, Mapping | node.Function):
-            yield Problem(f"Resource {definition.name} {definition.path[1]} type must be object")
-            return
-        if not isinstance(raw, node.Live) and _is_simple(one):
-            if raw is not None or one.properties_schema:
-                known = properties.compiled(one.properties_schema)
-                yield from self._written(definition, self._judged(known, raw or {}, path, frozenset()))
-            return
-        if isinstance(raw, node.Function):
-            yield from self._whole(raw, one, path)
-            return
-        yield from self._written(definition, self._resolved(raw or {}, one, path))
-
-    def _written(self, definition: Definition, problems: Iterator[Problem]) -> Iterator[Problem]:
-        """A required property that is written, but that an `if` makes disappear, is told where it is written."""
-        for problem in problems:
-            missing = _NOT_ASSIGNED.fullmatch(problem.message)
-            written = self._bound.template.resources[definition.name].get(definition.path[1])
-            if missing and problem.path == _path(definition, definition.path[1]) and missing[1] in (written or ()):
-                problem = replace(problem, path=problem.path + properties.step(missing[1]))
-            yield problem
-
-    def _whole(self, raw: node.Function, one: Type, path: str) -> Iterator[Problem]:
-        """Properties that are one function: judged if they can be known."""
+            yield Problem('"Snapshot" deletion policy not supported', path_to(definition, words.deletion_policy))
         try:
-            given = definitions.resolve_value(raw, self._unborn)
+            given = definition.resolve_update_policy(self._unborn)
         except UserError as error:
-            yield _property_error(error, path)
+            yield from error.problems
             return
-        if isinstance(given, Mapping):
-            yield from self._resolved(given, one, path)
-
-    def _resolved(self, raw: Mapping[str, Any], one: Type, path: str) -> Iterator[Problem]:
-        """Functions resolved as far as they can be; those that fail are problems where the schema has the name."""
-        data: dict[str, Any] = {}
-        loose: set[str] = set()
-        failed: dict[str, Problem] = {}
-        for name, value in raw.items():
-            if not isinstance(value, node.Live):
-                data[name] = value
-                continue
-            try:
-                found = self._tentative(value)
-                if found is not node.NOTHING:
-                    data[name] = found
-            except UserError as error:
-                data[name] = None
-                failed[name] = _property_error(error, path + properties.step(name))
-            if _hangs_on_resources(value):
-                loose.add(name)
-        found = self._typed(data, one, path, frozenset(loose), failed)
-        yield from self._masked(found, raw, path) if self._bound.values.hidden else found
-
-    def _masked(self, problems: Iterator[Problem], raw: Mapping[str, Any], path: str) -> Iterator[Problem]:
-        """Problems of properties that read hidden parameters, without a word of their values."""
-        hidden = self._bound.values.hidden
-        secret = tuple(path + properties.step(name) for name, value in raw.items()
-                       if isinstance(value, node.Live) and _reads(value, hidden))
-        for problem in problems:
-            quotes = secret and problem.path.startswith(secret) and "not provided" not in problem.message
-            yield replace(problem, message=f"{MASK} does not fit here") if quotes else problem
-
-    def _tentative(self, value: Any) -> Any:
-        if isinstance(value, GetAttr) and not isinstance(value.args, node.Live):
-            return None
-        return definitions.resolve_value(value, self._unborn)
-
-    def _typed(self, data: Mapping[str, Any], one: Type, path: str, loose: frozenset[str],
-               failed: Mapping[str, Problem]) -> Iterator[Problem]:
-        if one.translation_rules:
-            try:
-                data = translation.translate(one.translation_rules, data)
-            except UserError as error:
-                yield _property_error(error, path)
-                return
-        known = properties.compiled(one.schema_for(data))
-        wrong = False
-        for problem in self._judged(known, data, path, loose | failed.keys(), failed):
-            wrong = True
-            yield problem
-        inside = self._depth > 0 and not failed
-        if (self._strict or inside) and not wrong and not _is_simple(one):
-            try:
-                typed = known.convert_or_raise(data)
-            except properties.Invalid as error:
-                # Inside, values are not judged, but whoever looks at a wrong one stumbles over it, as in Heat.
-                yield Problem(str(error), path.rpartition(".")[0], kind="ValueError")
-                return
-            for message in (*one.validate_properties(typed), *one.validate_in_stack(typed, self._bound.definitions)):
-                yield Problem(message)
-
-    def _judged(self, known: properties.Properties, data: Mapping[str, Any], path: str, loose: frozenset[str],
-                failed: Mapping[str, Problem] | None = None) -> Iterator[Problem]:
-        if not self._strict:
-            for wrong in known.unknown(data):
-                yield Problem(str(wrong), path, hint=wrong.hint, label=properties.LABEL)
-            return
-        found = list(known.problems(data, path, self._rules, loose=loose))
-        if not failed:
-            yield from found
-            return
-        # Unknown names come first, as ever; then what could not be resolved stands where the schema has the name.
-        unknown = [problem for problem in found if problem.message.startswith("Unknown Property")]
-        yield from unknown
-        order = {path + properties.step(name): index for index, name in enumerate(known.by_name)}
-        unresolved = [failed[name] for name in failed if name in known.by_name]
-        rest = [problem for problem in found if problem not in unknown] + unresolved
-        yield from sorted(rest, key=lambda problem: order.get(problem.path, len(order)))
+        if given is not None:
+            known = properties.compiled(one.update_policy_schema)
+            yield from known.problems(given, path_to(definition, words.update_policy), self._rules)
 
     def _outputs(self) -> Iterator[Problem]:
         try:
@@ -387,35 +285,8 @@ class _Validation:
                 yield from _raised(lambda output=output: output.check(self))  # type: ignore[misc]  # bound by default
 
 
-def _path(definition: Definition, word: str) -> str:
-    return f"{definition.path[0]}{properties.step(definition.name)}.{word}"
-
-
-def _is_simple(one: Type) -> bool:
-    """Nothing but a schema decides over the properties of this type."""
-    root = contract.Resource
-    return (not one.translation_rules and one.schema_for.__func__ is root.schema_for.__func__  # type: ignore[attr-defined]
-            and one.validate_properties.__func__ is root.validate_properties.__func__  # type: ignore[attr-defined]
-            and one.validate_in_stack.__func__ is root.validate_in_stack.__func__)  # type: ignore[attr-defined]
-
-
 def _raised(step: Callable[[], object]) -> Iterator[Problem]:
     try:
         step()
     except UserError as error:
         yield from error.problems
-
-
-def _property_error(error: UserError, path: str) -> Problem:
-    """A function that fails while a property is read is told as a property error, whatever it is by itself."""
-    return replace(error.problems[0], path=path, label=properties.LABEL, kind="StackValidationFailed")
-
-
-def _reads(value: Any, hidden: frozenset[str]) -> bool:
-    return any(name is None or name in hidden for _, one in node.functions(value) for name in one.parameters())
-
-
-def _hangs_on_resources(value: Any) -> bool:
-    if isinstance(value, GetAttr):
-        return True
-    return any(True for _, function in node.functions(value) for _ in function.uses())

@@ -57,12 +57,12 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
         """Plain data. Raises UserError, whose path names the property and whose kind is that of the cause."""
         return Resolved(self.resolve_properties(references, limits=limits),
                         self._plain(self.metadata, references, limits),
-                        self._plain(self.update_policy, references, limits),
+                        self.resolve_update_policy(references, limits=limits),
                         self._plain(self.external_id, references, limits))
 
     def resolve_properties(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Any:
         if not isinstance(self.properties, node.LiveMap):
-            return self._plain(self.properties, references, limits, self.path[1])
+            return self._map(self.path[1], self._plain(self.properties, references, limits, self.path[1]))
         scope = Scope(references, _budget(limits))
         resolved = {}
         for name, value in self.properties.items():
@@ -71,6 +71,16 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
             if value is not node.NOTHING:
                 resolved[name] = value
         return resolved
+
+    def resolve_update_policy(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Any:
+        return self._map(_word(self.path[1], "update_policy"), self._plain(self.update_policy, references, limits))
+
+    def _map(self, word: str, value: Any) -> Any:
+        """The same check as for what is written as it is: a function may come to anything."""
+        if value is None or isinstance(value, Mapping):
+            return value
+        raise errors.UserError(f"Resource {self.name} {word} type must be object",
+                               hint=f"what the function comes to is a {type(value).__name__}, not a map")
 
     def _plain(self, value: Any, references: References, limits: limits.Limits, *path: str) -> Any:
         if not isinstance(value, Live):

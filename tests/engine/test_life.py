@@ -136,6 +136,18 @@ def test_outputs_come_from_what_resources_have_published(lab):
     lab(story)
 
 
+def test_properties_that_come_to_no_map(lab):
+    async def story(it: Lab) -> None:
+        whole = {"type": "OS::Heat::TestResource", "properties": {"get_attr": ["a", "output"]}}
+        stack = await it.create({"a": resource("1"), "b": whole})
+        assert stack["status"] == "FAILED"
+        assert "Resource b properties type must be object" in stack["stack_status_reason"]
+        assert (await it.update({"a": resource("1"), "b": resource("2")}))["status"] == "COMPLETE"
+        assert it.values() == ["1", "2"]
+
+    lab(story)
+
+
 def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})

@@ -133,3 +133,61 @@ def test_hidden_values_are_not_told_in_errors(constraint: dict[str, Any]) -> Non
     told = refused(one(STRING, length={"get_param": "p"}), parameters={"p": {"type": "string", "hidden": True}},
                    environ={"parameters": {"p": "marker-of-a-secret"}})
     assert told == ["Property error: resources.r.properties.length: ****** does not fit here"]
+
+
+SECRET = "marker-of-a-secret"
+READ = {"get_param": "p"}
+QUOTING: dict[str, Any] = {
+    "itself": READ, "condition": {"if": [READ, 1, 2]}, "merge": {"map_merge": [READ, [READ]]},
+    "concat": {"list_concat": ["x", READ]}, "url": {"make_url": {"scheme": "http", "host": "x", "port": READ}},
+    "file": {"get_file": READ}, "yaql": {"yaql": {"expression": "int($.data)", "data": READ}},
+    "yaql expression": {"yaql": {"expression": READ, "data": {}}}, "attribute": {"get_attr": [READ, "x"]},
+    "strict": {"str_replace_strict": {"template": "x", "params": {READ["get_param"]: READ}}},
+    "resource": {"get_resource": READ}, "digest": {"digest": [READ, "x"]},
+}
+PLACES: dict[str, Any] = {
+    "property": lambda told: one(STRING, length=told),
+    "properties": lambda told: {"r": {"type": STRING, "properties": {"map_merge": [{"length": told}, told]}}},
+    "metadata": lambda told: {"r": {"type": STRING, "metadata": {"x": told}}},
+    "condition": lambda told: {"r": {"type": STRING, "condition": told}},
+    "external id": lambda told: {"r": {"type": STRING, "external_id": told}},
+    "update policy": lambda told: {"r": {
+        "type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": {"type": STRING}},
+        "update_policy": {"rolling_update": {"max_batch_size": told}}}},
+    "type inside": lambda told: one("OS::Heat::ResourceGroup", count=1, resource_def={"type": told}),
+    "template inside": lambda told: one("OS::Heat::Stack", template=told),
+}
+
+
+@pytest.mark.parametrize("kind", ["string", "json", "comma_delimited_list"])
+@pytest.mark.parametrize("place", PLACES)
+def test_no_function_anywhere_quotes_a_hidden_value(place: str, kind: str) -> None:
+    """Conditions and outputs read it too. Most of these are wrong, each in its own words."""
+    value = {"string": SECRET, "json": {"length": SECRET, "min": [SECRET]}, "comma_delimited_list": [SECRET, SECRET]}[kind]
+    wrong = 0
+    for quoting in QUOTING.values():
+        try:
+            check(PLACES[place](quoting), environ={"parameters": {"p": value}}, conditions={"c": quoting},
+                  parameters={"p": {"type": kind, "hidden": True}}, outputs={"o": {"value": quoting}})
+        except UserError as error:
+            wrong += 1
+            assert SECRET not in repr(error.problems) + str(error)
+    assert wrong > len(QUOTING) / 2
+
+
+@pytest.mark.parametrize(("kind", "given", "told"), [
+    (STRING, {"length": "x"}, ".length: ****** does not fit here"),
+    (STRING, {"bogus": 1}, ": ****** does not fit here"),
+    # What is missing is nobody's secret.
+    ("OS::Heat::ResourceGroup", {"count": 1}, ": Property resource_def not assigned"),
+])
+def test_properties_that_are_one_hidden_parameter_are_told_by_their_place(kind: str, given: Any, told: str) -> None:
+    assert refused({"r": {"type": kind, "properties": READ}}, parameters={"p": {"type": "json", "hidden": True}},
+                   environ={"parameters": {"p": given}}) == [f"Property error: resources.r.properties{told}"]
+
+
+@pytest.mark.parametrize("value", ["text", ["text"], 7])
+def test_an_update_policy_that_comes_to_no_map(value: Any) -> None:
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": {"type": STRING}}}
+    policy = {"yaql": {"expression": "$.data", "data": value}}
+    assert refused({"r": {**group, "update_policy": policy}}) == ["Resource r update_policy type must be object"]
