@@ -65,6 +65,7 @@ class Binder:
         self._scope = Scope(_Parameters(values), limiting.Budget(limits))
         self._policies = _LOWER_POLICIES if dialect.lower_case_policies else _POLICIES
         reader = Reader(resource_names=self.names, parameter_names=surroundings["parameter_names"],
+                        plain={name: value for name, value in values.items() if name not in values.hidden},
                         files=surroundings["files"], mappings=surroundings["mappings"],
                         facade=surroundings["facade"], zones=surroundings["zones"])
         self.conditions = Conditions(surroundings["conditions"] if surroundings["has_conditions"] else {},

@@ -136,6 +136,25 @@ def test_outputs_come_from_what_resources_have_published(lab):
     lab(story)
 
 
+def test_a_parameter_whose_part_another_resource_names(lab):
+    async def story(it: Lab) -> None:
+        read = {"get_param": ["sizes", {"get_attr": ["a", "output"]}]}
+        made = {"a": resource("small"), "b": resource(read)}
+
+        def with_sizes(sizes: dict[str, str]) -> dict[str, object]:
+            return {"parameters": {"sizes": {"type": "json", "default": sizes}}, "outputs": {"o": {"value": read}}}
+
+        assert (await it.create(made, **with_sizes({"small": "1", "big": "9"})))["status"] == "COMPLETE"
+        assert it.values() == ["1", "small"]
+        await it.update(made, **with_sizes({"small": "2", "big": "9"}))
+        assert it.values() == ["2", "small"], "what only the parameter changed is changed"
+        await it.update({**made, "a": resource("big")}, **with_sizes({"small": "2", "big": "9"}))
+        assert it.values() == ["9", "big"]
+        assert (await it.api.outputs("s"))[0]["output_value"] == "9"
+
+    lab(story)
+
+
 def test_properties_that_come_to_no_map(lab):
     async def story(it: Lab) -> None:
         whole = {"type": "OS::Heat::TestResource", "properties": {"get_attr": ["a", "output"]}}

@@ -359,6 +359,9 @@ def test_an_access_policy_names_resources_of_its_stack(lab):
         policy = {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["server"]}}
         with pytest.raises(errors.UserError, match="AccessPolicy resource server not in stack"):
             await it.create({"policy": policy})
+        nameless = {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": [{"a": 1}]}}
+        with pytest.raises(errors.UserError, match=r"AccessPolicy resource \{'a': 1\} not in stack"):
+            await it.create({"policy": nameless})
         stack = await it.create({"policy": policy, "server": server()})
         assert stack["stack_status"] == "CREATE_COMPLETE"
 

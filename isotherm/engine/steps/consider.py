@@ -31,6 +31,7 @@ from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
 from isotherm.template import definitions
+from isotherm.template.parameter_schema import missing
 
 # Values that were not known when the template was accepted are judged now that they are.
 _RULES = properties.Rules(custom=custom_constraints.LOCAL)
@@ -298,7 +299,8 @@ def policy_of(definition: Any) -> DeletionPolicy:
 
 
 def _no_parameter(name: str) -> object:
-    raise errors.Bug(f"hidden parameter {name} was not looked up")
+    """A definition takes along what it may read, and one that reads secrets is looked up first: nobody has this one."""
+    raise missing(name)
 
 
 def _is_template(implementation: str) -> bool:

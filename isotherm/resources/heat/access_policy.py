@@ -23,5 +23,5 @@ class AccessPolicy(contract.Resource):
     @classmethod
     def validate_in_stack(cls, properties: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
         for name in properties[ALLOWED] or ():
-            if name not in names:
+            if not isinstance(name, str) or name not in names:
                 yield f"AccessPolicy resource {name} not in stack"

@@ -30,6 +30,8 @@ class Reader:
 
     resource_names: Collection[object] = ()
     parameter_names: Collection[str] = ()
+    # The values of parameters that are no secret.
+    plain: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     mappings: Any = None
     facade: Facade | None = None

@@ -5,7 +5,7 @@ They are what is left after stage one: a definition's dependencies are the `uses
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from isotherm import errors
@@ -146,10 +146,31 @@ class GetAtt(GetAttr):
 
 
 class GetParam(Function):
-    """The value of a parameter, or a part of it; a part that is not there is an empty string."""
+    """The value of a parameter, or a part of it; a part that is not there is an empty string.
 
-    __slots__ = ()
+    One whose arguments wait for a resource takes along the values that it may have to read then, unless they are hidden.
+    """
+
+    __slots__ = ("taken",)
     form = "get_param"
+
+    def __init__(self, name: str, args: Any) -> None:
+        super().__init__(name, args)
+        self.taken: Mapping[str, Any] = {}
+
+    @classmethod
+    def read(cls, name: str, args: Any, reader: Reader) -> Function:
+        node = cls(name, args)
+        if isinstance(args, Live):
+            asked = list(node.parameters())
+            node.taken = {one: value for one, value in reader.plain.items() if one in asked or None in asked}
+        return node
+
+    def extra(self) -> Any:
+        return self.taken or None
+
+    def restore(self, extra: Any) -> None:
+        self.taken = extra or {}
 
     def is_ready(self, hidden: frozenset[str]) -> bool:
         args = self.args
@@ -178,7 +199,7 @@ class GetParam(Function):
 
     def value(self, name: str, path: Any, scope: Scope) -> Any:
         try:
-            value = scope.references.parameter(name)
+            value = self.taken[name] if name in self.taken else scope.references.parameter(name)
         except errors.UserError as exc:
             raise Misuse(exc.problems[0].message, exc.kind) from None
         for step in path:

@@ -12,6 +12,7 @@ from small_templates import Known, bound
 from isotherm.errors import UserError
 from isotherm.template import definitions
 from isotherm.template.definitions import Definition, Unresolved
+from isotherm.template.parameters import Values
 
 
 def _definition(properties: Any, *, files: dict[str, str] | None = None, **fields: Any) -> Definition:
@@ -70,6 +71,18 @@ def test_frozen_definitions_carry_no_secret() -> None:
     assert "hunter2" not in json.dumps(definition.freeze())
     assert definition.secrets == {"secret"}
     assert definition.properties["c"] == "t"
+
+
+def test_a_late_parameter_takes_its_value_along_unless_it_is_hidden() -> None:
+    """Whoever resolves it has no parameters at hand, and a change of one changes the definition."""
+    late = {"get_param": ["tree", {"get_attr": ["other", "key"]}]}
+    hidden = {"get_param": ["secret", {"get_attr": ["other", "key"]}]}
+    named = {"get_param": {"list_join": ["", ["te", {"get_attr": ["other", "end"]}]]}}
+    definition = _round_trip(_definition({"a": late, "b": named}, metadata={"m": hidden}))
+    assert "hunter2" not in json.dumps(definition.freeze())
+    assert definition.secrets == {"secret"}
+    without_values = Known(Values({}), other={"key": "s", "end": "xt"})
+    assert definition.resolve_properties(without_values) == {"a": "str", "b": "t"}
 
 
 def test_secrets_of_external_ids_and_unknown_parameters() -> None:
