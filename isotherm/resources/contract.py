@@ -159,6 +159,15 @@ class Resource:
         self.world = world
 
     @property
+    def physical_id(self) -> str | None:
+        """The name of the physical object where it lives. Whatever a type sets, it is kept as text."""
+        return self._physical_id
+
+    @physical_id.setter
+    def physical_id(self, value: object) -> None:
+        self._physical_id = None if value is None else str(value)
+
+    @property
     def physical_name(self) -> str:
         """A name for the physical object: readable, unique by the token's end, and no longer than clouds take it."""
         end = f"-{self.token[-12:]}"

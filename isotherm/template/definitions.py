@@ -58,7 +58,7 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
         return Resolved(self.resolve_properties(references, limits=limits),
                         self._plain(self.metadata, references, limits),
                         self.resolve_update_policy(references, limits=limits),
-                        self._plain(self.external_id, references, limits))
+                        self.resolve_external_id(references, limits=limits))
 
     def resolve_properties(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Any:
         if not isinstance(self.properties, node.LiveMap):
@@ -75,12 +75,23 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
     def resolve_update_policy(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Any:
         return self._map(_word(self.path[1], "update_policy"), self._plain(self.update_policy, references, limits))
 
+    def resolve_external_id(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> str | None:
+        found = self._plain(self.external_id, references, limits)
+        if found is None or isinstance(found, str):
+            return found
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return str(found)
+        raise self._no("external_id", "string", found)
+
     def _map(self, word: str, value: Any) -> Any:
-        """The same check as for what is written as it is: a function may come to anything."""
         if value is None or isinstance(value, Mapping):
             return value
-        raise errors.UserError(f"Resource {self.name} {word} type must be object",
-                               hint=f"what the function comes to is a {type(value).__name__}, not a map")
+        raise self._no(word, "object", value)
+
+    def _no(self, word: str, wanted: str, found: object) -> errors.UserError:
+        """The same words as for what is written as it is: a function may come to anything."""
+        return errors.UserError(f"Resource {self.name} {word} type must be {wanted}",
+                                hint=f"what the function comes to is of type {type(found).__name__}")
 
     def _plain(self, value: Any, references: References, limits: limits.Limits, *path: str) -> Any:
         if not isinstance(value, Live):

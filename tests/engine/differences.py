@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 # Modules whose tests are about one path, or go from one to the other, and the path on which they begin.
-OF_ONE_PATH = {"test_architecture": "convergence", "test_legacy": "legacy", "test_migrating": "convergence"}
+OF_ONE_PATH = {"test_apart": "convergence", "test_architecture": "convergence", "test_legacy": "legacy",
+               "test_migrating": "convergence"}
 
 _ONE_AT_A_TIME = "concurrent update: on the legacy path a second operation is refused (409) while one is in progress"
 _LEASES = "leases of nodes: on the legacy path the lock of the stack is the only lease"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -40,9 +41,18 @@ class Odd(contract.Resource):
         return NUL
 
 
+class Numbered(contract.Resource):
+    """Its cloud names things by what is no text."""
+
+    TYPE = "Test::Numbered"
+
+    async def handle_create(self) -> None:
+        self.physical_id = uuid.UUID(int=7)  # type: ignore[assignment]
+
+
 @pytest.fixture
 def rubbish(monkeypatch: pytest.MonkeyPatch) -> None:
-    for type_ in (Rubbish, Odd):
+    for type_ in (Rubbish, Odd, Numbered):
         monkeypatch.setitem(known.registry().types, type_.TYPE, type_)
 
 
@@ -97,6 +107,16 @@ def test_what_a_type_says_fails_only_its_resource(lab, rubbish):
         assert (await it.physical())["a"] == "id" * 3000
         assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_FAILED"]
         assert (await it.delete())["status"] == "COMPLETE"
+
+    lab(story)
+
+
+def test_an_id_that_is_no_text(lab, rubbish):
+    async def story(it: Lab) -> None:
+        stack = await end(it, "s", {"a": {"type": "Test::Numbered"}, "b": resource({"get_resource": "a"})})
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        assert (await it.physical())["a"] == str(uuid.UUID(int=7))
+        assert it.values() == [str(uuid.UUID(int=7))]
 
     lab(story)
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import documents, ports
-from isotherm.engine.convergence import forgetting
+from isotherm.engine.convergence import apart, forgetting
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
 from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
@@ -95,6 +95,7 @@ class Worker:
         own = ports.stored(world, store, settings)
         self._act = act.Acting(types, own, nesting)
         self._tell = telling.Telling(planning, types)
+        self._apart = apart.Apart(store, self._tell, new_id, self._clock.now)
         self._find_out = finding.Finding(self._act, planning, self._tell)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
@@ -189,7 +190,7 @@ class Worker:
     async def _turn(self) -> None:
         reports, self._reports = self._reports, []
         begins, self._begins = self._begins, []
-        turn = await self._store.write(lambda connection: self._work(connection, reports, begins))
+        turn = await self._written(reports, begins)
         for report in reports:
             self._running.pop(report.claim.key, None)
         self._start(begins, turn.begun)
@@ -205,6 +206,19 @@ class Worker:
             self._running[claim.key] = _Running(claim, guard)
             self._take(claim, None)
         await self._renew()
+
+    async def _written(self, reports: list[Report], begins: list[answers.Begin]) -> _Turn:
+        try:
+            return await self._store.write(lambda connection: self._work(connection, reports, begins))
+        except errors.Unavailable:
+            raise
+        except Exception as error:
+            # The database refused something, so that nothing of this was written.
+            if not reports and not begins:
+                raise
+            log.error("a turn cannot be written; trying each part of it alone", exc_info=telling.quiet(error),
+                      extra={"worker": self.name})
+            return _Turn(self._places, await self._apart(reports, begins), next_due=0.0)
 
     def _work(self, connection: Connection, reports: list[Report], begins: list[answers.Begin]) -> _Turn:
         now = self._clock.now()

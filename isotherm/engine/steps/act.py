@@ -72,7 +72,8 @@ class Acting:
         if version.physical_id is not None:
             return version.physical_id
         resource = self._resource(claim, version, self._properties(version), guard)
-        return await resource.find_by_token()
+        resource.physical_id = await resource.find_by_token()
+        return resource.physical_id
 
     async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> answers.Look:
         """What can be seen of the version's object now."""

@@ -9,6 +9,7 @@ import pytest
 from isotherm.errors import UserError
 from isotherm.resources import heat, registry, validation
 from isotherm.template import environment, model
+from isotherm.template.definitions import Unresolved
 from isotherm.template.parameters import Pseudo
 
 TYPES = registry.Registry(heat.TYPES)
@@ -184,6 +185,14 @@ def test_no_function_anywhere_quotes_a_hidden_value(place: str, kind: str) -> No
 def test_properties_that_are_one_hidden_parameter_are_told_by_their_place(kind: str, given: Any, told: str) -> None:
     assert refused({"r": {"type": kind, "properties": READ}}, parameters={"p": {"type": "json", "hidden": True}},
                    environ={"parameters": {"p": given}}) == [f"Property error: resources.r.properties{told}"]
+
+
+@pytest.mark.parametrize("value", [["text"], {"a": 1}, True])
+def test_an_external_id_that_comes_to_no_text(value: Any) -> None:
+    external = {"yaql": {"expression": "$.data", "data": value}}
+    assert refused({"r": {"type": TEST, "external_id": external}}) == ["Resource r external_id type must be string"]
+    bound = check({"r": {"type": TEST, "external_id": {"yaql": {"expression": "$.data", "data": 7}}}})
+    assert bound.definitions["r"].resolve(Unresolved(bound.values)).external_id == "7", "a number will do"
 
 
 @pytest.mark.parametrize("value", ["text", ["text"], 7])
