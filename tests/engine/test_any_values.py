@@ -35,7 +35,7 @@ def _resources(some: Anything) -> dict[str, Any]:
     return {"v": {"type": "OS::Heat::Value", "properties": {"value": some.plain()}}, "r": made}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_value_is_used_or_refused(lab, caplog, seed):
     async def story(it: Lab) -> None:
         some = Anything(seed, LIKELY)
