@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,12 @@ class UserError(IsothermError):
     @property
     def kind(self) -> str:
         return self.problems[0].kind
+
+    def retold(self, problems: tuple[Problem, ...]) -> Self:
+        """The same error in other words."""
+        told = type(self).__new__(type(self), str(problems[0]))
+        told.__dict__.update(self.__dict__, problems=problems)
+        return told
 
 
 class NotFound(UserError):

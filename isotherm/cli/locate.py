@@ -27,7 +27,7 @@ def problems(found: errors.UserError, source: document.Document) -> errors.UserE
     """The same error, with places where they could be found."""
     placed = tuple(problem if problem.mark else replace(problem, mark=place(problem, source))
                    for problem in found.problems)
-    error = type(found)(problems=placed)
+    error = found.retold(placed)
     error.__cause__ = found
     return error
 

@@ -107,7 +107,7 @@ class Accepting(reading.Reading):
                                   self._types.limited(self.may_use), bounds=allowance.bounds(self._settings))
         except errors.UserError as error:
             secrets = concealing.redactor(request.asked) + concealing.written(request.template, self._types)
-            raise concealing.told(error, secrets) from None
+            raise secrets.error(error) from None
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, request: Request, goal: desired.Desired

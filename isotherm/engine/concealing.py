@@ -126,18 +126,6 @@ def inner(around: desired.Asked, resource: str, child: contract.Child, facade: M
     return desired.Asked(child.template, around.files, inherited, facade, child.exports, secrets=secrets.values)
 
 
-def told(error: errors.UserError, secrets: Redactor) -> errors.UserError:
-    """The same error without secrets."""
-    if not secrets:
-        return error
-    problems = tuple(
-        errors.Problem(secrets.text(one.message), secrets.text(one.path), one.mark, secrets.text(one.hint), one.kind,
-                       one.label)
-        for one in error.problems
-    )
-    return type(error)(problems=problems)
-
-
 def union(found: Iterable[Redactor]) -> Redactor:
     """Knows what each of them knows."""
     known = [one for one in found if one]

@@ -33,7 +33,7 @@ class Validating(Accepting):
             return self._validated(template, files, surroundings, nested=nested)
         except errors.UserError as error:
             secrets = concealing.redactor(asked) + concealing.written(template, self._types)
-            raise concealing.told(error, secrets) from None
+            raise secrets.error(error) from None
 
     def _validated(
         self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool
@@ -96,7 +96,7 @@ def _bound(
     template = model.parse(document.load(text))
     pseudo = parameters.Pseudo(stack_name=_NAME, project_id=project, dialect=template.dialect)
     values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
-    return validation.bind(template, values, files=files, facade=model.Facade())
+    return model.bind(template, values, files=files, facade=model.Facade())
 
 
 def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:

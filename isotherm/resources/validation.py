@@ -95,11 +95,7 @@ def _untold(values: parameters.Values) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        secrets = Redactor(values[name] for name in values.hidden if name in values)
-        if not secrets:
-            raise
-        raise type(error)(problems=tuple(replace(one, message=secrets.text(one.message), path=secrets.text(one.path),
-                                                 hint=secrets.text(one.hint)) for one in error.problems)) from None
+        raise Redactor(values[name] for name in values.hidden if name in values).error(error) from None
 
 
 class _Validation:

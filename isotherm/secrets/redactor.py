@@ -11,8 +11,11 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, quote_plus
+
+from isotherm.errors import UserError
 
 MASK = "******"
 _TELLING = 4
@@ -55,6 +58,13 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self.value(one) for one in value]
         return MASK if self._tells(value) else value
+
+    def error(self, error: UserError) -> UserError:
+        """The same error without secrets. Paths stay as they are: they are made of the template's names, and lead to it."""
+        if self._pattern is None:
+            return error
+        return error.retold(tuple(replace(one, message=self.text(one.message), hint=self.text(one.hint))
+                                  for one in error.problems))
 
     def touches(self, value: Any) -> bool:
         """Whether there is a secret in the data."""

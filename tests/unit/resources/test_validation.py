@@ -187,6 +187,12 @@ def test_properties_that_are_one_hidden_parameter_are_told_by_their_place(kind: 
                    environ={"parameters": {"p": given}}) == [f"Property error: resources.r.properties{told}"]
 
 
+def test_a_place_that_is_called_like_a_hidden_value_is_told() -> None:
+    hidden = {"parameters": {"p": {"type": "string", "hidden": True}}, "environ": {"parameters": {"p": "length"}}}
+    assert refused(one(STRING, length="x"), **hidden) == [
+        "Property error: resources.r.properties.length: Value 'x' is not an integer"]
+
+
 @pytest.mark.parametrize("value", [["text"], {"a": 1}, True])
 def test_an_external_id_that_comes_to_no_text(value: Any) -> None:
     external = {"yaql": {"expression": "$.data", "data": value}}
