@@ -15,7 +15,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, hooks, nodes, observe, rows, signals, snapshots, stop
+from isotherm.store import accept, finish, hooks, nodes, observe, rows, signals, snapshots, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
@@ -127,10 +127,7 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[
             stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
     passed = over(connection, waiting) | hooks.pause(connection, live, now)
     for report in live:
-        kind, state = report.claim.kind, report.state
-        if kind is NodeKind.VISIT and state is NodeState.DONE:
-            # A visit proves that the object is there, not that it is what the newest template wants.
-            kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty[report.claim.node_id] else NodeState.DONE
+        kind, state = visit.left(report.claim.kind, report.state, dirty[report.claim.node_id])
         wake_at = now if report.claim.node_id in passed else max(now, (report.ended_at or now) + report.wake_in_s)
         due = wake_at if state in _COMES_BACK else None
         writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))

@@ -3,6 +3,8 @@
 What is suspended is in use until its dependants are suspended too, so these go first; what is resumed needs what it
 requires, so that goes first. Both walk the edges that the template has: suspending walks them backwards. A check and a
 snapshot change nothing that others could notice, so all resources are visited at once.
+
+What is to be deleted is checked as long as it is there, and stays what it was: to be deleted. The others leave it out.
 """
 
 from __future__ import annotations
@@ -12,11 +14,15 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import ENDED, Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, finish, nodes, rows, slots
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite
 from isotherm.store.slots import Slot
+
+# What a node remembers in `dirty` while it is visited: that it is to be deleted. Otherwise, as ever, whether it has to be
+# looked at: then it was not up to date before.
+_DOOMED = -1
 
 
 def write(connection: sa.Connection, operation_id: str, now: float) -> None:
@@ -27,12 +33,12 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     nodes.clear_order(connection, operation.stack_id)
     visited = {
         slot.id: slot for slot in slots.of(connection, operation.stack_id).values()
-        if slot.resource_id is not None and slot.kind != NodeKind.CLEANUP
+        if slot.resource_id is not None and (operation.action is Action.CHECK or _before(slot) != _DOOMED)
     }
     pending = _pending(connection, operation.action, visited)
     writes = [
         NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending.get(id_) else NodeState.SCHEDULED,
-                  pending.get(id_, 0), _dirty(slot))
+                  pending.get(id_, 0), _before(slot))
         for id_, slot in visited.items()
     ]
     nodes.rewrite(connection, writes, operation.generation, now)
@@ -47,9 +53,20 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
         accept.halt_nodes(connection, operation.stack_id, convergence=False)
 
 
-def _dirty(slot: Slot) -> int:
-    """Remembers that a node was not up to date before: a visit must not make it look so, nor must one that overtakes it."""
-    return slot.dirty if slot.kind == NodeKind.VISIT else int(slot.state != NodeState.DONE)
+def _before(slot: Slot) -> int:
+    """What must not be forgotten of a node because of a visit, nor because of one that overtakes it."""
+    if slot.kind == NodeKind.VISIT:
+        return slot.dirty
+    return _DOOMED if slot.kind == NodeKind.CLEANUP else int(slot.state != NodeState.DONE)
+
+
+def left(kind: NodeKind, state: NodeState, dirty: int) -> tuple[NodeKind, NodeState]:
+    """What a report leaves of its node. A visit proves that the object is there, not that it is what anybody wants."""
+    if kind is NodeKind.VISIT and state in ENDED and dirty == _DOOMED:
+        return NodeKind.CLEANUP, state
+    if kind is NodeKind.VISIT and state is NodeState.DONE:
+        return NodeKind.UPDATE, NodeState.SKIPPED if dirty else NodeState.DONE
+    return kind, state
 
 
 def _pending(connection: sa.Connection, action: Action, visited: Collection[int]) -> dict[int, int]:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, snapshots, stop
+from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, snapshots, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.locks import Lock
 from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
@@ -147,21 +147,19 @@ def record(
     if row.state != NodeState.RUNNING or row.generation != mine.generation or wanted != mine.operation.id:
         settle.release(connection, [mine.node_id], now)
         return None
-    over = _write_node(connection, report, dirty=bool(row.dirty), now=now)
+    over = _write_node(connection, report, dirty=row.dirty, now=now)
     if report.state in (NodeState.DONE, NodeState.FAILED):
         _end(connection, report, wave, new_id, now)
     return over
 
 
-def _write_node(connection: sa.Connection, report: Report, *, dirty: bool, now: float) -> bool:
-    kind, state = report.claim.kind, report.state
+def _write_node(connection: sa.Connection, report: Report, *, dirty: int, now: float) -> bool:
+    kind, state = visit.left(report.claim.kind, report.state, dirty)
     over = bool(hooks.pause(connection, [report], now))
     if report.awaits:
         if report.seen is None:
             stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
         over = over or bool(settle.over(connection, [report]))
-    if kind is NodeKind.VISIT and state is NodeState.DONE:
-        kind, state = NodeKind.UPDATE, NodeState.SKIPPED if dirty else NodeState.DONE
     if state is NodeState.SCHEDULED:
         state = NodeState.PENDING
     connection.execute(

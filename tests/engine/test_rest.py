@@ -43,6 +43,8 @@ class Sleeper(contract.Resource):
         return None
 
     async def handle_delete(self) -> object:
+        if (await self.world.reality.get(self.physical_id or "") or {}).get("held"):
+            raise errors.Permanent("it is held")
         await self.world.reality.delete(self.physical_id or "")
         return None
 
@@ -146,6 +148,29 @@ def test_a_suspended_stack_is_not_updated_but_it_is_read_checked_and_deleted(lab
         assert error.value.kind == "NotSupported"
         assert [one["output_value"] for one in await it.api.outputs("s")] == ["said"]
         assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_COMPLETE"
+        assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
+        assert it.objects() == {}
+
+    lab(story)
+
+
+def test_a_check_looks_at_what_a_failed_delete_has_left(lab):
+    async def story(it: Lab) -> None:
+        template = {"a": sleeper("1"), "b": sleeper("2", needs=["a"])}
+        await it.create(template)
+        known = await it.physical()
+        await it.change(known["b"], {"value": "2", "asleep": False, "held": True})
+        assert (await it.delete())["stack_status"] == "DELETE_FAILED"
+        stack = await it.end(await it.api.check("s"))
+        assert stack["stack_status_reason"] == (
+            "Resource CHECK failed: Error: resources.b: State DELETE_FAILED invalid for check")
+        assert (await it.status("a"), await it.status("b")) == ("CHECK_COMPLETE", "DELETE_FAILED")
+        await it.take_away(known["a"])
+        assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_FAILED"
+        assert await it.status("a") == "CHECK_FAILED"
+        await it.change(known["b"], {"value": "2", "asleep": False})
+        assert (await it.update(template))["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["1", "2"]
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
 

@@ -20,6 +20,8 @@ def consider(claim: Claim) -> Answer:
     version, action = claim.version, claim.operation.action
     if version is None:
         return Report(claim, NodeState.DONE)
+    if version.action is Action.DELETE:
+        return _not_now(claim, version)
     intent = intent_of(version)
     if intent is not None and intent.handled:
         return Continue(version, intent, _target(claim, intent))
