@@ -47,18 +47,30 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
     """Record how steps ended, and everything that follows from it. `new_id` is for a rollback, should one begin."""
     found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
-    write_versions(connection, valid, now)
-    snapshots.keep(connection, valid, now)
-    rows.insert_events(connection, (r.event for r in valid if r.event is not None), now)
     live: list[Report] = []
     stale: list[Report] = []
     for report in valid:
         row = found[report.claim.node_id]
         mine = row.state == NodeState.RUNNING and row.generation == report.claim.generation
         (live if mine else stale).append(report)
+    given_up = {r.claim.node_id for r in stale if not still_counts(r)}
+    record(connection, [r for r in valid if r.claim.node_id not in given_up], now)
     release(connection, [r.claim.node_id for r in stale], now)
     _write_nodes(connection, live, {id_: row.dirty for id_, row in found.items()}, now)
     _propagate(connection, [r for r in live if r.state in (NodeState.DONE, NodeState.FAILED)], new_id, now)
+
+
+def record(connection: sa.Connection, ended: Sequence[Report], now: float) -> None:
+    """What steps have done, whoever wanted it done."""
+    _write_versions(connection, ended, now)
+    snapshots.keep(connection, ended, now)
+    rows.insert_events(connection, (r.event for r in ended if r.event is not None), now)
+
+
+def still_counts(report: Report) -> bool:
+    """Whether it is recorded although a newer operation has taken over: what was done was done. What was only to be given
+    up is as it was, and perhaps the newer operation wants it."""
+    return not report.retained
 
 
 def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
@@ -79,7 +91,7 @@ _DETACH = Bulk(
 )
 
 
-def write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
+def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
     """The rows of the resources, as their steps have left them."""
     # First: what was seen was compared with the rows as they were.
     observe.record(connection, [r.observation for r in valid if r.observation is not None])

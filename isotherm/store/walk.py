@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, snapshots, stop, visit
+from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.locks import Lock
 from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
@@ -141,10 +141,10 @@ def record(
     ).one_or_none()
     if row is None or row.fence != mine.fence:
         return None
-    settle.write_versions(connection, [report], now)
-    snapshots.keep(connection, [report], now)
-    rows.insert_events(connection, [] if report.event is None else [report.event], now)
-    if row.state != NodeState.RUNNING or row.generation != mine.generation or wanted != mine.operation.id:
+    overtaken = row.state != NodeState.RUNNING or row.generation != mine.generation or wanted != mine.operation.id
+    if not overtaken or settle.still_counts(report):
+        settle.record(connection, [report], now)
+    if overtaken:
         settle.release(connection, [mine.node_id], now)
         return None
     over = _write_node(connection, report, dirty=row.dirty, now=now)

@@ -225,6 +225,16 @@ def test_what_slept_when_its_deletion_began_is_made_anew_and_not_woken(seed: int
     assert any("accepted CHECK" in line for line in outcome.lines)
 
 
+def test_what_was_to_be_given_up_is_kept_where_a_newer_update_wants_it() -> None:
+    """A delete would have let go of it. Nothing had been done to it when the update came, which does not let go."""
+    requests = (Request(0.0, "s0", Verb.CREATE, {"e": shapes.Part(retain=True)}), Request(100.0, "s0", Verb.DELETE),
+                Request(100.01, "s0", Verb.UPDATE, {"e": shapes.Part()}))
+    for dice in range(20):
+        drawn = dataclasses.replace(history.draw(0), requests=requests, rates={}, workers=1, dice=dice)
+        outcome = run.play(drawn)
+        assert outcome.well, (dice, outcome.violations)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_change_that_a_check_saw_to_its_end_is_told_to_those_who_read_it(seed: int) -> None:
     """The check has no mind to change anything; what an update had begun to change counts all the same."""
