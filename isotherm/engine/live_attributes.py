@@ -15,7 +15,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import documents, inside, ports
 from isotherm.engine.planning import Planning
-from isotherm.resources import contract, runner
+from isotherm.resources import contract, nested, runner
 from isotherm.resources.attributes import SHOW_ATTRIBUTE
 from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
@@ -63,11 +63,11 @@ class LiveAttributes:
         return found
 
     async def _type(self, implementation: str) -> type[contract.Resource]:
-        try:
-            return self.types.implementation(implementation)
-        except KeyError:
-            await self.planning.learn(implementation)
-            return self.types.implementation(implementation)
+        with contextlib.suppress(KeyError):
+            if not nested.is_forgotten(found := self.types.implementation(implementation)):
+                return found
+        await self.planning.learn(implementation)
+        return self.types.implementation(implementation)
 
     def _world(self) -> contract.World:
         return contract.World(

@@ -66,14 +66,21 @@ class Planning:
         """Keep the face of an operation that was just accepted: somebody is sure to watch it."""
         _keep(self._faces, operation_id, faces.of(asked, goal.bound))
 
-    async def learn(self, implementation: str) -> None:
-        """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too."""
+    async def learn(self, implementation: str, *, needed: bool = False) -> None:
+        """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too.
+
+        Where it is `needed` it cannot be gone as long as the operation is the newest that needs it: raises Superseded.
+        """
         hash_ = implementation.removeprefix(IMPLEMENTATION)
         try:
             found = await self._store.read(lambda connection: reads.blobs(connection, [hash_]))
         except errors.Unreadable:
             # Its stack can still be deleted, which needs no template.
+            if needed:
+                raise
             found = {}
+        if needed and hash_ not in found:
+            raise errors.Superseded(f"{implementation} is gone, and so is whoever wanted it")
         self._types.learn(implementation, found.get(hash_))
 
     async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:

@@ -183,6 +183,11 @@ class TemplateResource(StackResource):
         return contract.Child(self.template, given, exports=exports)
 
 
+def is_forgotten(one: type[contract.Resource]) -> bool:
+    """Whether it is a template of which nothing is known but that its text was gone when somebody looked for it."""
+    return issubclass(one, TemplateResource) and not one.template
+
+
 @lru_cache(maxsize=4096)
 def template_type(
     text: str, type_name: str = "", file: str = "", given: frozenset[str] | None = None

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
+from isotherm.engine.embedded import new_id
 from isotherm.engine.nesting import Nesting
+from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.reading import Wish
+from isotherm.resources.nested import is_forgotten, template_type
+from isotherm.resources.registry import Registry
 from tests.engine.conftest import Lab, resource
 
 LEAF = """
@@ -67,6 +71,24 @@ def test_a_change_of_the_template_inside_reaches_the_stack_inside(lab):
         assert it.values() == ["1", "test_string"]
         await it.delete()
         assert it.objects() == {}
+
+    lab(story)
+
+
+def test_a_template_that_was_gone_comes_back(lab):
+    """Another process accepts it, so this engine knows only that it has looked for the text in vain."""
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": nested(value="1")}, files=FILES)
+        await it.delete()
+        types, leaf = it.engine.types, template_type(LEAF).implementation
+        await it.engine._plans.learn(leaf)
+        assert is_forgotten(types.implementation(leaf))
+        elsewhere = Orchestrator(it.engine.store, Registry(types.types.values()), it.engine.clock, new_id,
+                                 it.engine._wake, settings=it.engine.settings)
+        stack = await it.end(await elsewhere.create("s", it.request({"a": nested(value="1")}, files=FILES)))
+        assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
+        assert it.values() == ["1"]
 
     lab(story)
 

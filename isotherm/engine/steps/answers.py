@@ -50,12 +50,13 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template, for
-    what is live of this version. `known` is what was found out before."""
+    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template (which may
+    be `needed`), for what is live of this version. `known` is what was found out before."""
 
     version: Version | None = None
     secrets: bool = False
     template: str = ""
+    needed: bool = False
     live: bool = False
     known: Facts = Facts()
 

@@ -26,7 +26,7 @@ from isotherm.engine.steps.answers import (
     intent_of,
 )
 from isotherm.resources import custom_constraints, properties, registry, runner
-from isotherm.resources.nested import IMPLEMENTATION
+from isotherm.resources.nested import IMPLEMENTATION, is_forgotten
 from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Event, Report, Version
@@ -51,16 +51,28 @@ class Considering:
     def __call__(self, claim: Claim, facts: Facts | None = None) -> Answer:
         if claim.kind is not NodeKind.CLEANUP and (text := _sealed(claim)):
             return _unreadable(claim, text)
-        for name in _implementations(claim):
-            try:
-                self._types(name)
-            except KeyError:
-                return LookUp(template=name)
+        if wish_to_learn := self._template(claim):
+            return wish_to_learn
         if claim.kind is NodeKind.CLEANUP:
             return self._clean_up(claim, facts)
         if claim.kind is NodeKind.VISIT:
             return visiting.consider(claim)
         return self._update(claim, facts)
+
+    def _template(self, claim: Claim) -> LookUp | None:
+        """A template that serves as a type and that has to be read. Of the one that is there, it is enough to know that its
+        text is gone; the one that is wanted is needed, and may have come back."""
+        wanted = _wanted_template(claim)
+        for name in (wanted, claim.version.implementation if claim.version is not None else ""):
+            if not _is_template(name):
+                continue
+            try:
+                found = self._types(name)
+            except KeyError:
+                return LookUp(template=name, needed=name == wanted)
+            if name == wanted and is_forgotten(found):
+                return LookUp(template=name, needed=True)
+        return None
 
     # Bring the resource to its definition.
 
@@ -261,12 +273,12 @@ def _unreadable(claim: Claim, text: str) -> Report:
     return _refused(claim, type_, unreadable(text, "What is kept of it, or of what it needs,"))
 
 
-def _implementations(claim: Claim) -> list[str]:
-    """The templates that this claim needs as types, if any: of the version that is there, and of the target."""
-    found = [] if claim.version is None else [claim.version.implementation]
+def _wanted_template(claim: Claim) -> str:
+    """The template that this claim's target is made of, if it is one."""
     if claim.kind is NodeKind.UPDATE and claim.definition is not None and IMPLEMENTATION in claim.definition:
-        found.append(documents.decode(claim.definition, documents.Target).implementation)
-    return [name for name in found if _is_template(name)]
+        found = documents.decode(claim.definition, documents.Target).implementation
+        return found if _is_template(found) else ""
+    return ""
 
 
 def _is_past_waking(version: Version) -> bool:

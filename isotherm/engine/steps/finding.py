@@ -26,7 +26,7 @@ class Finding:
 
     async def __call__(self, claim: Claim, question: answers.LookUp, guard: act.LeaseGuard) -> answers.Facts | None:
         if question.template:
-            await self._planning.learn(question.template)
+            await self._planning.learn(question.template, needed=question.needed)
             return None
         if question.version is None:
             parameter = await self._planning.hidden_parameters(claim.operation)
