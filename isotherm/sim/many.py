@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
-from isotherm.sim import history, run
+from isotherm.sim import history, players, run
 
 # How many seeds a process is given at a time.
 _CHUNK = 8
@@ -77,15 +75,8 @@ def play(seeds: Iterable[int], jobs: int) -> Iterator[Result]:
         return
     todo = iter(seeds)
     chunks = iter(lambda: list(itertools.islice(todo, _CHUNK)), [])
-    # Whoever interrupts us from a terminal interrupts all of us; it is ours to end the others.
-    with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
-        ahead = deque(pool.submit(_some, chunk) for chunk in itertools.islice(chunks, 2 * jobs))
-        try:
-            while ahead:
-                yield from ahead.popleft().result()
-                ahead.extend(pool.submit(_some, chunk) for chunk in itertools.islice(chunks, 1))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    for results in players.play(_some, chunks, jobs):
+        yield from results
 
 
 def _some(seeds: list[int]) -> list[Result]:

@@ -11,7 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from isotherm.sim import many
+import pytest
+
+from isotherm import errors
+from isotherm.sim import many, players
 
 ISOTHERM = [sys.executable, "-m", "isotherm.cli.main", "sim", "--soak", "--jobs", "2", "--json"]
 PATIENCE_S = 120.0
@@ -21,6 +24,11 @@ def test_results_come_although_there_is_no_last_seed() -> None:
     found = list(itertools.islice(many.play(itertools.count(), jobs=2), 20))
     assert [one.seed for one in found] == list(range(20))
     assert not any(one.violations for one in found)
+
+
+def test_nobody_waits_for_a_player_that_died() -> None:
+    with pytest.raises(errors.Bug, match="ended with code 3"):
+        list(players.play(os._exit, itertools.repeat(3, 9), jobs=2))
 
 
 def test_whoever_interrupts_a_soak_is_told_what_was_found() -> None:
