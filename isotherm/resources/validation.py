@@ -193,7 +193,8 @@ class _Validation:
 
     def _resource(self, definition: Definition, one: Type) -> Iterator[Problem]:
         if definition.external_id is not None:
-            yield from _raised(lambda: definition.resolve_external_id(self._unborn))
+            # Without a place, as in Heat.
+            yield from (replace(one, path="") for one in _raised(lambda: definition.resolve_external_id(self._unborn)))
             return
         if isinstance(definition.properties, node.Live) or definition.metadata is not None or definition.update_policy:
             wrong = list(_raised(lambda: definition.check(self)))

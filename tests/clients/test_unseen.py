@@ -58,6 +58,7 @@ class Service:
     def make(self) -> None:
         """One of each kind."""
         stack = self._create("s")
+        until(lambda: self.http.get(f"/stacks/s/{stack}/drift").json()["drift"]["next_time"] is not None)
         snapshot = self.http.post(f"/stacks/s/{stack}/snapshots", json={"name": "first"}).json()["id"]
         self.settle()
         event = self.http.get(f"/stacks/s/{stack}/resources/r/events").json()["events"][0]["id"]
@@ -121,8 +122,8 @@ def alike(reply: str) -> str:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """One of its own, so that nothing is in it but what this test makes."""
-    with running.isotherm(tmp_path / "home", {}) as it:
+    """One of its own, so that nothing is in it but what this test makes; its observer looks long after the test."""
+    with running.isotherm(tmp_path / "home", {"DEFAULT": {"observer_interval": "86400"}}) as it:
         made = Service(it)
         with made.http:
             made.make()
