@@ -29,6 +29,8 @@ class Action(IntEnum):
 
 # Operations that visit every resource and want nothing of it that is not there already.
 VISITING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
+# Of these, those that visit what uses something, and what it uses, one after the other.
+ORDERED = frozenset({Action.SUSPEND, Action.RESUME})
 # Operations that, when they fail, are rolled back if the stack is set so.
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
 

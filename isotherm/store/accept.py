@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import Action, NodeState, OperationState, Status
+from isotherm.states import ORDERED, Action, NodeState, OperationState, Status
 from isotherm.store import adopt, listing, locks, nodes, rows, sealing, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
@@ -99,9 +99,12 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float,
     if running:
         halt_nodes(connection, stack_id, convergence=convergence)
         snapshots.give_up(connection, stack_id)
-        older = sa.select(operation.id).where(operation.stack_id == stack_id, operation.generation == generation)
+        overtaken = sa.and_(operation.stack_id == stack_id, operation.generation == generation)
+        older = connection.execute(sa.select(operation.id, operation.action).where(overtaken)).one()
+        if older.action in ORDERED:
+            nodes.forget_order(connection, stack_id)
         # Whoever waits for it has to wait for the newer one instead.
-        nodes.wake_waiters(connection, connection.execute(older).scalar_one(), now)
+        nodes.wake_waiters(connection, older.id, now)
 
 
 def halt_nodes(connection: sa.Connection, stack_id: str, *, convergence: bool = True) -> None:

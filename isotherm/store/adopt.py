@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import DeletionPolicy
-from isotherm.store import rows
+from isotherm.store import rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Version
@@ -91,7 +91,4 @@ def let_go(connection: sa.Connection, stack_id: str) -> None:
     connection.execute(
         sa.update(t.resources).where(resource.stack_id == stack_id).values(deletion_policy=DeletionPolicy.RETAIN)
     )
-    snapshot = t.snapshots.c
-    ids = sa.select(snapshot.id).where(snapshot.stack_id == stack_id)
-    connection.execute(sa.delete(t.snapshot_parts).where(t.snapshot_parts.c.snapshot_id.in_(ids)))
-    connection.execute(sa.delete(t.snapshots).where(snapshot.stack_id == stack_id))
+    snapshots.let_go(connection, stack_id)

@@ -11,7 +11,17 @@ from collections.abc import Collection, Mapping
 import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
-from isotherm.states import UNCHECKED, VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.states import (
+    ORDERED,
+    UNCHECKED,
+    VISITING,
+    Action,
+    EdgeKind,
+    NodeKind,
+    NodeState,
+    OperationState,
+    Status,
+)
 from isotherm.store import accept, hooks, locks, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
@@ -194,6 +204,8 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
                   reason)
     rows.insert_events(connection, [ended], now)
     nodes.clear_order(connection, operation.stack_id)
+    if operation.action in ORDERED:
+        nodes.forget_order(connection, operation.stack_id)
     if operation.action is Action.SNAPSHOT:
         snapshots.end(connection, operation)
     if "tomb" in values:

@@ -86,6 +86,12 @@ def clear_order(connection: sa.Connection, stack_id: str) -> None:
     rows.delete_by_id(connection, node.id, [row.id for row in left if row.resource_id is None])
 
 
+def forget_order(connection: sa.Connection, stack_id: str) -> None:
+    """Take away the order in which the stack's nodes were visited: the operation is over."""
+    ours = sa.select(t.nodes.c.id).where(t.nodes.c.stack_id == stack_id)
+    connection.execute(sa.delete(t.edges).where(t.edges.c.src.in_(ours), t.edges.c.kind == int(EdgeKind.ORDER)))
+
+
 def wake_waiters(connection: sa.Connection, operation_id: str, now: float) -> None:
     """The operation has ended: whoever waits for it looks at once. In its transaction, so that nobody can miss it.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from isotherm.states import ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import ROLLED_BACK, VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, finish, hooks, nodes, observe, rows, signals, snapshots, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
@@ -249,19 +249,14 @@ _FOLLOW = (
     .where(rows.among(t.edges.c.src), _NODE.state == NodeState.PENDING,
            _NODE.generation == sa.bindparam("generation"))
 )
-# Who is suspended goes before what it requires: the same edges, from their other end.
-_FOLLOW_BACK = (
-    sa.select(t.edges.c.dst, t.edges.c.src, t.edges.c.kind, _NODE.kind, _NODE.pending, _NODE.dirty)
-    .join(t.nodes, _NODE.id == t.edges.c.src)
-    .where(rows.among(t.edges.c.dst), t.edges.c.kind == int(EdgeKind.REQUIRES), _NODE.state == NodeState.PENDING,
-           _NODE.generation == sa.bindparam("generation"))
-)
+# A visit has an order of its own; what the template requires of others says nothing about it.
+_FOLLOW_VISIT = _FOLLOW.where(t.edges.c.kind == int(EdgeKind.ORDER))
 
 
 def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended], now: float) -> int:
     """Tell those who wait; answers how many of them ended at once, because nothing is left for them to do."""
     count = 0
-    follow = _FOLLOW_BACK if operation.action is Action.SUSPEND else _FOLLOW
+    follow = _FOLLOW_VISIT if operation.action in VISITING else _FOLLOW
     wave = {node.id: node for node in ended}
     while wave:
         waiters: dict[int, _Waiter] = {}

@@ -147,10 +147,23 @@ def part_gone(connection: sa.Connection, doomed: Doomed, name: str, until: float
 def gone(connection: sa.Connection, doomed: Doomed) -> None:
     """All parts are deleted: the snapshot is gone, and so is what only it used."""
     _still(connection, doomed, due=None)
-    connection.execute(sa.delete(t.snapshots).where(_SNAPSHOT.id == doomed.id))
-    # The operation that took it may still be the newest of its stack, and needs its input itself.
-    if connection.execute(sa.select(t.operations.c.id).where(t.operations.c.id == doomed.id)).scalar() is None:
-        rows.forget_uses(connection, [doomed.id])
+    _drop(connection, [doomed.id])
+
+
+def let_go(connection: sa.Connection, stack_id: str) -> None:
+    """The snapshots of the stack are forgotten, and what its types keep for them stays where it is."""
+    _drop(connection, list(connection.execute(sa.select(_SNAPSHOT.id).where(_SNAPSHOT.stack_id == stack_id)).scalars()))
+
+
+def _drop(connection: sa.Connection, ids: Sequence[str]) -> None:
+    if not ids:
+        return
+    for table, column in ((t.snapshot_parts, _PART.snapshot_id), (t.snapshots, _SNAPSHOT.id)):
+        connection.execute(sa.delete(table).where(rows.among(column)), rows.ids(ids))
+    # The operation that took one may still be the newest of its stack, and needs its input itself.
+    operation = t.operations.c
+    at_work = set(connection.execute(sa.select(operation.id).where(rows.among(operation.id)), rows.ids(ids)).scalars())
+    rows.forget_uses(connection, [id_ for id_ in ids if id_ not in at_work])
 
 
 def not_gone(connection: sa.Connection, doomed: Doomed, reason: str, retry_at: float | None) -> None:

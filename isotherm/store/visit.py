@@ -1,23 +1,25 @@
 """Unit of work: an operation that visits every resource is planned: check, suspend, resume, snapshot.
 
 What is suspended is in use until its dependants are suspended too, so these go first; what is resumed needs what it
-requires, so that goes first. Both walk the edges that the template has: suspending walks them backwards. A check and a
-snapshot change nothing that others could notice, so all resources are visited at once.
+requires, so that goes first. What counts is what the objects use, as for deletions: after an update that failed or was
+overtaken, that is not what the newest template says. A check and a snapshot change nothing that others could notice, so all
+resources are visited at once.
 
 What is to be deleted is checked as long as it is there, and stays what it was: to be deleted. The others leave it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import ENDED, Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import ENDED, ORDERED, Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, finish, nodes, rows, slots
 from isotherm.store import tables as t
-from isotherm.store.records import NodeWrite
+from isotherm.store.records import Edge, NodeWrite
 from isotherm.store.slots import Slot
 
 # What a node remembers in `dirty` while it is visited: that it is to be deleted. Otherwise, as ever, whether it has to be
@@ -35,13 +37,15 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
         slot.id: slot for slot in slots.of(connection, operation.stack_id).values()
         if slot.resource_id is not None and (operation.action is Action.CHECK or _before(slot) != _DOOMED)
     }
-    pending = _pending(connection, operation.action, visited)
+    order = _order(connection, operation.action, visited)
+    pending = Counter(edge.dst for edge in order)
     writes = [
-        NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending.get(id_) else NodeState.SCHEDULED,
-                  pending.get(id_, 0), _before(slot))
+        NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending[id_] else NodeState.SCHEDULED, pending[id_],
+                  _before(slot))
         for id_, slot in visited.items()
     ]
     nodes.rewrite(connection, writes, operation.generation, now)
+    rows.insert_edges(connection, order)
     connection.execute(
         sa.update(t.operations)
         .where(t.operations.c.id == operation_id)
@@ -69,17 +73,14 @@ def left(kind: NodeKind, state: NodeState, dirty: int) -> tuple[NodeKind, NodeSt
     return kind, state
 
 
-def _pending(connection: sa.Connection, action: Action, visited: Collection[int]) -> dict[int, int]:
-    """By node: how many others are visited before it."""
-    if action not in (Action.SUSPEND, Action.RESUME):
-        return {}
-    edge = t.edges.c
-    found = connection.execute(
-        sa.select(edge.src, edge.dst).where(rows.among(edge.dst), edge.kind == EdgeKind.REQUIRES), rows.ids(visited)
-    )
-    pending: dict[int, int] = {}
-    for src, dst in found:
-        if src in visited:
-            later = src if action is Action.SUSPEND else dst
-            pending[later] = pending.get(later, 0) + 1
-    return pending
+def _order(connection: sa.Connection, action: Action, visited: Mapping[int, Slot]) -> list[Edge]:
+    """Who goes before whom."""
+    if action not in ORDERED:
+        return []
+    node_of = {slot.resource_id: id_ for id_, slot in visited.items() if slot.resource_id is not None}
+    resource = t.resources.c
+    found = connection.execute(sa.select(resource.id, resource.requires).where(rows.among(resource.id)), rows.ids(node_of))
+    pairs = [(node_of[need], node_of[user]) for user, requires in found for need in set(rows.required(requires))
+             if need in node_of and need != user]
+    return [Edge(user, need, EdgeKind.ORDER) if action is Action.SUSPEND else Edge(need, user, EdgeKind.ORDER)
+            for need, user in pairs]

@@ -13,7 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import VISITING, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.locks import Lock
@@ -86,16 +86,11 @@ def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
 
 
 def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection[int]) -> list[Edge]:
-    """Each from who goes first. A check and a snapshot change nothing that others could notice: there is no order."""
-    edge, action = t.edges.c, operation.action
-    if action in VISITING and action not in (Action.SUSPEND, Action.RESUME):
-        return []
-    known = set(node_ids)
-    found = connection.execute(sa.select(edge.src, edge.dst, edge.kind).where(rows.among(edge.dst)), rows.ids(known))
-    inner = [Edge(src, dst, EdgeKind(kind)) for src, dst, kind in found if src in known]
-    if action is Action.SUSPEND:
-        return [Edge(one.dst, one.src, one.kind) for one in inner]
-    return inner
+    """Each from who goes first. A visit has an order of its own, or none."""
+    edge, known = t.edges.c, set(node_ids)
+    visits = edge.kind == EdgeKind.ORDER if operation.action in VISITING else sa.true()
+    query = sa.select(edge.src, edge.dst, edge.kind).where(rows.among(edge.dst), visits)
+    return [Edge(src, dst, EdgeKind(kind)) for src, dst, kind in connection.execute(query, rows.ids(known)) if src in known]
 
 
 def may_take(

@@ -7,11 +7,13 @@ import json
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.engine import moving
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Patch
+from isotherm.store import tables as t
 from tests.engine.conftest import Lab, resource
 
 SECRET = "a-marker-nobody-else-uses"
@@ -52,6 +54,22 @@ def test_there_and_back_again(lab):
         assert it.values() == ["2", "2"]
         await it.delete()
         assert it.objects() == {}, "it is ours, and goes with us"
+
+    lab(story)
+
+
+def test_nothing_is_left_of_the_snapshots_of_an_abandoned_stack(lab):
+    """Neither in the tables of snapshots nor of the template that only one of them knew."""
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")})
+        await it.end(await it.api.snapshot("s", "n"))
+        await it.update({"a": resource("2")})
+        await it.end(await it.api.snapshot("s", "newest"))
+        await abandoned(it)
+        for table in (t.snapshots, t.snapshot_parts, t.uses, t.blobs):
+            left = await it.engine.store.read(lambda connection, table=table: connection.execute(sa.select(table)).all())
+            assert left == [], table.name
 
     lab(story)
 

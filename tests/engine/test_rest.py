@@ -127,6 +127,22 @@ def test_dependants_rest_first_and_wake_last(lab):
     lab(story)
 
 
+def test_the_order_is_that_of_what_objects_use_whatever_a_failed_update_wanted(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"used": sleeper(), "user": sleeper(needs=["used"])})
+        turned = {"bad": resource(fail=True), "user": sleeper(needs=["bad"]), "used": sleeper(needs=["user"])}
+        assert (await it.update(turned))["stack_status"] == "UPDATE_FAILED"
+        await it.end(await it.api.suspend("s"))
+        assert await began(it, "SUSPEND") == ["user", "used"]
+        await it.end(await it.api.resume("s"))
+        assert await began(it, "RESUME") == ["used", "user"]
+        await it.update({"user": sleeper(), "used": sleeper(needs=["user"])})
+        await it.end(await it.api.suspend("s"))
+        assert (await began(it, "SUSPEND"))[2:] == ["used", "user"]
+
+    lab(story)
+
+
 def test_resting_twice_is_resting_once(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper()})
