@@ -7,8 +7,8 @@ from collections.abc import Collection
 import msgspec
 import sqlalchemy as sa
 
-from isotherm.states import Action, Status
-from isotherm.store import listing_resources, sealing
+from isotherm.states import Action, NodeKind, Status
+from isotherm.store import listing_resources, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.watch import Watch
 from isotherm.store.watch_around import root
@@ -79,6 +79,11 @@ def _begun(connection: sa.Connection, stack_id: str, at: float) -> list[Need]:
 
 
 def _rests(connection: sa.Connection, stack_id: str) -> bool:
-    """Whether anything of it was put to rest, whatever was done after that: whoever repairs it would wake it."""
-    resting = sa.exists().where(t.resources.c.stack_id == stack_id, t.resources.c.suspended == sa.true())
+    """Whether anything of it was put to rest, whatever was done after that: whoever repairs it would wake it.
+
+    What is to be deleted rests until then, and nobody minds.
+    """
+    node, resource = t.nodes.c, t.resources.c
+    resting = sa.exists().where(resource.stack_id == stack_id, resource.suspended == sa.true(), rows.stands_for(),
+                                node.kind != NodeKind.CLEANUP)
     return bool(connection.execute(sa.select(resting)).scalar())

@@ -12,7 +12,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.observer.service import Observer
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, resource
 from tests.engine.local_stage import file, folder
 from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, observed, options, told, until
 
@@ -127,6 +127,26 @@ def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
             assert not any("RESUME" in one for one in await it.history("d"))
             await it.end(await it.api.resume("s"))
             await until(_is((base / "a.txt").exists))
+
+    lab(story)
+
+
+def test_what_rests_until_it_is_deleted_keeps_nobody_from_being_repaired(lab, tmp_path):
+    """An update that failed was to delete it; a resume leaves it as it is."""
+    options(tmp_path, **OFTEN)
+    base = tmp_path / "local"
+
+    async def story(it: Lab) -> None:
+        await it.create({"left": file("left.txt"), "user": file("user.txt", needs=["left"]), "other": file("other.txt")})
+        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.check("s"))
+        turned = {"bad": resource(fail=True), "user": file("user.txt", needs=["bad"]), "other": file("other.txt")}
+        assert (await it.update(turned))["stack_status"] == "UPDATE_FAILED"
+        assert (await it.end(await it.api.resume("s")))["stack_status"] == "RESUME_COMPLETE"
+        assert (base / "left.txt").exists()
+        async with observed(it, "repair"):
+            (base / "other.txt").unlink()
+            await until(_is((base / "other.txt").exists))
 
     lab(story)
 
