@@ -113,6 +113,8 @@ _SELDOM = ("drift", "look slow")
 # How many histories are of a world that changes by itself, and in how many it is watched.
 _DRIFTING = 0.2
 _WATCHED = 0.125
+# In how many clients hardly ever let anything run its course.
+_RESTLESS = 0.1
 # In how many something is exchanged in the end, with all that stands on it, and is wanted back.
 _REGRETTED = 0.1
 
@@ -123,8 +125,8 @@ def draw(seed: int) -> History:
     rough = random.choice((0.0, 0.3, 1.0, 1.0, 2.0))
     rates = {fault: rate * rough for fault, rate in RATES.items() if fault not in _SELDOM and random.random() < 0.6}
     drawn = History(
-        seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random)), rates=rates,
-        concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
+        seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random, _verbs(seed))),
+        rates=rates, concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
     drifts, watches, regrets = (Random(f"{word}/{seed}") for word in ("drift", "watch", "regret"))
     drawn = _regretted(regrets, drawn) if regrets.random() < _REGRETTED else drawn
@@ -237,7 +239,11 @@ _POLICIES = ("repair", "report", "ignore")
 _STOPPED = ("paused", "maintenance")
 
 
-def _requests(random: Random) -> list[Request]:
+def _verbs(seed: int) -> Mapping[Verb, int]:
+    return _VERBS | _INTERRUPTIONS if Random(f"restless/{seed}").random() < _RESTLESS else _VERBS
+
+
+def _requests(random: Random, verbs: Mapping[Verb, int]) -> list[Request]:
     requests: list[Request] = []
     vanishing = random.random() < 0.1
     nested = random.random() < 0.15
@@ -245,7 +251,8 @@ def _requests(random: Random) -> list[Request]:
     if nested:
         life = {verb: often for verb, often in life.items() if verb in _VISITS} | _CANCELS
     for stack in range(1 if nested else random.choice((1, 1, 1, 2))):
-        requests += _of_stack(random, f"s{stack}", random.randint(1, 3 if nested else 5), vanishing, nested, _VERBS | life)
+        requests += _of_stack(random, f"s{stack}", random.randint(1, 3 if nested else 5), vanishing, nested,
+                              {**verbs, **life})
     return sorted(requests, key=lambda request: request.at)
 
 
@@ -289,6 +296,10 @@ _PATIENT = {Verb.SNAPSHOT, Verb.RESUME, Verb.ADOPT}
 _VERBS = {
     Verb.UPDATE: 60, Verb.DELETE: 6, Verb.ROLLBACK: 6, Verb.CANCEL: 5, Verb.CANCEL_STAY: 5, Verb.CHECK: 6, Verb.READ: 6,
     Verb.CREATE: 3, Verb.VANISH: 5,
+}
+_INTERRUPTIONS = {
+    Verb.DELETE: 15, Verb.ROLLBACK: 15, Verb.CANCEL: 12, Verb.CANCEL_STAY: 12, Verb.CHECK: 25, Verb.VANISH: 12,
+    Verb.SUSPEND: 15, Verb.RESUME: 20, Verb.SNAPSHOT: 8, Verb.RESTORE: 8,
 }
 
 

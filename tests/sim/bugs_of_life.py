@@ -8,7 +8,7 @@ import msgspec
 from seeding import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine import nesting
-from isotherm.engine.steps import consider, visiting
+from isotherm.engine.steps import visiting
 from isotherm.resources import contract, drift, properties, sight
 from isotherm.states import Action
 from isotherm.store import accept, adopt, claim, nodes, reads, rows, settle, signals, visit
@@ -87,18 +87,6 @@ def what_is_adopted_uses_nothing(patch: Patch) -> None:
     """[I9] A delete that comes at once does not know what to delete first."""
     wrapped(patch, adopt, "take_over", lambda original, connection, versions, requires, now: original(
         connection, versions, dict.fromkeys(requires, ()), now))
-
-
-@bug
-def who_is_overtaken_still_gives_up_what_is_to_be_retained(patch: Patch) -> None:
-    """[I4] A delete lets go of an object that a newer update wants back."""
-    patch.setattr(settle, "still_counts", lambda report: True)
-
-
-@bug
-def a_template_that_was_gone_never_comes_back(patch: Patch) -> None:
-    """[I2] Who once looked for its text in vain makes an empty stack of it."""
-    patch.setattr(consider, "is_forgotten", lambda one: False)
 
 
 # Reality.
