@@ -88,8 +88,9 @@ def clear_order(connection: sa.Connection, stack_id: str) -> None:
 
 def forget_order(connection: sa.Connection, stack_id: str) -> None:
     """Take away the order in which the stack's nodes were visited: the operation is over."""
-    ours = sa.select(t.nodes.c.id).where(t.nodes.c.stack_id == stack_id)
-    connection.execute(sa.delete(t.edges).where(t.edges.c.src.in_(ours), t.edges.c.kind == int(EdgeKind.ORDER)))
+    ours = connection.execute(sa.select(t.nodes.c.id).where(t.nodes.c.stack_id == stack_id)).scalars().all()
+    edge = t.edges.c
+    connection.execute(sa.delete(t.edges).where(rows.among(edge.src), edge.kind == EdgeKind.ORDER), rows.ids(ours))
 
 
 def wake_waiters(connection: sa.Connection, operation_id: str, now: float) -> None:

@@ -79,7 +79,8 @@ def test_many_hints_are_written_together(lab, tmp_path):
             it.engine.hints.take({"stack": "s", "resource": f"r{number % 7}"})
             it.engine.hints.take({"physical_id": f"o{number}"})
         await asyncio.sleep(1.0)
-        assert it.engine.store.commits - commits < 10
+        # Whoever else is at work commits as well, the more the longer this takes.
+        assert it.engine.store.commits - commits < 100
 
     lab(story)
 

@@ -32,8 +32,9 @@ def test_nobody_waits_for_a_player_that_died() -> None:
 
 
 def test_whoever_interrupts_a_soak_is_told_what_was_found() -> None:
-    with subprocess.Popen(ISOTHERM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          start_new_session=True) as soak:
+    # Where the tests themselves run in the background of a shell, they are deaf to interrupts, and so are their children.
+    with subprocess.Popen(ISOTHERM, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as soak:
         try:
             children, end = Path(f"/proc/{soak.pid}/task/{soak.pid}/children"), time.monotonic() + PATIENCE_S
             while len(children.read_text().split()) < 2:
