@@ -15,7 +15,7 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test quick check fmt sim scenarios soak bench bench-million docs ledger build diff-heat import-heat migrate-torture torture tempest pins clean
+.PHONY: help setup run test test-all quick check fmt sim scenarios soak bench bench-million docs ledger build diff-heat import-heat migrate-torture torture tempest pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
@@ -33,6 +33,9 @@ run: setup ## see it at work: sample templates deployed, updated and rolled back
 
 test: setup ## everything that CI runs: lint, types, layers, tests
 	@$(BIN)/python tools/gate.py test --jobs $(JOBS) $(ARGS)
+
+test-all: setup ## the same in its long form: everything on every database, 2,000 seeds, longer faults
+	@$(BIN)/python tools/gate.py test-all --jobs $(JOBS) $(ARGS)
 
 quick: setup ## the unit tests only, within half a minute
 	@$(BIN)/python tools/gate.py quick --jobs $(JOBS) $(ARGS)

@@ -6,6 +6,7 @@
         Conflict          it lost a race, or clashes with what is there
       CloudError          the other side of a resource said no
         Temporary         it may say yes later
+          NotBegun        and nothing was asked of it yet
         Permanent         it will not
       Superseded          a newer operation has taken over: stop quietly
       Unreadable          what is stored was sealed with a key that we do not have, or is not authentic
@@ -94,6 +95,10 @@ class Temporary(CloudError):
     def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class NotBegun(Temporary):
+    """Nothing was asked of the other side yet, so that nothing can have been made: there is no need to search for it."""
 
 
 class Unavailable(Temporary):

@@ -33,6 +33,8 @@ VISITING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSH
 ORDERED = frozenset({Action.SUSPEND, Action.RESUME})
 # Operations that, when they fail, are rolled back if the stack is set so.
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
+# What may fail and leave the object as it was: no reason to make it anew.
+HARMLESS = frozenset({Action.SUSPEND, Action.SNAPSHOT, Action.ADOPT})
 
 
 # What is said, after a check, of a resource whose type cannot be looked at.
@@ -92,6 +94,7 @@ class OperationState(IntEnum):
     COMPLETE = 4
     FAILED = 5
     SUPERSEDED = 6
+    WAKING = 7  # what sleeps is woken, and then it is planned (again)
 
 
 class DriftPolicy(IntEnum):
@@ -112,6 +115,12 @@ class DeletionPolicy(IntEnum):
     DELETE = 1
     RETAIN = 2
     SNAPSHOT = 3
+    # The stack is abandoned, or its adoption undone: the object stays; a stack inside goes, and its objects stay.
+    ABANDON = 4
+
+
+#: The objects of these are not deleted with their rows.
+KEPT = frozenset({DeletionPolicy.RETAIN, DeletionPolicy.ABANDON})
 
 
 class ServiceKind(IntEnum):

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from isotherm import config
 from isotherm.engine.folder import CONFIG, DATABASE, database_url
-from isotherm.store import connecting, schema, sealing, tables
+from isotherm.store import connecting, limits, schema, sealing, tables
 from tools import services
 
 ON = os.environ.get("ISOTHERM_TEST_ON", "sqlite")
@@ -144,16 +144,17 @@ class _Engines:
         self._known: dict[tuple[Any, ...], sa.Engine] = {}
         self._compiled: dict[Any, Any] = {}
 
-    def __call__(self, url: str | sa.URL, ring: Any = None, *, reading: bool = False) -> sa.Engine:
+    def __call__(self, url: str | sa.URL, ring: Any = None, *, reading: bool = False, max_events: int = -1) -> sa.Engine:
         if not pool().has(url):
-            return self._connect(url, ring, reading=reading)
+            return self._connect(url, ring, reading=reading, max_events=max_events)
         # A test may have other ideas of how long to wait.
         key = (url, reading, connecting.SILENCE_S, connecting.LOCK_S, connecting.PATIENCE_S)
         if key not in self._known:
             self._known[key] = self._connect(url, reading=reading)
         known = self._known[key]
         return sa.Engine(known.pool.recreate(), known.dialect, known.url, hide_parameters=known.hide_parameters,
-                         execution_options={**sealing.options(ring), "compiled_cache": self._compiled})
+                         execution_options={**sealing.options(ring), **limits.options(max_events),
+                                            "compiled_cache": self._compiled})
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """Runs what must hold before a change is accepted, all of it, and closes with one line that says so.
 
-`make check`, `make quick` and `make test` call it. A step that fails does not stop the others: whoever broke two things
-learns of both. The exit code is 1 if any step failed.
+`make check`, `make quick`, `make test` and `make test-all` call it. A step that fails does not stop the others: whoever
+broke two things learns of both. The exit code is 1 if any step failed.
 """
 
 from __future__ import annotations
@@ -36,9 +36,12 @@ CHECKS = [
     Step("layers", [str(BIN / "lint-imports"), "--no-cache"]),
 ]
 QUICK = ["tests/unit", "tests/cli"]
-# What the engine does, and what it answers: told once more on each server, with a broker.
+# Folders whose tests speak SQL, told once more on each server, with a broker: tests/of_one_database.py has the reasons, and
+# what of them is left to the long form.
 FUNCTIONAL = ["tests/store", "tests/engine", "tests/importing", "tests/api"]
 SERVERS = ("postgresql", "mariadb")
+# The long form of the tests (tests/long_form.py reads it).
+ALL = {"ISOTHERM_TEST_ALL": "1"}
 
 
 def pytest(jobs: str, arguments: list[str]) -> Step:
@@ -47,7 +50,7 @@ def pytest(jobs: str, arguments: list[str]) -> Step:
 
 
 def on_server(server: str, jobs: str) -> bool:
-    """The functional tests on a server and a broker, which are installed where missing. Raises Impossible."""
+    """Run the functional tests on a server and a broker, which are installed where missing. Raises Impossible."""
     with services.running([server, "rabbitmq"]) as found:
         urls = {f"ISOTHERM_{name.upper()}_URL": one.url for name, one in found.items()}
         return timed(pytest(jobs, FUNCTIONAL)._replace(name=server, environment={**urls, "ISOTHERM_TEST_ON": server}))
@@ -83,12 +86,14 @@ def timed(step: Step) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("what", choices=["check", "quick", "test"])
+    parser.add_argument("what", choices=["check", "quick", "test", "test-all"])
     parser.add_argument("--jobs", default="auto", help="processes for pytest; 0 runs it in one")
     options, arguments = parser.parse_known_args()
+    if options.what == "test-all":
+        os.environ.update(ALL)
     told = {step.name: timed(step) for step in steps(options.what, options.jobs, arguments)}
     left_out: dict[str, str] = {}
-    for server in SERVERS if options.what == "test" and not arguments else ():
+    for server in SERVERS if options.what in ("test", "test-all") and not arguments else ():
         try:
             told[server] = on_server(server, options.jobs)
         except services.Impossible as error:

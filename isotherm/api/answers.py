@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 _encode = msgspec.json.Encoder().encode
 # What a browser is told, should one ever show an answer: it is data, whatever it looks like.
 SAFE = {"X-Content-Type-Options": "nosniff"}
+_HTML, _JSON = "text/html", "application/json"
+_QUALITY = re.compile(r"[01](\.[0-9]{0,3})?")
+_TEXTS = {202: "The request is accepted for processing.", 404: "The resource could not be found."}
 
 
 def json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -47,12 +52,38 @@ def no_content() -> Response:
     return Response(status_code=204, headers=SAFE)
 
 
-def page(status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """A page with a title and nothing else."""
-    title = f"{status} {HTTPStatus(status).phrase}"
-    return HTMLResponse(f"<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>", status,
-                        {**SAFE, **(headers or {})})
+def page(request: Request, status: int, headers: Mapping[str, str] | None = None, text: str = "") -> Response:
+    """Answer a status without a result, in the form that the client accepts: HTML, JSON or plain text, as Heat does."""
+    phrase = HTTPStatus(status).phrase
+    text, headers = text or _TEXTS.get(status, phrase), {**SAFE, **(headers or {})}
+    form = _accepted(request.headers.get("accept", ""))
+    if form == _JSON:
+        return json({"message": text, "code": f"{status} {phrase}", "title": phrase}, status, headers)
+    if form == _HTML:
+        title = f"{status} {phrase}"
+        body = f"<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>"
+        return HTMLResponse(body, status, headers)
+    return PlainTextResponse(f"{status} {phrase}\n\n{text}\n", status, headers)
 
 
-def redirect(location: str) -> Response:
-    return page(302, {"Location": location})
+def redirect(request: Request, location: str) -> Response:
+    text = f"The resource was found at {location}; you should be redirected automatically."
+    return page(request, 302, {"Location": location}, text)
+
+
+def _accepted(header: str) -> str:
+    """Return the offer with the highest quality in an Accept header, the first of equals; "" if none is accepted."""
+    wanted: dict[str, float] = {}
+    for one in header.split(","):
+        kind, *parameters = (part.strip().lower() for part in one.split(";"))
+        given = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        wanted[kind] = float(given) if _QUALITY.fullmatch(given) else 0.0
+    qualities = {offer: _quality(wanted, offer) for offer in (_HTML, _JSON)}
+    best = max(qualities, key=lambda offer: qualities[offer])
+    return best if qualities[best] > 0 else ""
+
+
+def _quality(wanted: Mapping[str, float], offer: str) -> float:
+    """Return how much an offer is wanted: its own range counts before wider ones."""
+    ranges = (offer, f"{offer.partition('/')[0]}/*", "*/*")
+    return next((wanted[one] for one in ranges if one in wanted), 0.0)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as Place
@@ -55,7 +56,7 @@ def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASG
     metrics = Metrics()
     open_ = [*health.places(service, metrics), openapi.place()]
     inner = Starlette(routes=[*open_, *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
-                      exception_handlers={404: _nowhere})
+                      exception_handlers={HTTPException: _refused})
     inner.router.redirect_slashes = False
     return Watching(Cutting(Versions(inner)), metrics)
 
@@ -77,14 +78,16 @@ class _Nowhere:
         request = Request(scope, receive)
         try:
             await self._authenticator.authenticate(request)
-            response = answers.page(404)
+            response = answers.page(request, 404)
         except Exception as error:  # noqa: BLE001 - as below
             response = faults.answer(error)
         await response(scope, receive, send)
 
 
-async def _nowhere(_request: Request, _error: Exception) -> Response:
-    return answers.page(404)
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer for a path or a method that the router does not know, outside the table of routes."""
+    assert isinstance(error, HTTPException)
+    return answers.page(request, error.status_code, error.headers)
 
 
 class _Endpoint:
@@ -113,20 +116,35 @@ class _Endpoint:
         state["route"] = self._path
         if self._signed:
             return await self._serve_signed(request)
-        caller = state["caller"] = await self._authenticator.authenticate(request)
-        if request.path_params["project"] != caller.project and not caller.is_admin:
-            raise faults.forbidden()
+        caller = state["caller"] = await self._known(request)
         if request.method == "OPTIONS" and caller.stack_user is None:
             return Response(status_code=204, headers={"Allow": ",".join(self._methods)})
         route = self._methods.get(request.method)
         if route is None and self._silent:
-            return answers.page(404)
+            return answers.page(request, 404)
         if route is None:
             raise faults.Fault(405, faults.MALFORMED, "HTTPMethodNotAllowed")
         state["rule"] = route.rule
+        self._check(route, caller, request)
+
+        async def admit() -> Caller:
+            again = await self._known(request)
+            self._check(route, again, request)
+            return again
+
+        return await _settled(route, Call(request, caller, self._service, self._policy, admit))
+
+    async def _known(self, request: Request) -> Caller:
+        """Return who asks, if the project of the path is open to the caller."""
+        caller = await self._authenticator.authenticate(request)
+        if request.path_params["project"] != caller.project and not caller.is_admin:
+            raise faults.forbidden()
+        return caller
+
+    def _check(self, route: routes.Route, caller: Caller, request: Request) -> None:
+        """Refuse a caller who may not use the route."""
         stack_users.check(route, caller, request.path_params)
         self._policy.check(route.rule, caller, {"project_id": request.path_params["project"]})
-        return await _settled(route, Call(request, caller, self._service, self._policy))
 
     async def _serve_signed(self, request: Request) -> Response:
         """Nobody asks by name here: the handler looks at the signature, before it looks at anything else."""
@@ -134,7 +152,11 @@ class _Endpoint:
         if route is None:
             raise faults.forbidden()
         caller = Caller(request.path_params["project"])
-        return await route.handler(Call(request, caller, self._service, self._policy))
+
+        async def admit() -> Caller:
+            return caller
+
+        return await route.handler(Call(request, caller, self._service, self._policy, admit))
 
 
 async def _settled(route: routes.Route, call: Call) -> Response:

@@ -18,5 +18,7 @@ class Caller:
     # Keystone says of one project that its administrators are those of the cloud; where it does not, all are.
     is_admin_project: bool = True
     token: str = field(default="", repr=False)
+    # The types of the services in the token's catalog, as far as resource types need them; None: there is no catalog.
+    services: frozenset[str] | None = None
     # Of a user that stands for one resource: its stack's id and its name. Such a one may do nothing else.
     stack_user: tuple[str, str] | None = None

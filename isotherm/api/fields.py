@@ -109,7 +109,7 @@ class Body(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The status of an answer, and what is in it: None is a page that says nothing, or nothing at all."""
+    """The status of an answer, and what is in it: None is nothing at all."""
 
     status: int
     schema: Schema | None = None
@@ -162,12 +162,15 @@ BODIES: Mapping[Handler, Body] = {
 }
 
 _NULL: Schema = {"type": "null"}
+# In this form where the client accepts JSON; otherwise HTML or text.
+_PAGE = _object("message", "code", "title", message=TEXT, code=TEXT, title=TEXT)
 _STREAM = Answer(200, TEXT, stream.Stream.media_type)
 
 ANSWERS: Mapping[Handler, Answer] = {
-    lookup.redirect: Answer(302), stacks.update: Answer(202), stacks.patch: Answer(202), stacks.delete: Answer(204),
-    snapshots.delete: Answer(204), snapshots.restore: Answer(202), software.delete_config: Answer(204),
-    software.delete_deployment: Answer(204), stream.of_stack: _STREAM, stream.of_project: _STREAM,
+    lookup.redirect: Answer(302, _PAGE), stacks.update: Answer(202, _PAGE), stacks.patch: Answer(202, _PAGE),
+    stacks.delete: Answer(204), snapshots.delete: Answer(204), snapshots.restore: Answer(202, _PAGE),
+    software.delete_config: Answer(204), software.delete_deployment: Answer(204),
+    stream.of_stack: _STREAM, stream.of_project: _STREAM,
     stacks.create: Answer(201, _object("stack", stack=_object("id", "links", id=TEXT, links={
         "type": "array", "items": ref("Link")}))),
     listing.index: Answer(200, _object("stacks", stacks=MAPS, links={"type": "array", "items": ref("Link")}, count=COUNT)),

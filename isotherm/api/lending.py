@@ -1,32 +1,29 @@
-"""What users lend the service, so that it can go on with their stacks when they have gone: the port, and its absence."""
+"""Credentials that users lend the service, so that it can go on with their stacks: the port, and its absence."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 from isotherm.api.caller import Caller
 
-# Tells which stack it is for.
-Bind = Callable[[str], Awaitable[None]]
-
 
 class Lending(Protocol):
     """Borrows from a caller for as long as a stack lives."""
 
-    def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AbstractAsyncContextManager[Bind]:
-        """Inside, the stack is made or changed, and then named; should that fail, what was lent is given back."""
+    def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AbstractAsyncContextManager[str]:
+        """Borrow a credential, and answer its id; empty: the stack has what it needs.
+
+        Inside, the stack is made or changed, and the transaction that accepts that binds the credential. One that was not
+        bound is given back.
+        """
         ...
 
 
 class Nothing:
-    """Where there is no identity service, there is nothing to lend."""
+    """The port where there is no identity service: nothing is lent."""
 
     @asynccontextmanager
-    async def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AsyncIterator[Bind]:
-        yield nothing
-
-
-async def nothing(_stack_id: str) -> None:
-    """The stack has what it needs."""
+    async def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AsyncIterator[str]:
+        yield ""

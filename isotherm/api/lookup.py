@@ -15,17 +15,17 @@ async def redirect(call: Call) -> Response:
     """Send the client on to the canonical address: same method, same rest of the path, same query."""
     if "arn" in call.path:
         project, name, id_, rest = _parts(call.path["arn"])
-        if project != call.project:
+        if project != call.project and not call.caller.is_admin:
             raise faults.Fault(403, f"Searching Tenant {project} from Tenant {call.project} forbidden.", "InvalidTenant")
-        found = await call.orchestrator.find(id_, deleted=True)
-        if found["stack_name"] != name:
+        found = await call.find(id_, deleted=True)
+        if (found["project"], found["stack_name"]) != (project, name):
             raise errors.NotFound(f"The Stack ({name}) could not be found.")
     else:
-        found = await call.orchestrator.find(call.path["stack_name"], deleted=True)
+        found = await call.find(call.path["stack_name"], deleted=True)
         rest = _after_stack(call)
     target = call.links.stack(call.project, found["stack_name"], found["id"]) + rest
     query = call.request.url.query
-    return answers.redirect(f"{target}?{query}" if query else target)
+    return answers.redirect(call.request, f"{target}?{query}" if query else target)
 
 
 def _after_stack(call: Call) -> str:

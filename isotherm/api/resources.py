@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api import answers, faults, queries
+from isotherm.api import answers, faults, queries, signed
 from isotherm.api.call import Call
 from isotherm.api.links import link
 from isotherm.engine.resource_reading import Filters
@@ -51,6 +52,7 @@ async def metadata(call: Call) -> Response:
 async def signal(call: Call) -> Response:
     details = await call.optional_body()
     stack = await call.stack()
+    signed.RATE.check(await call.orchestrator.signalled_as(stack["id"], call.path["resource_name"]), time.monotonic())
     await call.orchestrator.signal(stack["id"], call.path["resource_name"], details)
     return answers.none()
 

@@ -55,7 +55,10 @@ async def _details(call: Call) -> dict[str, Any] | None:
 
 
 class Rate:
-    """How often each resource may be signalled: a bucket that fills slowly. Only the latest ones are remembered."""
+    """How often each resource may be signalled, with a signature or with a token: a bucket that fills slowly.
+
+    Only the latest resources are remembered.
+    """
 
     def __init__(self) -> None:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()

@@ -45,7 +45,7 @@ async def delete(call: Call) -> Response:
 async def restore(call: Call) -> Response:
     stack = await call.stack()
     await call.orchestrator.restore(stack["id"], call.path["snapshot_id"])
-    return answers.page(202)
+    return answers.page(call.request, 202)
 
 
 async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:

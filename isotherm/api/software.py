@@ -6,7 +6,7 @@ that names it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -14,14 +14,17 @@ from isotherm.api import answers, faults, queries
 from isotherm.api.call import Call
 from isotherm.resources.software import Config, Deployment
 
+_CONFIGS: Final = "software_configs"
+_DEPLOYMENTS: Final = "software_deployments"
 NAME_LENGTH, PROJECT_LENGTH, REASON_LENGTH = 255, 64, 65_535
 
 
 async def configs(call: Call) -> Response:
     limit = queries.whole("limit", call.query["limit"]) if "limit" in call.query else None
-    everywhere = call.flag("global_tenant")
-    if everywhere:
+    everywhere = call.caller.is_admin
+    if call.flag("global_tenant"):
         call.allow("software_configs:global_index")
+        everywhere = True
     found = await call.orchestrator.software_configs(limit=limit, marker=call.query.get("marker"), everywhere=everywhere)
     if not call.caller.is_admin:
         found = [{key: value for key, value in one.items() if key != "project"} for one in found]
@@ -36,11 +39,14 @@ async def create_config(call: Call) -> Response:
 
 
 async def show_config(call: Call) -> Response:
-    return answers.json({"software_config": await call.orchestrator.software_config(call.path["config_id"])})
+    id_ = call.path["config_id"]
+    found = await call.owned(_CONFIGS, id_, lambda: call.orchestrator.software_config(id_))
+    return answers.json({"software_config": found})
 
 
 async def delete_config(call: Call) -> Response:
-    await call.orchestrator.delete_software_config(call.path["config_id"])
+    id_ = call.path["config_id"]
+    await call.owned(_CONFIGS, id_, lambda: call.orchestrator.delete_software_config(id_))
     return answers.no_content()
 
 
@@ -70,7 +76,9 @@ async def create_deployment(call: Call) -> Response:
 
 
 async def show_deployment(call: Call) -> Response:
-    return answers.json({"software_deployment": await call.orchestrator.software_deployment(call.path["deployment_id"])})
+    id_ = call.path["deployment_id"]
+    found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.software_deployment(id_))
+    return answers.json({"software_deployment": found})
 
 
 async def update_deployment(call: Call) -> Response:
@@ -81,12 +89,14 @@ async def update_deployment(call: Call) -> Response:
         **{name: _map(given, name) for name in ("input_values", "output_values")},
     }
     changes = {name: value for name, value in asked.items() if value}
-    found = await call.orchestrator.update_software_deployment(call.path["deployment_id"], changes)
+    id_ = call.path["deployment_id"]
+    found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.update_software_deployment(id_, changes))
     return answers.json({"software_deployment": found})
 
 
 async def delete_deployment(call: Call) -> Response:
-    await call.orchestrator.delete_software_deployment(call.path["deployment_id"])
+    id_ = call.path["deployment_id"]
+    await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.delete_software_deployment(id_))
     return answers.no_content()
 
 

@@ -20,9 +20,8 @@ async def create(call: Call) -> Response:
     name = asked.stack_name()
     papers = asked.adoption()
     with asked.judged():
-        async with call.borrowed() as bind:
+        async with call.borrowed():
             accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
-            await bind(accepted.stack_id)
     href = call.links.stack(call.project, name, accepted.stack_id)
     return answers.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
 
@@ -69,10 +68,9 @@ async def change(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
 async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     stack = await call.stack()
     with asked.judged():
-        async with call.borrowed(stack["id"]) as bind:
+        async with call.borrowed(stack["id"]):
             await call.orchestrator.update(stack["id"], wanted)
-            await bind(stack["id"])
-    return answers.page(202)
+    return answers.page(call.request, 202)
 
 
 async def _made(call: Call, name: str, asked: Instantiation) -> Accepted:

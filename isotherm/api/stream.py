@@ -2,12 +2,15 @@
 
 A client that was cut off comes again with the number of the last event that it got, in `Last-Event-ID` (as browsers do by
 themselves) or as the parameter `after`, and misses nothing. While nothing happens, a comment tells that the line is alive.
+
+A stream ends with the authority of its reader: token, roles and policy are looked at again with each heartbeat.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -16,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from isotherm.api import answers, faults
 from isotherm.api.call import Call
-from isotherm.engine.feed import Closing, Interest, Lost, Told
+from isotherm.engine.feed import Closing, Crowded, Holder, Interest, Lost, Told
 
 HEARTBEAT_S = 15.0
 # How long a client may let its line be full. Nobody waits for it, but its place is not kept for ever.
@@ -41,9 +44,15 @@ async def _stream(call: Call, interest: Interest) -> Response:
     feed = call.service.feed
     if feed is None:
         raise faults.Fault(503, "There is no stream of events here.")
-    events = feed.read(interest, _after(call))
-    await anext(events)  # if it is refused, then before the answer begins
-    return Stream(_lines(events, feed.last))
+    settings, caller = call.service.settings, call.caller
+    events = feed.read(interest, _after(call), (
+        Holder("Project", caller.project, settings.max_event_streams_per_project),
+        Holder("User", caller.user_id, settings.max_event_streams_per_user)))
+    try:
+        await anext(events)  # if it is refused, then before the answer begins
+    except Crowded as error:
+        raise faults.Fault(429, f"Request limit exceeded: {error}", "RequestLimitExceeded", {"Retry-After": "5"}) from error
+    return Stream(_lines(_checked(events, call), feed.last))
 
 
 def _after(call: Call) -> int | None:
@@ -56,19 +65,37 @@ def _after(call: Call) -> int | None:
     return int(given)
 
 
+async def _checked(events: AsyncGenerator[list[Told], None], call: Call) -> AsyncGenerator[list[Told], None]:
+    """Pass on events and heartbeats. Raise a fault when the caller may not read them any more.
+
+    No event is passed on later than one heartbeat after a check, however many there are.
+    """
+    clock = asyncio.get_running_loop().time
+    checked = clock()
+    async with aclosing(_with_heartbeat(events)) as beating:
+        async for found in beating:
+            if not found or clock() - checked >= HEARTBEAT_S:
+                await call.check_again()
+                checked = clock()
+            yield found
+
+
 async def _lines(events: AsyncGenerator[list[Told], None], now: int) -> AsyncGenerator[bytes, None]:
     """The text of the stream. It begins with how far there is something to catch up with."""
     yield _message("ready", {"last_event_id": now}, retry=RETRY_MS)
     try:
-        async for found in _with_heartbeat(events):
-            yield b"".join(_message("event", one.event, one.id) for one in found) if found else b": still here\n\n"
+        async with aclosing(events):
+            async for found in events:
+                yield b"".join(_message("event", one.event, one.id) for one in found) if found else b": still here\n\n"
+    except faults.Fault as fault:
+        yield _message("cut", {"reason": f"{fault} {_AGAIN}"})
     except Lost:
         yield _message("cut", {"reason": f"You read too slowly. {_AGAIN}"})
     except Closing:
         yield _message("cut", {"reason": f"The service stops. {_AGAIN}"})
 
 
-async def _with_heartbeat(events: AsyncGenerator[list[Told], None]) -> AsyncIterator[list[Told]]:
+async def _with_heartbeat(events: AsyncGenerator[list[Told], None]) -> AsyncGenerator[list[Told], None]:
     """The events, and an empty list each time that nothing has come for a while."""
     waiting: asyncio.Future[list[Told]] | None = None
     try:

@@ -44,7 +44,8 @@ async def validate(call: Call) -> Response:
         surroundings = asked.environment(text)
         files = await asked.all_files(text, surroundings)
         found = await computing.beside(
-            len(text), lambda: call.orchestrator.validate(text, files, surroundings, nested=nested))
+            len(text) + computing.weight(surroundings), lambda: call.orchestrator.validate(
+                text, files, surroundings, nested=nested, is_lenient=bool(codes)))
     return answers.json(found)
 
 

@@ -18,7 +18,7 @@ async def index(call: Call) -> Response:
     status = call.query.get("support_status", "")
     if status and status not in STATUSES:
         raise faults.bad(f"Data supplied was not valid: support_status must be one of {', '.join(STATUSES)}", "Invalid")
-    types = call.service.types
+    types = call.types
     names = [name for name in types.list(status=status) if _wanted(call, name)]
     if call.flag("with_description"):
         return answers.json({"resource_types": [
@@ -29,7 +29,7 @@ async def index(call: Call) -> Response:
 async def show(call: Call) -> Response:
     name = call.path["type_name"]
     call.policy.check_type(name, call.caller)
-    found = call.service.types.show(name)
+    found = call.types.show(name)
     if not call.flag("with_description"):
         del found["description"]
     return answers.json(found)
@@ -40,7 +40,7 @@ async def template(call: Call) -> Response:
     if form not in FORMS:
         raise faults.bad(f"Template type is not supported: {call.query['template_type']}")
     call.policy.check_type(name, call.caller)
-    return answers.json(call.service.types.template(name, form))
+    return answers.json(call.types.template(name, form))
 
 
 async def template_versions(_call: Call) -> Response:
@@ -58,9 +58,10 @@ async def functions(call: Call) -> Response:
 
 def _wanted(call: Call, name: str) -> bool:
     version = call.query.get("version", "")
-    if version not in ("", call.service.types.types[name].support.version):
+    if version not in ("", call.types.types[name].support.version):
         return False
-    return _matches(call.query.get("name", ""), name) and call.policy.allows_type(name, call.caller)
+    return _matches(call.query.get("name", ""), name) and call.types.is_available(name) and (
+        call.policy.allows_type(name, call.caller))
 
 
 def _matches(expression: str, name: str) -> bool:

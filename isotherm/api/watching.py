@@ -1,7 +1,8 @@
 """Around every request: an id, a line in the log, numbers, and a span where OpenTelemetry is set up.
 
-What is inside tells through the request's state which route it was (`route`, `rule`) and who asked (`caller`). A query is
-written down nowhere: a signed URL has its signature there.
+What is inside tells through the request's state which route it was (`route`, `rule`), who asked (`caller`), and the
+project that owns what an admin has named by its id (`owner`). A query is written down nowhere: a signed URL has its
+signature there.
 """
 
 from __future__ import annotations
@@ -94,8 +95,9 @@ class _Watched:
     def told(self) -> dict[str, Any]:
         caller = self.state.get("caller")
         who = {} if caller is None else {"project": caller.project, "user": caller.user_id}
+        owner = {"owner": self.state["owner"]} if "owner" in self.state else {}
         outer = {"global_request_id": self._from} if _ID.fullmatch(self._from) else {}
-        return {"method": self.method, "path": self._path[:1000], "status": self.status, **who, **outer}
+        return {"method": self.method, "path": self._path[:1000], "status": self.status, **who, **owner, **outer}
 
 
 def _context(scope: Scope) -> Any:

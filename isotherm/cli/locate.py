@@ -126,6 +126,7 @@ _MESSAGES: list[tuple[re.Pattern[str], Callable[[dict[Any, Any], str], Iterator[
     (re.compile(r"for parameter:? ([^,]+)"), _parameter),
     (re.compile(r"The template section is invalid: (.+)"), _section),
     (re.compile(r"Resource Type \(([^)]+)\) could not be found"), _resource_with("type")),
+    (re.compile(r"[Rr]esource type ([^\s,]+)(?: is not available)?, reason: "), _resource_with("type")),
     (re.compile(r'"([^"]+)" is not a valid keyword inside a resource definition'), _resource_with("")),
     (re.compile(r"Invalid keyword\(s\) inside a resource definition: ([^,]+)"), _resource_with("")),
     (re.compile(r'The specified reference "[^"]+" \(in (?:.*\.)?([^).]+)\)'), _resource),

@@ -71,6 +71,9 @@ NOT_A_THING = {
 }
 
 
+_KEYS = "Bring the key back from the backup: into the file `keys` of the home, below the newer ones."
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and loads the one that is called."""
 
@@ -113,6 +116,9 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli, n
     except errors.UserError as error:
         problems.tell(terminal, error)
         return exit_code(error)
+    except errors.Unreadable as error:
+        problems.tell(terminal, errors.UserError(str(error), kind="InvalidEncryptionKey", hint=_KEYS))
+        return codes.WRONG
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED
     except SystemExit:

@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from isotherm.cli import home, inputs, local, options, show
-from isotherm.engine import moving
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Patch
 
@@ -72,9 +71,9 @@ async def _abandon(
         _write(output, answer.papers)
     async with engine.driving():
         with terminal.busy(f"letting go of {name}"):
-            while (stack := await engine.orchestrator.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
+            while (await engine.orchestrator.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.05)
-    return moving.completed(answer.papers, stack["retained"])
+    return answer.papers
 
 
 def _hand_out(terminal: show.Terminal, found: dict[str, Any], output: str | None) -> None:
@@ -98,7 +97,7 @@ def _write(output: str, found: dict[str, Any]) -> None:
 @click.argument("name")
 @click.argument("papers", type=options.FILE, metavar="FILE")
 @options.environment_options
-@click.option("--rollback", is_flag=True, help="If it fails, let go of everything again.")
+@click.option("--rollback", is_flag=True, help="If it fails, let go of everything again, and delete what it created.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
               help="How long it may take; after that it has failed.")
 @click.option("--tags", metavar="A,B", help="Words to mark the stack with.")
@@ -109,8 +108,8 @@ def adopt(  # noqa: PLR0913 - one for each option
           rollback: bool, timeout: float | None, tags: str | None) -> int:
     """Make a stack of what is there already.
 
-    FILE is what `isotherm export` or `isotherm abandon` gave; - reads stdin. Nothing is made: each resource has to be
-    there, and to belong to no other stack. Parameters that are given here win over those in the file.
+    FILE is what `isotherm export` or `isotherm abandon` gave; - reads stdin. Each resource has to be there, and to belong
+    to no other stack; what had not been made is created. Parameters that are given here win over those in the file.
     """
     data = sys.stdin.buffer.read() if papers == inputs.STDIN else Path(papers).read_bytes()
     surroundings, files = inputs.surroundings(terminal, environments, parameters)

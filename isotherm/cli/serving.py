@@ -24,7 +24,7 @@ from isotherm.api.auth import choosing, standalone
 from isotherm.api.lending import Lending
 from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
-from isotherm.cli import binding, codes, home, show, supervised
+from isotherm.cli import binding, codes, connections, home, show, supervised
 from isotherm.cli.crew import Crew
 from isotherm.config import Settings
 from isotherm.engine import gauging, roll
@@ -147,9 +147,11 @@ class Api:
         authenticator = choosing.authenticator(settings, policy, engine.path)
         service = Service(engine.orchestrator_for, engine.types, settings, lambda: roll.engines(engine), engine.feed,
                           engine.signer, lending=lending, gauges=lambda: gauging.gauge(engine))
+        self._guard = connections.Guard(connections.Limits.of(settings))
         self._config = uvicorn.Config(
-            app.build(service, authenticator, policy), log_config=None, access_log=False, lifespan="off",
-            server_header=False, timeout_graceful_shutdown=GRACE_S, backlog=binding.BACKLOG)
+            app.build(service, authenticator, policy), http=connections.protocols(self._guard), ws="none", log_config=None,
+            access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S,
+            timeout_keep_alive=settings.keep_alive_timeout, backlog=connections.AT_ONCE)
         self._engine = engine
         self._bound = bound
         engine.address = binding.url_of(bound)
@@ -164,7 +166,8 @@ class Api:
         self._server.ready = stop.parent.ready
         ending = asyncio.create_task(self._end(stop))
         try:
-            await self._server.serve(sockets=[self._bound])
+            async with self._guard.watching():
+                await self._server.serve(sockets=[self._bound])
         finally:
             ending.cancel()
 
@@ -225,4 +228,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for bound in sockets or ():
+            # The backlog of the loop is how many it accepts at once; that of the socket, how many may wait.
+            bound.listen(binding.BACKLOG)
         self.ready()

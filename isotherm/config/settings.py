@@ -61,6 +61,8 @@ class Settings:
     max_template_size: int = option(
         64 * MIB, "How many bytes a template may have; so an environment, each of the files, and whatever is fetched.",
         least=1, heat="524288")
+    max_hidden_size: int = option(
+        MIB, "How many characters the values of all hidden parameters of a stack may have together.", least=0)
     max_files_size: int = option(64 * MIB, "How many bytes all files of a request may have together.", least=0)
     max_files: int = option(10_000, "How many files a request may have.", least=0)
     max_json_body_size: int = option(
@@ -68,6 +70,11 @@ class Settings:
     max_events_per_stack: int = option(
         UNLIMITED, "How many events of a stack are kept: when there are more, the oldest go; -1 or 0: all are kept.",
         least=-1, heat="1000")
+    max_event_streams_per_project: int = option(
+        300, "How many streams of events the users of a project may read at once from one process; -1: any number.",
+        least=-1)
+    max_event_streams_per_user: int = option(
+        100, "How many streams of events a user may read at once from one process; -1: any number.", least=-1)
     max_snapshots_per_stack: int = option(32, "How many snapshots a stack may have; -1: any number.", least=-1)
     max_software_configs_per_tenant: int = option(
         UNLIMITED, "How many software configs a project may have; -1: any number.", least=-1, heat="4096")
@@ -159,6 +166,19 @@ class Settings:
         "127.0.0.1", "The address that the API listens on.", group="heat_api", heat="0.0.0.0")
     bind_port: int = option(8004, "The port that the API listens on; 0: any that is free.", group="heat_api", least=0,
                             most=65535)
+    client_header_timeout: int = option(
+        20, "How many seconds a client may take to send the headers of a request.", group="heat_api", least=1)
+    client_body_timeout: int = option(
+        30, "How many seconds a client may take to send the body of a request, and one more for each KiB of it; and how "
+        "long it may leave an answer unread.", group="heat_api", least=1)
+    keep_alive_timeout: int = option(
+        5, "How many seconds a connection is kept for the next request.", group="heat_api", least=1)
+    max_connections: int = option(
+        4096, "How many connections a process of the API has at a time. At most so many that a quarter of the descriptors "
+        "that the process may open are left. When there are more, those make room first that send nothing.",
+        group="heat_api", least=1)
+    max_connections_per_peer: int = option(
+        2048, "How many of them one address may have. A proxy is one address.", group="heat_api", least=1)
     api_workers: int = option(
         0, "How many processes `isotherm api` runs, under a parent that replaces those that die; 0: one, and no parent.",
         group="heat_api", name="workers", least=0, heat="0, which means one for each processor")

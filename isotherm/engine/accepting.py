@@ -6,7 +6,7 @@ changed nothing, and is told so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import (
     allowance,
+    computing,
     concealing,
     desired,
     documents,
@@ -88,6 +89,10 @@ class Accepting(reading.Reading):
         self._planning = plans or planning.Planning(store, types, clock)
         #: Whether whoever asks may use a type of resource; None: every one.
         self.may_use: Callable[[str], bool] | None = None
+        #: The types of the services in the caller's catalog; None: there is no catalog.
+        self.services: Container[str] | None = None
+        #: The credential that whoever asks has lent for the stack that is made or changed; bound to it on acceptance.
+        self.credential = ""
 
     def _inside(self) -> inside.Inside:
         """A reader of the project's stacks, for one use."""
@@ -99,27 +104,29 @@ class Accepting(reading.Reading):
     async def _desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         """Raises UserError for what is wrong with the request, without a word of what is secret in it."""
         allowance.check(request.asked, self._settings)
-        return await self._planning.compute(len(request.template), lambda: self._judge(request, name, stack_id))
+        return await self._planning.compute(request.asked.size, lambda: self._judge(request, name, stack_id))
 
     def _judge(self, request: Request, name: str, stack_id: str) -> desired.Desired:
+        allowance.check_hidden(request.asked, self._settings)
         try:
             return desired.desire(request.asked, desired.Identity(name, stack_id, self._project),
-                                  self._types.limited(self.may_use), bounds=allowance.bounds(self._settings))
+                                  self._types.limited(self.may_use, self.services), bounds=allowance.bounds(self._settings))
         except errors.UserError as error:
             secrets = concealing.redactor(request.asked) + concealing.written(request.template, self._types)
             raise secrets.error(error) from None
 
-    def _acceptance(
+    async def _acceptance(
         self, stack_id: str, generation: int, action: Action, request: Request, goal: desired.Desired
     ) -> Acceptance:
         input_, blobs = requests.stored(request.asked)
         operation_id = self._new_id()
-        self._planning.introduce(operation_id, request.asked, goal)
+        await self._planning.introduce(operation_id, request.asked, goal)
         return Acceptance(
             stack_id, generation, operation_id, action, input_, request.disable_rollback, request.timeout_s,
             documents.encode(list(request.tags)), blobs, f"Stack {action.name} started", goal.description,
-            limit_s=self._settings.stack_action_timeout,
+            limit_s=self._limit_s(request.timeout_s),
             converge=action in LOOKING and (request.converge or self._settings.observe_on_update),
+            credential=self.credential,
         )
 
     def _again(self, stack: reads.Row, action: Action) -> Acceptance:
@@ -127,8 +134,12 @@ class Accepting(reading.Reading):
         return Acceptance(
             stack["id"], stack["generation"], self._new_id(), action, "", stack["disable_rollback"],
             stack["timeout_s"], stack["tags"], reason=f"Stack {action.name} started", input_of=stack["operation_id"],
-            limit_s=self._settings.stack_action_timeout,
+            limit_s=self._limit_s(stack["timeout_s"]),
         )
+
+    def _limit_s(self, asked: float | None) -> float | None:
+        """Give the time that an operation has where nothing was asked for; None where something was."""
+        return self._settings.stack_action_timeout if asked is None else None
 
     async def _supersede(self, acceptance: Acceptance, write_plan: WritePlan) -> Accepted:
         """Make it the newest operation of its stack, with its plan; raises Conflict if another was faster."""
@@ -149,11 +160,15 @@ class Accepting(reading.Reading):
 
     async def _asked(self, stack: reads.Row) -> desired.Asked:
         """What the stack is to be: the input of its newest operation."""
-        operation = await self._operation(stack)
+        return await self._store.read(lambda connection: self._input(connection, stack))
+
+    @staticmethod
+    def _input(connection: Connection, stack: reads.Row) -> desired.Asked:
+        operation = rows.operation(connection, stack["operation_id"])
         if operation is None or not operation.input:
             raise errors.UserError(f"Stack {stack['name']} has no template: it was rolled back to nothing.",
                                    kind="NotSupported", hint="Update it with a template.")
-        return await self._store.read(lambda connection: planning.asked_for(connection, stack["id"], operation.input))
+        return planning.asked_for(connection, stack["id"], operation.input)
 
     def _hidden(self, stack: reads.Row, asked: desired.Asked) -> dict[str, Any]:
         """The values of hidden parameters, by name."""
@@ -162,12 +177,17 @@ class Accepting(reading.Reading):
         hidden = {name: values[name] for name in values.hidden if name in values}
         return {**hidden, papers.AROUND: list(asked.secrets)} if asked.secrets else hidden
 
+    async def _masked(self, stack: reads.Row, asked: desired.Asked, whole: Mapping[str, Any]) -> dict[str, Any]:
+        """The document of a stack (`papers`) for anybody's eyes."""
+        return await self._planning.compute(
+            asked.size + computing.weight(whole), lambda: papers.masked(whole, self._hidden(stack, asked)))
+
     async def _secrets(self, stack: reads.Row | None, asked: desired.Asked | None = None) -> Redactor:
         """Knows what must not be told of the stack as it is, and as it would be with what is asked for."""
         of_stack = concealing.NOBODY if stack is None else await self._planning.all_secrets(stack["id"])
         if asked is None:
             return of_stack
-        own = await self._planning.compute(len(asked.template), lambda: concealing.redactor(asked))
+        own = await self._planning.compute(asked.size, lambda: concealing.redactor(asked))
         return concealing.union([of_stack, own])
 
 

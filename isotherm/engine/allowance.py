@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import documents
+from isotherm.engine import concealing, documents
 from isotherm.engine.desired import Asked
 from isotherm.resources.validation import MAX_TOTAL, Bounds
 from isotherm.store import limits
@@ -28,6 +28,14 @@ def check(asked: Asked, settings: Settings) -> None:
     _check_size("Size of all files", total, settings.max_files_size, "max_files_size")
     if asked.environment:
         _check_text("Environment", documents.encode(asked.environment), most)
+
+
+def check_hidden(asked: Asked, settings: Settings) -> None:
+    """Refuse hidden values that are too big. Before a redactor is made of them: they are looked for in all that is told."""
+    size, most = concealing.size(asked), settings.max_hidden_size
+    if size > most:
+        raise limits.exceeded(f"Hidden parameters have {size} characters together, at most {most} are allowed.",
+                              "Hide only what is secret, or raise the option max_hidden_size.")
 
 
 def _check_text(what: str, text: str, most: int) -> int:

@@ -8,7 +8,9 @@ where it stands in a template that a group has made for its members.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
@@ -17,6 +19,7 @@ from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.schema import Schema
 from isotherm.secrets import MASK, Redactor
+from isotherm.secrets.redactor import texts
 from isotherm.template import document, environment
 from isotherm.template.parameter_schema import ParameterSchema
 
@@ -26,7 +29,18 @@ WITHHELD = "the reason is withheld: it is not known any more what in it is secre
 
 def redactor(asked: desired.Asked) -> Redactor:
     """Knows the secrets of what was asked for, also of what is not valid."""
-    return Redactor([*asked.secrets, *_hidden(asked)]) if asked.secrets or _may_hide(asked) else NOBODY
+    return Redactor(_known(asked))
+
+
+def size(asked: desired.Asked) -> int:
+    """How many characters the secrets of what was asked for have together."""
+    return sum(len(text) for text in {text for value in _known(asked) for text in texts(value)})
+
+
+def _known(asked: desired.Asked) -> Iterator[object]:
+    yield from asked.secrets
+    if _may_hide(asked):
+        yield from _hidden(asked)
 
 
 def _may_hide(asked: desired.Asked) -> bool:
@@ -114,19 +128,27 @@ def written(template: str, types: Registry) -> Iterator[object]:
                 yield from write_only(type_.properties_schema, one.get("properties", one.get("Properties")))
 
 
-def inner(around: desired.Asked, resource: str, child: contract.Child, facade: Mapping[str, Any],
-          secrets: Redactor) -> desired.Asked:
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The resource that a stack inside is: its name, its type as written, and what the stack inside may read of it."""
+
+    name: str
+    type: str
+    facade: Mapping[str, Any]
+
+
+def inner(asked: desired.Asked, around: Around, child: contract.Child, types: Registry, secrets: Redactor) -> desired.Asked:
     """What a stack inside is made of: its own template, and what the stack around has in files, environment, secrets.
 
     A parameter that brings one of the secrets is hidden inside, whatever the template inside says of it.
     """
-    inherited = environment.load(around.environment).child(resource, child.parameters).as_dict()
+    surroundings = environment.load(asked.environment)
+    inherited = types.inside(surroundings, around.name, around.type, child.parameters).as_dict()
     inherited["encrypted_param_names"] = sorted(
         name for name, value in child.parameters.items() if secrets.touches(value))
-    return desired.Asked(child.template, around.files, inherited, facade, child.exports, secrets=secrets.values)
+    return desired.Asked(child.template, asked.files, inherited, around.facade, child.exports, secrets=secrets.values)
 
 
 def union(found: Iterable[Redactor]) -> Redactor:
     """Knows what each of them knows."""
-    known = [one for one in found if one]
-    return NOBODY if not known else known[0] + [value for one in known[1:] for value in one.values]
+    return functools.reduce(Redactor.__add__, found, NOBODY)

@@ -9,7 +9,8 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract, drift, properties
-from isotherm.states import Action, Status
+from isotherm.resources.nested import is_template
+from isotherm.states import HARMLESS, Action, Status
 
 GONE = "it is gone"
 
@@ -25,7 +26,8 @@ class Verdict(Enum):
 class Applied:
     """What is known of the version that exists."""
 
-    type: str
+    # The class or template that made it, whatever the template calls it.
+    implementation: str
     action: Action
     status: Status
     properties: Mapping[str, Any]
@@ -35,6 +37,8 @@ class Applied:
     # Whether an object is known at all, and whether it was ever seen to be what its row says.
     made: bool = True
     proven: bool = True
+    # Whether somebody has marked it as unhealthy.
+    marked: bool = False
     # What was seen of the object, if somebody looked: then this is compared, and what was applied only where nothing can
     # be seen.
     live: contract.Seen | contract.Gone | None = None
@@ -49,7 +53,7 @@ class Decision:
 
 
 def decide(
-    implementation: type[contract.Resource], type_: str, applied: Applied | None, after: Mapping[str, Any], metadata: Any,
+    implementation: type[contract.Resource], applied: Applied | None, after: Mapping[str, Any], metadata: Any,
     *, renew: bool = False,
 ) -> Decision:
     """Compare what was applied with what should be. Raises UserError where the type forbids the change.
@@ -58,7 +62,7 @@ def decide(
     """
     if applied is None:
         return Decision(Verdict.CREATE)
-    if applied.type != type_:
+    if not makes_the_same(applied.implementation, implementation.implementation or implementation.TYPE):
         return Decision(Verdict.REPLACE, "type")
     if applied.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its deletion had begun")
@@ -69,9 +73,12 @@ def decide(
     names = _differing(implementation, applied, after, applied.live)
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
-    lost = applied.action is Action.CHECK or not applied.made
-    # One that could not be put to rest, copied or adopted is still what it was: no reason to make it anew.
-    harmless = applied.action in (Action.SUSPEND, Action.SNAPSHOT, Action.ADOPT) and not lost
+    # What a check has found inside a stack is mended inside it, as in Heat.
+    inside = implementation.preemptible and not applied.marked
+    lost = (applied.action is Action.CHECK and not inside) or not applied.made
+    # An update that never began left its proof: the object is what it was.
+    untouched = applied.action is Action.UPDATE and applied.proven and not lost
+    harmless = untouched or (applied.action in HARMLESS and not lost)
     if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
         return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
     if not applied.made and not applied.proven:
@@ -80,8 +87,16 @@ def decide(
     cause = _forced_by(implementation, resource, applied.properties, before, after, changed)
     if cause:
         return Decision(Verdict.REPLACE, cause, changed)
-    same = not changed and metadata == applied.metadata and applied.status is Status.COMPLETE
+    same = not changed and metadata == applied.metadata and (untouched or applied.status is Status.COMPLETE)
     return Decision(Verdict.NOTHING) if same else Decision(Verdict.UPDATE, changed=changed)
+
+
+def makes_the_same(one: str, other: str) -> bool:
+    """Compare two implementations by the class that does the work, not by the names that templates use for them.
+
+    All templates are made by the same class: another template is an update of the stack inside, as in Heat.
+    """
+    return one == other or (is_template(one) and is_template(other))
 
 
 def _differing(

@@ -27,7 +27,8 @@ class Describing(Accepting):
     async def template(self, name_or_id: str) -> Any:
         """The template as data; hidden values masked, if it has any."""
         asked = await self._asked_once(await self._find(name_or_id, deleted=True))
-        return {} if asked is None else concealing.redactor(asked).value(document.load(asked.template).data)
+        return {} if asked is None else await self._planning.compute(
+            asked.size, lambda: concealing.redactor(asked).value(document.load(asked.template).data))
 
     async def template_text(self, name_or_id: str) -> str:
         """The template as it was handed in; nothing if there is none."""
@@ -40,8 +41,7 @@ class Describing(Accepting):
         asked = await self._asked_once(stack)
         if asked is None:
             return environment.Environment().as_dict()
-        whole = papers.stack(stack, asked, {})
-        shown: dict[str, Any] = papers.masked(whole, self._hidden(stack, asked))["environment"]
+        shown = (await self._masked(stack, asked, papers.stack(stack, asked, {})))["environment"]
         return {**shown, "resource_registry": {**_templates(asked.template), **shown["resource_registry"]}}
 
     async def files(self, name_or_id: str) -> dict[str, str]:
@@ -49,8 +49,12 @@ class Describing(Accepting):
         asked = await self._asked_once(await self._find(name_or_id, deleted=True))
         if asked is None:
             return {}
-        secrets = concealing.redactor(asked)
-        return {name: secrets.text(text) for name, text in asked.files.items()}
+
+        def masked() -> dict[str, str]:
+            secrets = concealing.redactor(asked)
+            return {name: secrets.text(text) for name, text in asked.files.items()}
+
+        return await self._planning.compute(asked.size + sum(map(len, asked.files.values())), masked)
 
     async def _asked_once(self, stack: reads.Row) -> desired.Asked | None:
         """What the stack is, or was, to be; None if that is nothing."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from isotherm.engine import documents
+from isotherm.engine import computing, documents
 from isotherm.resources import contract, validation
 from isotherm.resources.nested import within
 from isotherm.resources.registry import Registry
@@ -20,6 +20,23 @@ from isotherm.template import document, environment, model, parameters
 PRE_UPDATE = "pre-update"
 # How many templates are kept as they were read.
 _AT_HAND = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Files and the environment around resources. `names` are those of the resources, where not all."""
+
+    files: Mapping[str, str]
+    environment: Mapping[str, Any]
+    names: tuple[str, ...] = ()
+
+    def is_like(self, other: Surroundings) -> bool:
+        return self.files == other.files and _inherited(self.environment) == _inherited(other.environment)
+
+
+def _inherited(surroundings: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of an environment that a stack inside inherits."""
+    return {name: one for name, one in surroundings.items() if name != "parameters"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,17 @@ class Asked:
     restored: Mapping[str, Any] = field(default_factory=dict)
     # Of a stack inside: what the stack around it hides.
     secrets: tuple[str, ...] = ()
+    # Of a group: what those members keep that an update in batches has not reached.
+    older: tuple[Surroundings, ...] = ()
+
+    def around(self, name: str) -> Surroundings:
+        """Return the files and the environment around one of the resources."""
+        return next((one for one in self.older if name in one.names), Surroundings(self.files, self.environment))
+
+    @property
+    def size(self) -> int:
+        """How big it is without its files: what it takes to read it."""
+        return len(self.template) + computing.weight(self.environment) + computing.weight(self.secrets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +89,8 @@ def desire(
     asked: Asked, stack: Identity, types: Registry, *, validate: bool = True, bounds: validation.Bounds = validation.BOUNDS
 ) -> Desired:
     """Raises UserError for whatever is wrong with the input. What was accepted once is not validated again."""
+    if asked.older:
+        return _desire_apart(asked, stack, types, validate=validate, bounds=bounds)
     template = model.parse(document.load(asked.template))
     surroundings = environment.load(asked.environment)
     pseudo = _pseudo(template, stack)
@@ -72,6 +102,26 @@ def desire(
         values = parameters.bind(template.parameters, surroundings, pseudo)
         bound = model.bind(template, values, files=asked.files, facade=facade)
     return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
+
+
+def _desire_apart(
+    asked: Asked, stack: Identity, types: Registry, *, validate: bool, bounds: validation.Bounds
+) -> Desired:
+    """Where some keep what they have around them: each is seen with its own. They were accepted with it."""
+    template = document.load(asked.template).data
+    kept = {name for one in asked.older for name in one.names}
+
+    def part(around: Surroundings, names: Collection[str], *, judged: bool) -> Desired:
+        resources = {name: one for name, one in template["resources"].items() if name in names}
+        text = documents.encode({**template, "resources": resources})
+        alone = replace(asked, template=text, files=around.files, environment=around.environment, older=())
+        return desire(alone, stack, types, validate=judged, bounds=bounds)
+
+    newest = part(Surroundings(asked.files, asked.environment), template["resources"].keys() - kept, judged=validate)
+    found = {want.name: want for want in newest.wanted}
+    for one in asked.older:
+        found |= {want.name: want for want in part(one, one.names, judged=False).wanted}
+    return replace(newest, wanted=[found[name] for name in template["resources"] if name in found])
 
 
 def bound(asked: Asked, stack: Identity) -> model.Bound:
@@ -141,8 +191,7 @@ class _Wanting:
     def _what_is_around(self) -> str:
         """Stands for all that a stack inside gets from here without being told: another one, and it is looked at."""
         if not self._around:
-            inherited = {name: one for name, one in self._asked.environment.items() if name != "parameters"}
-            given = {"environment": inherited, "files": self._asked.files}
+            given = {"environment": _inherited(self._asked.environment), "files": self._asked.files}
             self._around = hashlib.sha256(documents.encode(given).encode()).hexdigest()
         return self._around
 

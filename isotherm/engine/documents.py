@@ -53,6 +53,18 @@ class Intent(msgspec.Struct):
     update_policy: Any = None
     handled: bool = False
     progress: Any = None
+    # Whether the type said of its only attempt that nothing was asked of the cloud.
+    not_begun: bool = False
+    # Whether it follows an attempt with an unknown end: it asks for the same, and never counts as not begun.
+    repeated: bool = False
+
+
+class Surroundings(msgspec.Struct):
+    """Files, by their hash, and the environment that some resources of a stack still have around them."""
+
+    names: list[str]
+    files: dict[str, str] = {}
+    environment: dict[str, Any] = {}
 
 
 class Input(msgspec.Struct):
@@ -69,6 +81,8 @@ class Input(msgspec.Struct):
     restored: dict[str, Any] = {}
     # Of a stack inside: what the stack around it hides.
     secrets: tuple[str, ...] = ()
+    # Of a group: what those members keep that an update in batches has not reached.
+    older: list[Surroundings] = []
 
 
 _encoder = msgspec.json.Encoder()

@@ -44,7 +44,7 @@ class Drifting(ResourceReading):
                     "resources": [drift_views.resource(one, watch, standing) for one in found]}
 
         told = await self._store.read(unit)
-        return {**told, "resources": (await self._secrets(row)).value(told["resources"])}
+        return {**told, "resources": await self._planning.masked(await self._secrets(row), told["resources"])}
 
     async def resource_drift(self, name_or_id: str, name: str) -> dict[str, Any]:
         row = await self._find(name_or_id)
@@ -57,7 +57,7 @@ class Drifting(ResourceReading):
         told = await self._store.read(unit)
         if told is None:
             raise _no_resource(name, row)
-        shown: dict[str, Any] = (await self._secrets(row)).value(told)
+        shown: dict[str, Any] = await self._planning.masked(await self._secrets(row), told)
         return shown
 
     def _standing(
@@ -98,8 +98,7 @@ class Drifting(ResourceReading):
         def unit(connection: Connection) -> None:
             now = self._clock.now()
             watching.configure(connection, row["id"], now, **values)
-            watch_repairs.reset(connection, row["id"])
-            watch_around.renew(connection, row["id"], now)
+            watch_around.renew(connection, row["id"], row["owner_id"], now)
 
         await self._store.write(unit)
         self._wake(row["id"])
@@ -113,9 +112,9 @@ class Drifting(ResourceReading):
         def unit(connection: Connection) -> None:
             now = self._clock.now()
             watching.override(connection, row["id"], name, chosen, now)
-            watch_repairs.reset(connection, row["id"], [name])
+            watch_repairs.reset(connection, [row["id"]], name)
             # If it is a stack, this holds for what is in it.
-            watch_around.renew(connection, resource["physical_id"] or "", now)
+            watch_around.renew(connection, resource["physical_id"] or "", row["id"], now)
 
         await self._store.write(unit)
         self._wake(row["id"])
@@ -184,7 +183,8 @@ class Drifting(ResourceReading):
     def _looking_world(self) -> contract.World:
         reach = self.reach()
         return contract.World(self._clock, self.reality(), random.SystemRandom(), signals=ports.StoredSignals(self._store),
-                              software=ports.StoredSoftware(self._store, self._clock), local=reach.local, http=reach.http)
+                              software=ports.StoredSoftware(self._store, self._clock), local=reach.local, http=reach.http,
+                              threads=self.threads)
 
     async def converge_one(self, name_or_id: str, name: str) -> Accepted:
         """Look at one resource, put it right, and tell what depends on it. Raises Conflict while something is under way."""
@@ -207,7 +207,7 @@ class Drifting(ResourceReading):
                           converge=True)
         wanted = await self._desire(request, stack["name"], stack["id"])
         acceptance = msgspec.structs.replace(
-            self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
+            await self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
             reason=f"Stack UPDATE started: repair of {_few(names)}", stays=True)
 
         def write_plan(connection: Connection, operation_id: str, now: float) -> None:

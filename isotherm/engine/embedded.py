@@ -15,7 +15,7 @@ from pathlib import Path
 
 from isotherm import bus
 from isotherm.config import Settings
-from isotherm.engine import computing, hearing, keyfile, lending, planning, ports
+from isotherm.engine import computing, hearing, lending, planning, ports
 from isotherm.engine.attending import Attendance, Load
 from isotherm.engine.convergence.worker import Tuning as WorkerTuning
 from isotherm.engine.convergence.worker import Worker
@@ -83,7 +83,7 @@ class Embedded(Folder):
 
     @functools.cached_property
     def signer(self) -> Signer:
-        return Signer(keyfile.ring(self.path, self.settings).signing_keys())
+        return Signer(self.ring().signing_keys())
 
     def doors(self) -> Doors:
         """How resources are reached from outside."""

@@ -106,7 +106,7 @@ class EventReading(Accepting):
             return {}
         found = concealing.without_write_only(self._types.types.get(versions[0].implementation),
                                               documents.decode(versions[0].properties, dict[str, Any]))
-        shown: dict[str, Any] = (await self._secrets(stack)).value(found)
+        shown: dict[str, Any] = await self._planning.masked(await self._secrets(stack), found)
         return shown
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import bisect
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -59,8 +59,23 @@ class Interest(NamedTuple):
         return place.project == self.project and (not self.stack_id or self.stack_id in place.around)
 
 
+class Holder(NamedTuple):
+    """A project or a user on whose account readers are counted, and how many it may have; -1: any number."""
+
+    kind: str
+    id: str
+    most: int
+
+
 class Lost(Exception):
     """The reader was too slow: what comes next for it is not kept any more. It has to come again."""
+
+
+class Crowded(Exception):
+    """A holder has as many readers as it may have."""
+
+    def __init__(self, holder: Holder) -> None:
+        super().__init__(f"{holder.kind} {holder.id} reads {holder.most} streams of events already, and may read no more.")
 
 
 class Closing(Exception):
@@ -79,19 +94,27 @@ class Feed:
         self._from = self._last = 0
         self._places: OrderedDict[str, Place] = OrderedDict()
         self._readers = 0
+        self._held: Counter[tuple[str, str]] = Counter()
         self._news: asyncio.Future[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._started: asyncio.Future[None] | None = None
         self._closing = False
 
-    async def read(self, interest: Interest, after: int | None = None) -> AsyncGenerator[list[Told], None]:
-        """What happens, from now on or from after a number on.
+    async def read(
+        self, interest: Interest, after: int | None = None, holders: Sequence[Holder] = ()
+    ) -> AsyncGenerator[list[Told], None]:
+        """What happens, from now on or from after a number on; the reader is counted on the account of each holder.
 
-        The first answer is an empty list, at once. Raises Lost and Closing; and Unavailable if there are too many readers.
+        The first answer is an empty list, at once. Raises Lost and Closing; Crowded if a holder may have no more readers,
+        and Unavailable if there are too many altogether.
         """
+        for holder in holders:
+            if 0 <= holder.most <= self._held[holder[:2]]:
+                raise Crowded(holder)
         if self._readers >= READERS:
             raise errors.Unavailable("There are too many readers of events.")
         self._readers += 1
+        self._held.update(holder[:2] for holder in holders)
         try:
             await self._watch()
             place = self._last if after is None or after > self._last else after
@@ -99,6 +122,7 @@ class Feed:
             async for found in self._from_place(interest, place):
                 yield found
         finally:
+            self._held -= Counter(holder[:2] for holder in holders)
             self._leave()
 
     async def _from_place(self, interest: Interest, place: int) -> AsyncIterator[list[Told]]:

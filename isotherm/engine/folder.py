@@ -26,15 +26,21 @@ class Folder:
     """The stacks of one folder."""
 
     def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
-        """`files` are more files of options: later ones win."""
+        """`files` are more files of options: later ones win. Raises UserError if the keys to the database are lost."""
         self.path = path
         self.clock = SystemClock()
         self.settings = config.load(path / CONFIG, *files)
-        ring = functools.partial(keyfile.ring, path, self.settings)
+        #: The keys; read, or made, when something is first sealed, opened or signed.
+        self.ring = functools.cache(functools.partial(keyfile.ring, path, self.settings))
         url = database_url(path, self.settings)
         # The file that holds the stacks; none, if a server has them.
         self.database = connecting.file_of(url)
-        self.store = ThreadedStore.open(url, ring)
+        self.store = ThreadedStore.open(url, self.ring, max_events=self.settings.max_events_per_stack)
+        try:
+            keyfile.check(path, self.settings, url)
+        except BaseException:
+            self.store.close()
+            raise
         self.reading = Reading(self.store)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Foreseeing(Accepting):
                                   hint="Preview an update of it, or choose another name.")
         goal = await self._desire(request, name, _NOBODY)
         seen = await self._foresight().tree(request.asked, goal, Place(name, None))
-        compute, size = self._planning.compute, len(request.template)
+        compute, size = self._planning.compute, request.asked.size
         nobody = desired.Identity(name, _NOBODY, self._project)
         values = await compute(size, lambda: desired.values_of(request.asked, nobody))
         secrets = await self._secrets(None, request.asked)
@@ -43,7 +43,7 @@ class Foreseeing(Accepting):
         secrets = await self._secrets(stack, request.asked)
         teller = sights.Teller(self._types, self._project)
         shown: dict[str, Any] = await self._planning.compute(
-            len(request.template), lambda: secrets.value(teller.changed(seen, nested=nested)))
+            request.asked.size, lambda: secrets.value(teller.changed(seen, nested=nested)))
         return shown
 
     def _foresight(self) -> Foresight:

@@ -7,18 +7,17 @@ is marked as uncertain. Items of a stack inside have the path to them as their n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isotherm.engine import concealing, decide, desired, documents, preview
+from isotherm.engine import computing, concealing, decide, desired, documents, preview
 from isotherm.engine.inside import Access, Inside
 from isotherm.engine.preview import Change, Item, Seen
 from isotherm.resources import contract, nested
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import MAX_DEPTH
-from isotherm.secrets import MASK
+from isotherm.secrets import MASK, Redactor
 from isotherm.states import NodeKind
 from isotherm.store import plan, reads
 from isotherm.template import definitions
@@ -76,7 +75,7 @@ class Foresight:
         now, then = _required_now(present), _required_then(goal)
         wanted = goal
         looked = await self._access.planning.compute(
-            len(asked.template), lambda: preview.of(wanted, present, self._types))
+            asked.size, lambda: preview.of(wanted, present, self._types))
         for seen in looked:
             below = await self._below(asked, goal, seen, place, depth)
             name = seen.item.name
@@ -109,18 +108,29 @@ class Foresight:
         except Exception:  # noqa: BLE001 - stand-ins do not fit everywhere: then nothing can be told before it is applied
             return None
         gone = await self._all(there, preview.DELETE) if afresh else []
-        secrets = [goal.values[name] for name in seen.secrets]
-        return [*(_masked(one, secrets) for one in sights), *gone]
+        hidden = [goal.values[name] for name in seen.secrets]
+
+        def masked() -> list[Sight]:
+            secrets = Redactor(hidden)
+            return [_masked(one, secrets) for one in sights]
+
+        shown = await self._access.planning.compute(computing.weight(hidden) + asked.size, masked) if hidden else sights
+        return [*shown, *gone]
 
     async def _inner(
         self, asked: desired.Asked, seen: Seen, child: contract.Child, place: Place, depth: int
     ) -> list[Sight]:
         if depth >= self._deepest:
             return []
-        secrets = concealing.redactor(asked)
-        inner = concealing.inner(asked, seen.item.name, child, {"metadata": seen.metadata}, secrets)
+        around = concealing.Around(seen.item.name, seen.item.type, {"metadata": seen.metadata})
         identity = desired.Identity(place.stack_name, place.stack_id or "None", self._access.project)
-        goal = desired.desire(inner, identity, self._types, validate=False)
+
+        def desire() -> tuple[desired.Asked, desired.Desired]:
+            secrets = concealing.redactor(asked)
+            inner = concealing.inner(asked, around, child, self._types, secrets)
+            return inner, desired.desire(inner, identity, self._types, validate=False)
+
+        inner, goal = await self._access.planning.compute(asked.size + len(child.template), desire)
         return await self.tree(inner, goal, place, depth + 1)
 
     def _resource(self, seen: Seen, stack_id: str | None) -> nested.StackResource:
@@ -164,7 +174,7 @@ class Foresight:
         return None if found is None or found["tomb"] else Place(found["name"], found["id"], row["name"])
 
     def _is_stack(self, implementation: str) -> bool:
-        if implementation.startswith(nested.IMPLEMENTATION):
+        if nested.is_template(implementation):
             return True
         type_ = self._types.types.get(implementation)
         return type_ is not None and issubclass(type_, nested.StackResource)
@@ -195,19 +205,11 @@ def _required_now(present: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
-def _masked(sight: Sight, secrets: Sequence[object]) -> Sight:
+def _masked(sight: Sight, secrets: Redactor) -> Sight:
     """What was hidden outside is not told inside."""
-    words = [json.dumps(one)[1:-1] if isinstance(one, str) else json.dumps(one) for one in secrets]
-    if not words:
-        return sight
-
-    def telling(*values: object) -> bool:
-        text = json.dumps(values)
-        return any(word in text for word in words)
-
     # What it was before may have been hidden just as well.
-    changes = {key: Change(MASK, MASK) if telling(one.before, one.after) else one
+    changes = {key: Change(MASK, MASK) if secrets.touches([one.before, one.after]) else one
                for key, one in sight.seen.item.changes.items()}
-    hidden = {key for key, value in sight.seen.after.items() if telling(value)}
+    hidden = {key for key, value in sight.seen.after.items() if secrets.touches(value)}
     seen = replace(sight.seen, item=replace(sight.seen.item, changes=changes), hidden=sight.seen.hidden | hidden)
     return replace(sight, seen=seen, below=[_masked(one, secrets) for one in sight.below])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import documents, outputs
+from isotherm.engine import computing, documents, outputs, publishing
 from isotherm.engine.faces import Face
 from isotherm.engine.planning import Planning, asked_for
 from isotherm.engine.references import PublishedReferences
@@ -21,7 +21,7 @@ from isotherm.secrets import Redactor
 from isotherm.store import reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Input, Version
-from isotherm.template import document
+from isotherm.template import document, parameters
 from isotherm.template.definitions import Output
 
 Said = list[tuple[str, int | None, str | None]]
@@ -43,6 +43,12 @@ class Inside:
     def __init__(self, access: Access) -> None:
         self._access = access
         self._said: dict[str, Said] = {}
+
+    async def arn(self, stack_id: str) -> str:
+        access = self._access
+        # Also of one that was deleted behind the back of the resource around it.
+        found = await access.store.read(lambda connection: reads.stack(connection, access.project, stack_id))
+        return stack_id if found is None else parameters.arn(access.project, found["name"], stack_id)
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]:
         found = await self.output_views(await self.stack(stack_id))
@@ -66,7 +72,9 @@ class Inside:
                 view["output_error"] = why
         if secrets is None:
             return views
-        return [outputs.masked(output, view, secrets) for output, view in zip(shown, views, strict=True)]
+        return await self._access.planning.compute(
+            sum(map(computing.weight, views)),
+            lambda: [outputs.masked(output, view, secrets) for output, view in zip(shown, views, strict=True)])
 
     async def _why_not(self, output: Output, found: Said) -> str | None:
         """A value that is not known may be an output of a stack inside, which knows why."""
@@ -133,7 +141,7 @@ class Inside:
             return one
         published = documents.decode(text, documents.Published)
         group = self.group(version, list(published.attributes))
-        now = {attribute: await _read(group, attribute) for attribute in published.attributes}
+        now = {attribute: await publishing.shown(group, attribute) for attribute in published.attributes}
         return name, id_, documents.encode(documents.Published(published.reference, now))
 
     def group(self, version: Version, exports: Sequence[str]) -> AutoScalingGroup:
@@ -146,13 +154,6 @@ class Inside:
         # It touches nothing but the stack inside, and that it only reads.
         world = contract.World(self._access.clock, None, None, self)  # type: ignore[arg-type]
         return AutoScalingGroup(known, world)
-
-
-async def _read(group: AutoScalingGroup, attribute: str) -> object:
-    try:
-        return await group.attribute(attribute)
-    except Exception:  # noqa: BLE001 - as where it is published: what cannot be read is not known
-        return None
 
 
 def _no_parameter(name: str) -> object:

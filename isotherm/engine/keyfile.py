@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from isotherm import errors, secrets
 from isotherm.config import Settings
+from isotherm.store import connecting, reseal
 
 if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
@@ -30,6 +31,30 @@ def ring(folder: Path, settings: Settings) -> KeyRing:
     if not configured:
         make(path)
     return secrets.key_ring([*configured, *(read(path) if path.exists() else ())])
+
+
+def check(folder: Path, settings: Settings, url: str) -> None:
+    """Raise UserError if the keys are lost: the database has sealed texts, and there is no key that could open one.
+
+    A new key would open none of them either, and hide the loss until somebody needs a secret.
+    """
+    path = folder / KEYS
+    if secrets.configured(settings) or path.exists():
+        return
+    engine = connecting.connect(url, reading=True)
+    try:
+        with engine.begin() as connection:
+            sealed = reseal.is_any(connection)
+    finally:
+        engine.dispose()
+    # Another process may have made the first key since, and used it.
+    if sealed and not path.exists():
+        raise errors.UserError(
+            f"The keys are lost: the database has sealed texts, {path} does not exist, and auth_encryption_key is not set.",
+            kind="InvalidEncryptionKey",
+            hint=f"Bring {path} (or the option) back from the backup. If it is lost for good, write a new key there: "
+                 f"`(umask 077; openssl rand -hex 32 > {path})`. Stacks whose texts cannot be read can then be listed and "
+                 "deleted.")
 
 
 def read(path: Path) -> list[str]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import documents, inside, ports
+from isotherm.engine import documents, inside, ports, publishing
 from isotherm.engine.planning import Planning
-from isotherm.resources import contract, nested, runner
+from isotherm.resources import calls, contract, nested
 from isotherm.resources.attributes import SHOW_ATTRIBUTE
 from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
@@ -40,6 +40,7 @@ class LiveAttributes:
     reality: Callable[[], contract.Reality] = MemoryReality
     doors: Doors = Doors()  # noqa: RUF009 - frozen
     reach: Reach = Reach()  # noqa: RUF009 - frozen
+    threads: calls.Threads = calls.LoopThreads()  # noqa: RUF009 - it keeps nothing
 
     async def of(
         self, implementation: str, version: Version | None, stack_name: str, more: Collection[str] = ()
@@ -74,7 +75,7 @@ class LiveAttributes:
             self.clock, self.reality(), random.SystemRandom(),
             self.inside(),  # type: ignore[arg-type]  # it reads, and reading is all that is asked of it here
             ports.StoredSignals(self.store), self.doors, software=ports.StoredSoftware(self.store, self.clock),
-            local=self.reach.local, http=self.reach.http,
+            local=self.reach.local, http=self.reach.http, threads=self.threads,
         )
 
 
@@ -94,9 +95,4 @@ def _self(version: Version, stack_name: str) -> contract.Self:
 async def _read(resource: contract.Resource, name: str) -> Any:
     if name not in resource.attributes_schema and not resource.has_more_attributes:
         return None
-    try:
-        return await runner.call(resource.attribute, name)
-    except TimeoutError:
-        raise
-    except Exception:  # noqa: BLE001 - as where it is published: what cannot be read is not known
-        return None
+    return await publishing.shown(resource, name)

@@ -1,21 +1,21 @@
 """Stacks that come and go without anything being made or deleted: export, abandon, adopt.
 
 Abandoning is a delete that leaves everything where it is: what is under way is waited for and recorded, what remains is
-listed under the stack's id as retained. Adopting is a create that makes nothing: every object has to be there already,
-has to belong to no other stack, and is looked at through its type before the stack counts as adopted.
+listed under the stack's id as retained. Adopting is a create whose objects are there already: each has to belong to no
+other stack, and is looked at through its type before the stack counts as adopted. What had not been made is created.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isotherm.engine import adoption, names, papers, patching
+from isotherm.engine import adoption, allowance, desired, names, papers, patching
 from isotherm.engine.accepting import Accepted, Accepting, Request
 from isotherm.engine.patching import Patch
 from isotherm.states import Action, NodeKind
-from isotherm.store import accept, adopt, limits, listing, plan, reads
+from isotherm.store import accept, adopt, arrive, limits, listing, plan, reads, stop
 from isotherm.store.database import Connection
 from isotherm.store.listing import Filters, Wish
 from isotherm.store.records import NewStack
@@ -34,18 +34,23 @@ class Moving(Accepting):
 
     async def export(self, name_or_id: str, *, hidden: bool = False) -> dict[str, Any]:
         """The papers of a stack, which stays as it is; `hidden`: with the values that are otherwise masked."""
-        return await self._papers(await self._find(name_or_id), hidden=hidden)
+        stack = await self._find(name_or_id)
+        return await self._told(await self._store.read(lambda connection: self._drawn(connection, stack)), hidden=hidden)
 
     async def abandon(self, name_or_id: str, *, hidden: bool = False) -> Abandoned:
         """Let go of a stack: it is gone, and everything that it made stays."""
         stack = await self._find(name_or_id)
-        whole = await self._papers(stack, hidden=hidden)
+        drawn: list[_Drawn] = []
 
         def write(connection: Connection, operation_id: str, now: float) -> None:
+            # In the same moment in which nothing more is begun: what they do not know of does not exist.
+            drawn[:] = [self._drawn(connection, stack)]
+            stop.cancel_within(connection, stack["id"], "The stack around it was abandoned", now)
             adopt.let_go(connection, stack["id"])
             plan.write(connection, operation_id, [], now)
 
-        return Abandoned(await self._supersede(self._again(stack, Action.DELETE), write), whole)
+        accepted = await self._supersede(self._again(stack, Action.DELETE), write)
+        return Abandoned(accepted, await self._told(drawn[0], hidden=hidden))
 
     async def adopt(self, name: str, data: str | bytes | Mapping[str, Any], change: Patch | None = None) -> Accepted:
         """A new stack from the papers of another. What is asked to change in them is changed first."""
@@ -59,43 +64,62 @@ class Moving(Accepting):
         stack_id = self._new_id()
         goal = await self._desire(request, name, stack_id)
         adoption.refuse_masked({name: goal.values[name] for name in goal.values.hidden})
-        acceptance = self._acceptance(stack_id, 0, Action.ADOPT, request, goal)
-        versions = adoption.versions(found, goal, stack_id, acceptance.operation_id, self._new_id)
-
+        acceptance = await self._acceptance(stack_id, 0, Action.ADOPT, request, goal)
         new = NewStack(stack_id, self._project, name, self._settings.convergence_engine, username=self._username)
+        adopting = adoption.Adopting(self._types, self._new_id, self._clock.now(), self._desire_inside)
+        taken = adopting.taken(found.resources, adoption.Around(new, acceptance.operation_id, request.asked, goal))
 
         def unit(connection: Connection) -> None:
             now = self._clock.now()
             limits.stacks(connection, self._project, self._settings.max_stacks_per_tenant)
             accept.create(connection, new, acceptance, now)
             plan.write(connection, acceptance.operation_id, goal.wanted, now)
-            adopt.take_over(connection, versions, {want.name: want.requires for want in goal.wanted}, now)
+            adopt.take_over(connection, taken.versions, {want.name: want.requires for want in goal.wanted}, now)
+            for one in taken.inside:
+                arrive.at_rest(connection, one, now)
 
         await self._store.write(unit)
         self._wake(stack_id)
         return Accepted(stack_id, acceptance.operation_id, 1)
 
-    async def _papers(self, stack: reads.Row, *, hidden: bool) -> dict[str, Any]:
-        asked = await self._asked(stack)
-        found = await self._store.read(lambda connection: reads.resources(connection, stack["id"]))
+    def _desire_inside(self, asked: desired.Asked, identity: desired.Identity) -> desired.Desired:
+        return desired.desire(asked, identity, self._types.limited(self.may_use), bounds=allowance.bounds(self._settings))
+
+    def _drawn(self, connection: Connection, stack: reads.Row) -> _Drawn:
         within = Wish(Filters(owner_id=[stack["id"]]), nested=True)
-        children = await self._store.read(lambda connection: listing.page(connection, self._project, within))
-        inner = {child["id"]: child for child in children}
-        resources = {}
-        for row in found:
+        children = listing.page(connection, self._project, within)
+        # One whose resource has not heard of it yet goes by the end of its name.
+        inner = {child["id"]: child for child in children} | {child["name"][-_TOKEN:]: child for child in children}
+        drawn = _Drawn(stack, self._input(connection, stack), {}, {})
+        for row in reads.resources(connection, stack["id"]):
             if row["kind"] is NodeKind.CLEANUP or row["superseded"]:
                 continue
-            child = inner.get(row["physical_id"])
-            told = papers.resource(row) if child is None else papers.inside(row, await self._papers(child, hidden=hidden))
-            resources[row["name"]] = told
-        whole = papers.stack(stack, asked, resources)
-        return whole if hidden else papers.masked(whole, self._hidden(stack, asked))
+            drawn.resources[row["name"]] = row
+            child = inner.get(row["physical_id"] or (row["token"] or "")[-_TOKEN:])
+            if child is not None:
+                drawn.inside[row["name"]] = self._drawn(connection, child)
+        return drawn
+
+    async def _told(self, drawn: _Drawn, *, hidden: bool) -> dict[str, Any]:
+        resources = {}
+        for name, row in drawn.resources.items():
+            if name in drawn.inside:
+                resources[name] = papers.inside(row, await self._told(drawn.inside[name], hidden=hidden))
+            else:
+                resources[name] = papers.resource(row)
+        whole = papers.stack(drawn.stack, drawn.asked, resources)
+        return whole if hidden else await self._masked(drawn.stack, drawn.asked, whole)
 
 
-def completed(whole: Mapping[str, Any], retained: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Papers with what was still under way when they were made: what the abandoned stack has retained in the end."""
-    resources = {name: dict(one) for name, one in whole["resources"].items()}
-    for row in retained:
-        if row["resource_name"] in resources:
-            resources[row["resource_name"]]["resource_id"] = row["physical_resource_id"]
-    return {**whole, "resources": resources}
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What papers are made of, as it was at one moment: the resources by name, and the stacks that some of them are."""
+
+    stack: reads.Row
+    asked: desired.Asked
+    resources: dict[str, dict[str, Any]]
+    inside: dict[str, _Drawn]
+
+
+# As many characters of a resource's token end the name of its stack.
+_TOKEN = 12

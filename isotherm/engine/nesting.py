@@ -8,12 +8,14 @@ decided outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import allowance, concealing, desired, inside, requests
+from isotherm.engine import allowance, computing, concealing, desired, inside, requests
 from isotherm.engine.planning import Planning, asked_for
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
@@ -21,6 +23,7 @@ from isotherm.states import Action, OperationState
 from isotherm.store import accept, claim, limits, plan, reads, rows
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Acceptance, Claim, NewStack
+from isotherm.template import environment
 
 
 class Nesting:
@@ -39,19 +42,19 @@ class Nesting:
         self.settings = settings
         self.bounds = allowance.bounds(settings)
 
-    def of(self, around: Claim, facade: Mapping[str, Any]) -> contract.Stacks:
-        """The port for one resource. `facade` is what the stack inside may read of it."""
-        return _Inside(self, around, facade)
+    def of(self, around: Claim, resource: concealing.Around) -> contract.Stacks:
+        """The port for one resource, that of the claim."""
+        return _Inside(self, around, resource)
 
 
 class _Inside(inside.Inside):
     """The port, for the resource of one claim."""
 
-    def __init__(self, nesting: Nesting, around: Claim, facade: Mapping[str, Any]) -> None:
+    def __init__(self, nesting: Nesting, around: Claim, resource: concealing.Around) -> None:
         super().__init__(inside.Access(nesting.store, nesting.planning, nesting.clock, around.operation.project))
         self._nesting = nesting
         self._around = around
-        self._facade = facade
+        self._resource = resource
 
     async def create(self, name: str, child: contract.Child) -> tuple[str, str]:
         found = await self.find(name, owned=child.owned)
@@ -59,7 +62,7 @@ class _Inside(inside.Inside):
             return found, await self.update(found, child)
         stack_id = self._nesting.new_id()
         asked = await self._asked(child)
-        goal = self._desire(asked, name, stack_id)
+        goal = await self._desire(asked, name, stack_id)
         acceptance = self._acceptance(stack_id, 0, Action.CREATE, asked, child)
 
         def unit(connection: Connection) -> None:
@@ -72,7 +75,7 @@ class _Inside(inside.Inside):
             path = bool(around["convergence"]) if child.owned else self._nesting.settings.convergence_engine
             if owner is None:
                 limits.stacks(connection, self._project, self._nesting.settings.max_stacks_per_tenant)
-            bounded = self._bounded(connection, acceptance, now)
+            bounded = self._bounded(connection, _timed(acceptance, child, around), now)
             accept.create(connection, NewStack(stack_id, self._project, name, path, owner, depth), bounded, now)
             self._plan(connection, acceptance, goal, now)
 
@@ -80,18 +83,26 @@ class _Inside(inside.Inside):
         return stack_id, acceptance.operation_id
 
     async def update(self, stack_id: str, child: contract.Child) -> str:
+        return await self._change(stack_id, child, Action.UPDATE)
+
+    async def adopt(self, stack_id: str, child: contract.Child) -> str:
+        # Papers say that it is what the template of the adoption says; a newer template has to be applied to it.
+        purpose = self._around.operation.action is Action.ADOPT
+        return await self._change(stack_id, child, Action.ADOPT if purpose else Action.UPDATE)
+
+    async def _change(self, stack_id: str, child: contract.Child, action: Action) -> str:
         stack = await self.stack(stack_id)
-        asked = await self._asked(child)
-        goal = self._desire(asked, stack["name"], stack_id)
-        acceptance = self._acceptance(stack_id, stack["generation"], Action.UPDATE, asked, child)
-        return await self._supersede(acceptance, lambda c, now: self._plan(c, acceptance, goal, now))
+        asked = self._with_held(await self._asked(child), child, await self._present(stack))
+        goal = await self._desire(asked, stack["name"], stack_id)
+        acceptance = self._acceptance(stack_id, stack["generation"], action, asked, child)
+        return await self._supersede(acceptance, lambda c, now: self._plan(c, acceptance, goal, now), child)
 
     async def act(self, stack_id: str, action: Action) -> str | None:
         found = await self._nesting.store.read(lambda connection: reads.stack(connection, self._project, stack_id))
         if found is None or found["tomb"]:
             return None
         acceptance = Acceptance(stack_id, found["generation"], self._nesting.new_id(), action, "",
-                                disable_rollback=True, timeout_s=None, reason=f"Stack {action.name} started",
+                                disable_rollback=True, timeout_s=found["timeout_s"], reason=f"Stack {action.name} started",
                                 input_of=found["operation_id"])
         return await self._supersede(acceptance, lambda c, now: requests.plan_action(c, acceptance, now))
 
@@ -116,6 +127,28 @@ class _Inside(inside.Inside):
         owner = self._around.stack_id if owned else None
         return None if found is None or found["owner_id"] != owner else str(found["id"])
 
+    async def members(self, stack_id: str) -> Sequence[contract.Member]:
+        found = await super().members(stack_id)
+        present = await self._present(await self.stack(stack_id))
+        if present is None:
+            return found
+        asked = await self._asked(contract.Child(present.template))
+        now = desired.Surroundings(asked.files, asked.environment)
+        return [dataclasses.replace(one, current=self._is_current(one, present.around(one.name), now)) for one in found]
+
+    def _is_current(self, member: contract.Member, own: desired.Surroundings, now: desired.Surroundings) -> bool:
+        """Whether a member has around it what it would get now, as far as that matters to its type."""
+        return own.is_like(now) or self._plain(member, own) is self._plain(member, now) is not None
+
+    def _plain(self, member: contract.Member, around: desired.Surroundings) -> type[contract.Resource] | None:
+        """The type of a member, if that is no stack and has nothing from around it."""
+        try:
+            type_ = self._nesting.types.resolve(
+                str(member.definition["type"]), environment.load(around.environment), member.name, around.files)
+        except errors.UserError:
+            return None
+        return None if type_.preemptible else type_
+
     async def cancelled(self) -> bool:
         return await self._nesting.store.read(lambda connection: reads.is_cancelled(connection, self._around.operation.id))
 
@@ -130,9 +163,10 @@ class _Inside(inside.Inside):
     def _project(self) -> str:
         return self._around.operation.project
 
-    def _desire(self, asked: desired.Asked, name: str, stack_id: str) -> desired.Desired:
+    async def _desire(self, asked: desired.Asked, name: str, stack_id: str) -> desired.Desired:
         identity = desired.Identity(name, stack_id, self._project)
-        return desired.desire(asked, identity, self._nesting.types, bounds=self._nesting.bounds)
+        return await self._nesting.planning.compute(
+            asked.size, lambda: desired.desire(asked, identity, self._nesting.types, bounds=self._nesting.bounds))
 
     def _plan(self, connection: Connection, acceptance: Acceptance, goal: desired.Desired, now: float) -> None:
         plan.write(connection, acceptance.operation_id, goal.wanted, now)
@@ -141,9 +175,34 @@ class _Inside(inside.Inside):
     async def _asked(self, child: contract.Child) -> desired.Asked:
         """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
         outer = self._around.operation
-        around = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
+        whole = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
+        mine = whole.around(self._around.name)
+        around = dataclasses.replace(whole, files=mine.files, environment=mine.environment)
         secrets = await self._nesting.planning.secrets(outer)
-        return concealing.inner(around, self._around.name, child, self._facade, secrets)
+        return await self._nesting.planning.compute(
+            around.size + computing.weight(child.parameters),
+            lambda: concealing.inner(around, self._resource, child, self._nesting.types, secrets))
+
+    async def _present(self, stack: reads.Row) -> desired.Asked | None:
+        """What the stack inside is made of now."""
+
+        def unit(connection: Connection) -> desired.Asked | None:
+            operation = rows.operation(connection, stack["operation_id"])
+            return None if operation is None or not operation.input else asked_for(connection, stack["id"], operation.input)
+
+        return await self._nesting.store.read(unit)
+
+    @staticmethod
+    def _with_held(asked: desired.Asked, child: contract.Child, present: desired.Asked | None) -> desired.Asked:
+        """What is asked for, with what those resources have around them that are to stay as they are."""
+        if not child.held or present is None:
+            return asked
+        newest = desired.Surroundings(asked.files, asked.environment)
+        others = child.held.difference(*(one.names for one in present.older))
+        found = [dataclasses.replace(one, names=tuple(sorted(child.held.intersection(one.names)))) for one in present.older]
+        found.append(desired.Surroundings(present.files, present.environment, tuple(sorted(others))))
+        kept = tuple(one for one in found if one.names and not one.is_like(newest))
+        return dataclasses.replace(asked, older=kept, secrets=tuple(dict.fromkeys((*asked.secrets, *present.secrets))))
 
     def _acceptance(
         self, stack_id: str, generation: int, action: Action, asked: desired.Asked, child: contract.Child
@@ -165,20 +224,22 @@ class _Inside(inside.Inside):
         return found
 
     def _bounded(self, connection: Connection, acceptance: Acceptance, now: float) -> Acceptance:
-        """It never has longer than the operation around it."""
+        """It never has longer than the operation around it, whatever was asked for."""
         deadline = reads.deadline(connection, self._around.operation.id)
         if deadline is None:
             return acceptance
         left = deadline - now
         if left <= 0:
             raise errors.Superseded("the operation around this stack has no time left, and is about to be ended")
-        return requests.with_timeout(acceptance, left if acceptance.timeout_s is None else min(left, acceptance.timeout_s))
+        return replace(acceptance, limit_s=left if acceptance.timeout_s is None else min(left, acceptance.timeout_s))
 
-    async def _supersede(self, acceptance: Acceptance, write_plan: Callable[[Connection, float], None]) -> str:
+    async def _supersede(
+        self, acceptance: Acceptance, write_plan: Callable[[Connection, float], None], child: contract.Child | None = None
+    ) -> str:
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
-            self._still_ours(connection)
-            accept.supersede(connection, self._bounded(connection, acceptance, now), now, preempt=True)
+            timed = _timed(acceptance, child, self._still_ours(connection))
+            accept.supersede(connection, self._bounded(connection, timed, now), now, preempt=True)
             write_plan(connection, now)
 
         await self._write(unit)
@@ -192,3 +253,7 @@ class _Inside(inside.Inside):
             raise errors.Temporary(str(error), retry_after_s=0.1) from error
         self._nesting.wake()
 
+
+def _timed(acceptance: Acceptance, child: contract.Child | None, around: reads.Row) -> Acceptance:
+    """Ask for the time that was asked for the stack around, which is what a stack inside has, as in Heat."""
+    return replace(acceptance, timeout_s=around["timeout_s"]) if child is not None and child.owned else acceptance

@@ -44,7 +44,7 @@ class Orchestrator(
         names.check_stack_name(name)
         stack_id = self._new_id()
         goal = await self._desire(request, name, stack_id)
-        acceptance = self._acceptance(stack_id, 0, Action.CREATE, request, goal)
+        acceptance = await self._acceptance(stack_id, 0, Action.CREATE, request, goal)
         stack = NewStack(stack_id, self._project, name, self._settings.convergence_engine,
                          username=self._username)
 
@@ -65,7 +65,7 @@ class Orchestrator(
         request = change if isinstance(change, Request) else await self._patched(stack, change)
         goal = await self._desire(request, stack["name"], stack["id"])
         await self._refuse_immutable(stack, goal)
-        acceptance = self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
+        acceptance = await self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
         return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
     async def delete(self, name_or_id: str) -> Accepted:
@@ -131,7 +131,8 @@ class Orchestrator(
         place = Place(name, living["id"] if living else None)
         items = await self._foresight().items(change.asked, goal, place)
         secrets = await self._secrets(living, change.asked)
-        return preview.Preview([preview.without(secrets, item) for item in items])
+        return preview.Preview(await self._planning.compute(
+            change.asked.size, lambda: [preview.without(secrets, item) for item in items]))
 
     async def preview_update(self, name_or_id: str, change: Patch, *, nested: bool = False) -> dict[str, Any]:
         """What an update would do, by kind, in Heat's words; `nested`: inside stacks as well."""

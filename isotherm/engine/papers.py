@@ -7,6 +7,7 @@ know (a password, for example).
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,8 +33,10 @@ def entry(version: Version, own: object) -> str:
 
 
 def resource(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A resource as it is."""
+    """A resource as it is. Where its creation has begun and nobody knows yet what came of it: by what to find it."""
+    begun = row["token"] is not None and row["physical_id"] is None
     return {
+        **({"token": row["token"]} if begun else {}),
         "name": row["name"], "resource_id": row["physical_id"], "type": row["type"] or "", "action": row["action"].name,
         "status": row["status"].name, "metadata": documents.decode_any(row["metadata"] or "{}") or {},
         "resource_data": documents.decode_any(row["data"] or "{}"),
@@ -51,7 +54,8 @@ def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, 
     return {
         "name": row["name"], "id": row["id"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
         "template": document.load(asked.template).data, "environment": {**_SECTIONS, **asked.environment},
-        "files": dict(asked.files), "resources": dict(resources), "project_id": row["project"],
+        "files": dict(collections.ChainMap(dict(asked.files), *(dict(one.files) for one in asked.older))),
+        "resources": dict(resources), "project_id": row["project"],
         "stack_user_project_id": None, "tags": documents.decode_any(row["tags"]),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from isotherm import errors
 from isotherm.engine import computing, concealing, desired, documents, faces
@@ -22,6 +22,8 @@ from isotherm.store.records import Operation, Wanted
 T = TypeVar("T")
 # How many of each are kept in memory: of operations under way, and of stacks that somebody watches.
 _KEPT = 512
+# How many characters of secrets are kept in memory, ready to be looked for; the newest one is kept whatever its size.
+_KEPT_CHARACTERS = 4 * 1024 * 1024
 
 
 class Planning:
@@ -50,7 +52,7 @@ class Planning:
         asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
         return await self.compute(
-            len(asked.template), lambda: desired.desire(asked, identity, self._types, validate=False)
+            asked.size, lambda: desired.desire(asked, identity, self._types, validate=False)
         )
 
     async def face(self, operation: Operation) -> Face:
@@ -58,13 +60,14 @@ class Planning:
         if operation.id not in self._faces:
             asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
             identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
-            bound = await self.compute(len(asked.template), lambda: desired.bound(asked, identity))
-            _keep(self._faces, operation.id, faces.of(asked, bound))
+            face = await self.compute(asked.size, lambda: faces.of(asked, desired.bound(asked, identity)))
+            _keep(self._faces, operation.id, face)
+            return face
         return self._faces[operation.id]
 
-    def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
-        """Keep the face of an operation that was just accepted: somebody is sure to watch it."""
-        _keep(self._faces, operation_id, faces.of(asked, goal.bound))
+    async def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
+        """Keep the face of an operation that is being accepted: somebody is sure to watch it."""
+        _keep(self._faces, operation_id, await self.compute(asked.size, lambda: faces.of(asked, goal.bound)))
 
     async def learn(self, implementation: str, *, needed: bool = False) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too.
@@ -103,7 +106,11 @@ class Planning:
             return {one: self._known(connection, stack_id, one) for one in wanted}
 
         found = await self._store.read(unit)
-        return concealing.union([self._redactor(input_, one) for input_, one in found.items()])
+        return concealing.union([await self._redactor(input_, one) for input_, one in found.items()])
+
+    async def masked(self, secrets: Redactor, value: Any) -> Any:
+        """The same data without secrets."""
+        return await self.compute(computing.weight(value), lambda: secrets.value(value)) if secrets else value
 
     def _known(self, connection: Connection, stack_id: str, input_: str) -> Redactor | Asked:
         if input_ in self._secrets:
@@ -114,11 +121,14 @@ class Planning:
             # What we cannot read, we cannot tell.
             return concealing.NOBODY
 
-    def _redactor(self, input_: str, found: Redactor | Asked) -> Redactor:
+    async def _redactor(self, input_: str, found: Redactor | Asked) -> Redactor:
         if isinstance(found, Redactor):
             return found
-        _keep(self._secrets, input_, concealing.redactor(found))
-        return self._secrets[input_]
+        made = await self.compute(found.size, lambda: concealing.redactor(found))
+        while self._secrets and made.size + sum(one.size for one in self._secrets.values()) > _KEPT_CHARACTERS:
+            self._secrets.pop(next(iter(self._secrets)))
+        _keep(self._secrets, input_, made)
+        return made
 
 
 def _keep(kept: dict[str, T], key: str, value: T) -> None:
@@ -134,7 +144,11 @@ def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Ask
         # Inputs live as long as their operations, and those only until newer ones have ended.
         raise errors.Overtaken("Another operation on this stack came in between.", hint="Look at the stack, and ask again.")
     found = documents.decode(text, documents.Input)
-    contents = reads.blobs(connection, [found.template, *found.files.values()])
+    keys = [found.template, *found.files.values(), *(key for one in found.older for key in one.files.values())]
+    contents = reads.blobs(connection, keys)
     files = {name: contents[key] for name, key in found.files.items()}
+    older = tuple(
+        desired.Surroundings({name: contents[key] for name, key in one.files.items()}, one.environment, tuple(one.names))
+        for one in found.older)
     return desired.Asked(contents[found.template], files, found.environment, found.facade, found.exports,
-                         found.restored, found.secrets)
+                         found.restored, found.secrets, older)

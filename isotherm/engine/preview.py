@@ -19,7 +19,7 @@ from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.resources import contract, nested, registry
 from isotherm.resources.registry import Registry
 from isotherm.secrets import MASK, Redactor
-from isotherm.states import DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.states import KEPT, NodeKind, NodeState, Status
 from isotherm.store.records import Input, Wanted
 from isotherm.template import definitions
 
@@ -140,7 +140,7 @@ def _proves(row: Mapping[str, Any], digest: str) -> bool:
 
 
 def deletion(row: Mapping[str, Any], cause: str = "not in the template any more") -> Item:
-    kept = row["deletion_policy"] == DeletionPolicy.RETAIN
+    kept = row["deletion_policy"] in KEPT
     return Item(row["name"], row["type"] or "", RETAIN if kept else DELETE, cause)
 
 
@@ -166,7 +166,7 @@ class _Looking:
         applied = self._applied(row, unknown)
         metadata = self._metadata(definition, upstream, known)
         shown = self._metadata(definition, upstream, lambda name: MASK) if definition.secrets else metadata
-        decision = decide.decide(implementation, definition.type, applied, after, metadata, renew=True)
+        decision = decide.decide(implementation, applied, after, metadata, renew=True)
         changes = {} if applied is None else {
             key: Change(_shown(applied.properties.get(key), key in secret),
                         UNKNOWN if key in unknown else _shown(after.get(key), key in secret))
@@ -204,12 +204,12 @@ class _Looking:
 
     @staticmethod
     def _applied(row: Mapping[str, Any] | None, unknown: set[str]) -> decide.Applied | None:
-        if row is None or row["type"] is None:
+        if row is None or row["type"] is None or not row["token"]:
             return None
         return decide.Applied(
-            row["type"], row["action"], Status.COMPLETE if row["status"] is Status.IN_PROGRESS else row["status"],
+            row["implementation"], row["action"], Status.COMPLETE if row["status"] is Status.IN_PROGRESS else row["status"],
             documents.decode(row["properties"], dict[str, Any]), documents.decode_any(row["metadata"]), unknown,
-            row["physical_id"] is not None, row["digest"] is not None,
+            row["physical_id"] is not None, row["digest"] is not None, not row["operation_id"],
         )
 
 

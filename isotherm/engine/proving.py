@@ -52,7 +52,8 @@ class Proving:
     def _agrees(self, want: Wanted, version: Version) -> bool:
         target = documents.decode(want.definition, documents.Target)
         definition = self._goal.bound.definitions[want.name]
-        if version.implementation != target.implementation or not _tells(version, target):
+        same = (version.type, version.implementation) == (definition.type, target.implementation)
+        if not same or not _tells(version, target):
             return False
         type_ = self._types.implementation(target.implementation)
         inputs = [Input(need, None, None if (one := self._present.get(need)) is None else one.published)
@@ -60,10 +61,10 @@ class Proving:
         resolved = definition.resolve(PublishedReferences(inputs, self._goal.values.__getitem__))
         given = decide.given(type_, resolved.properties or {}, target.restored)
         after = registry.typed_properties(type_, given, resolve=True)
-        applied = decide.Applied(version.type, version.action, version.status,
+        applied = decide.Applied(version.implementation, version.action, version.status,
                                  documents.decode(version.properties, dict[str, Any]),
                                  documents.decode_any(version.metadata), (), version.physical_id is not None)
-        decision = decide.decide(type_, definition.type, applied, after, resolved.metadata)
+        decision = decide.decide(type_, applied, after, resolved.metadata)
         if decision.verdict is not decide.Verdict.NOTHING or version.external != (resolved.external_id is not None):
             return False
         return not issubclass(type_, nested.StackResource) or self._inherits(version, resolved)
@@ -76,7 +77,8 @@ class Proving:
         facade = {"metadata": resolved.metadata, "deletion_policy": version.deletion_policy.name.capitalize(),
                   "update_policy": resolved.update_policy}
         as_it_is = contract.Child(inside.template, environment.load(inside.environment).parameters, exports=inside.exports)
-        now = concealing.inner(self._asked, version.name, as_it_is, facade, self._secrets)
+        around = concealing.Around(version.name, version.type, facade)
+        now = concealing.inner(self._asked, around, as_it_is, self._types, self._secrets)
         return ((_inherited(now), dict(now.files), now.facade, now.secrets)
                 == (_inherited(inside), dict(inside.files), inside.facade, inside.secrets))
 

@@ -13,8 +13,9 @@ from isotherm.engine import views
 from isotherm.store import listing, observe, reads, watch_repairs
 from isotherm.store.database import Connection, Store
 from isotherm.store.listing import ORDERS, Filters, Wish
+from isotherm.store.reads import Kind
 
-__all__ = ["ORDERS", "PROJECT", "Filters", "Reading", "Wish"]
+__all__ = ["ORDERS", "PROJECT", "Filters", "Kind", "Reading", "Wish"]
 
 PROJECT = "default"
 
@@ -48,6 +49,10 @@ class Reading:
     async def find(self, name_or_id: str, *, deleted: bool = False) -> dict[str, Any]:
         """A living stack by name or id; with `deleted`, also one that is gone, by its id."""
         return views.stack(await self._find(name_or_id, deleted=deleted))
+
+    async def owner(self, kind: Kind, id_: str) -> str | None:
+        """Return the project that an object belongs to, whichever it is; None if there is no such object."""
+        return await self._store.read(lambda connection: reads.owner(connection, kind, id_))
 
     async def show(self, name_or_id: str) -> dict[str, Any]:
         row = await self._find(name_or_id, deleted=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-
-from msgspec.structs import replace
+from collections.abc import Mapping
 
 from isotherm.engine import documents
 from isotherm.engine.desired import Asked
@@ -16,19 +15,24 @@ from isotherm.store.records import Acceptance
 
 def stored(asked: Asked) -> tuple[str, dict[str, str]]:
     """The hash of the whole input, and all blobs by their hash: a text that many operations share is stored once."""
-    files = {name: (_hash(text), text) for name, text in asked.files.items()}
+    blobs: dict[str, str] = {}
+    keys = _kept(asked.files, blobs)
+    older = [documents.Surroundings(list(one.names), _kept(one.files, blobs), dict(one.environment)) for one in asked.older]
     template = _hash(asked.template)
     facade = None if asked.facade is None else dict(asked.facade)
     exports = {name: [list(path) for path in paths] for name, paths in asked.exports.items()}
-    keys = {name: key for name, (key, _) in files.items()}
     whole = documents.encode(
-        documents.Input(template, keys, dict(asked.environment), facade, exports, dict(asked.restored), asked.secrets)
+        documents.Input(template, keys, dict(asked.environment), facade, exports, dict(asked.restored), asked.secrets,
+                        older)
     )
-    return _hash(whole), {template: asked.template, **dict(files.values()), _hash(whole): whole}
+    return _hash(whole), {template: asked.template, **blobs, _hash(whole): whole}
 
 
-def with_timeout(acceptance: Acceptance, timeout_s: float) -> Acceptance:
-    return replace(acceptance, timeout_s=timeout_s)
+def _kept(files: Mapping[str, str], blobs: dict[str, str]) -> dict[str, str]:
+    """The hash of each file, by its name; the texts are added to `blobs`."""
+    keys = {name: _hash(text) for name, text in files.items()}
+    blobs.update((keys[name], text) for name, text in files.items())
+    return keys
 
 
 def plan_action(connection: Connection, acceptance: Acceptance, now: float) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import documents, live_attributes, views
 from isotherm.engine.accepting import Accepting
-from isotherm.resources import contract
+from isotherm.resources import calls, contract
 from isotherm.resources.doors import Doors
 from isotherm.resources.reach import Reach
 from isotherm.resources.reality import MemoryReality
@@ -55,6 +55,8 @@ class ResourceReading(Accepting):
 
     # Where objects live that have no cloud behind them.
     reality: Callable[[], contract.Reality] = staticmethod(MemoryReality)
+    # How plain methods of types run.
+    threads: calls.Threads = calls.LoopThreads()
     # How they are reached from outside.
     doors: Callable[[], Doors] = staticmethod(Doors)
     # What of this machine and its network they reach.
@@ -138,12 +140,12 @@ class ResourceReading(Accepting):
             implementation = row["implementation"] or ("" if target is None else target.implementation)
             version = piece.versions.get(row["id"])
             found = await self._live().of(implementation, version, around.name, attributes)
-            view["attributes"] = (await self._planning.all_secrets(around.id)).value(found)
+            view["attributes"] = await self._planning.masked(await self._planning.all_secrets(around.id), found)
         return view
 
     def _live(self) -> live_attributes.LiveAttributes:
         return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._clock, self._inside,
-                                              self.reality, self.doors().of(self._project), self.reach())
+                                              self.reality, self.doors().of(self._project), self.reach(), self.threads)
 
 
 def _piece(connection: Connection, found: Sequence[listing.Row], *, detail: bool) -> _Piece:

@@ -42,6 +42,14 @@ class Signalling(Scaling):
         await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
         self._wake(stack["id"])
 
+    async def signalled_as(self, stack_id: str, resource: str) -> str:
+        """Return what signals to a resource are counted under: the token of its version, or its name if it has none."""
+        try:
+            to = await self._store.read(lambda connection: signals.addressee(connection, stack_id, resource))
+        except errors.NotFound:
+            return f"{stack_id}/{resource}"
+        return to.token
+
     async def signal_version(self, stack_id: str, token: str, details: Any = None) -> None:
         """Signal that one version of a resource, as whoever has its signed address may: nothing but a signal.
 

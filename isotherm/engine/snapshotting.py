@@ -52,7 +52,7 @@ class Snapshotting(Accepting):
         resources = {part.name: documents.decode_any(part.document) for part in parts}
         whole = papers.stack({**dict(stack), "tags": row["tags"]}, asked, resources)
         whole["status"] = Status(row["status"]).name
-        return {**views.snapshot(row), "data": whole if hidden else papers.masked(whole, self._hidden(stack, asked))}
+        return {**views.snapshot(row), "data": whole if hidden else await self._masked(stack, asked, whole)}
 
     async def delete_snapshot(self, name_or_id: str, snapshot: str) -> None:
         """Delete it, with what the types keep for it. The workers do it; it is listed until it is gone."""
@@ -74,7 +74,7 @@ class Snapshotting(Accepting):
             {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
         )
         goal = await self._desire(request, stack["name"], stack["id"])
-        acceptance = self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
+        acceptance = await self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
         return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
     async def _contents(self, row: reads.Row) -> tuple[desired.Asked, list[Part]]:

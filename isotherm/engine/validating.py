@@ -11,8 +11,8 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import allowance, concealing, desired
 from isotherm.engine.accepting import Accepting
+from isotherm.resources import heat_types, validation
 from isotherm.resources import nested as nesting
-from isotherm.resources import validation
 from isotherm.resources.registry import Registry, typed_properties
 from isotherm.template import definitions, document, environment, model, parameters
 from isotherm.template.parameter_schema import MASK
@@ -24,27 +24,33 @@ class Validating(Accepting):
     """The part of the Orchestrator that looks at templates of stacks that need not be."""
 
     def validate(
-        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False
+        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False,
+        is_lenient: bool = False,
     ) -> dict[str, Any]:
-        """The document. Raises UserError for what is wrong; `nested`: with the parameters of stacks inside."""
+        """The document. Raises UserError for what is wrong; `nested`: with the parameters of stacks inside.
+
+        `is_lenient`: types that are not available are passed over.
+        """
         asked = desired.Asked(template, files, surroundings)
         allowance.check(asked, self._settings)
+        allowance.check_hidden(asked, self._settings)
         try:
-            return self._validated(template, files, surroundings, nested=nested)
+            types = self._types.limited(None, self.services, is_lenient=is_lenient)
+            return self._validated(template, files, surroundings, types, nested=nested)
         except errors.UserError as error:
             secrets = concealing.redactor(asked) + concealing.written(template, self._types)
             raise secrets.error(error) from None
 
     def _validated(
-        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool
+        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], types: Registry, *, nested: bool
     ) -> dict[str, Any]:
         loaded = environment.load(surroundings)
         bound = _bound(template, files, loaded, self._project)
         bounds = allowance.bounds(self._settings)
-        validation.validate(bound, loaded, self._types, strict=False, inside=False, bounds=bounds)
+        validation.validate(bound, loaded, types, strict=False, inside=False, bounds=bounds)
         shown = loaded.as_dict()
         registry = {**_templates(bound), **shown["resource_registry"]}
-        inside = _Inside(self._types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}
+        inside = _Inside(types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}
         return {
             **_described(bound, loaded), **inside,
             "Environment": {"parameters": _masked(bound, shown["parameters"]),
@@ -65,7 +71,12 @@ class _Inside:
     def of(self, bound: model.Bound, surroundings: environment.Environment, depth: int = 0) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, definition in bound.definitions.items() if depth < self._deepest else ():
-            one = self._types.resolve(definition.type, surroundings, name, self._files)
+            try:
+                one = self._types.resolve(definition.type, surroundings, name, self._files)
+            except heat_types.Unavailable:
+                if not self._types.is_lenient:
+                    raise
+                continue
             if issubclass(one, nesting.StackResource):
                 told = self._one(bound, definition, one, surroundings, depth)
                 if told is not None:
@@ -78,14 +89,13 @@ class _Inside:
     ) -> dict[str, Any] | None:
         try:
             resolved = definition.resolve(definitions.Unresolved(bound.values)).properties or {}
-            text = one.template_for(typed_properties(one, resolved))
+            typed = typed_properties(one, resolved)
+            text = one.template_for(typed)
         except errors.UserError:
             return None
         if text is None:
             return None
-        is_template = issubclass(one, nesting.TemplateResource)
-        given = {key: value for key, value in resolved.items() if value is not None} if is_template else {}
-        inherited = surroundings.child(definition.name, given)
+        inherited = self._types.inside(surroundings, definition.name, definition.type, one.parameters_for(typed))
         inner = _bound(text, self._files, inherited, self._project)
         return {"Type": definition.type, **_described(inner, inherited), **self.of(inner, inherited, depth + 1)}
 

@@ -14,13 +14,16 @@ from isotherm.engine.references import PublishedReferences
 from isotherm.resources import contract, software
 from isotherm.resources.signals import Inbox, Signal
 from isotherm.store.records import Input
-from isotherm.template import document
+from isotherm.template import document, parameters
 
 
 class Ready:
     """What has been prepared of one stack, as others may read it."""
 
-    def __init__(self, goal: desired.Desired, template: str, made_at: Mapping[str, float]) -> None:
+    def __init__(
+        self, identity: desired.Identity, goal: desired.Desired, template: str, made_at: Mapping[str, float]
+    ) -> None:
+        self.identity = identity
         self.goal = goal
         self.template = template
         self.made_at = made_at
@@ -42,6 +45,10 @@ class Arriving:
         self.inboxes: dict[str, Inbox] = {}
 
     # contract.Stacks
+
+    async def arn(self, stack_id: str) -> str:
+        identity = self.stacks[stack_id].identity
+        return parameters.arn(identity.project, identity.name, identity.id)
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]:
         ready = self.stacks[stack_id]

@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import concealing, decide, desired, documents, requests
+from isotherm.engine import concealing, decide, desired, documents, publishing, requests
 from isotherm.engine import ports as engine_ports
 from isotherm.engine.references import PublishedReferences
 from isotherm.graph.graph import DependencyTaskGraph
@@ -75,7 +75,8 @@ class _Stack:
 
     async def prepare(self, *, validate: bool) -> None:
         goal = desired.desire(self._asked, self._identity, self._tools.types, validate=validate)
-        ready = self._tree.arriving.stacks[self._stack.id] = Ready(goal, self._asked.template, self._made_at)
+        ready = self._tree.arriving.stacks[self._stack.id] = Ready(
+            self._identity, goal, self._asked.template, self._made_at)
         place = len(self._tree.prepared.arrivals)
         wanted = {want.name: want for want in goal.wanted}
         present = {row.name: row for row in self._stack.resources if not row.replaced}
@@ -104,7 +105,7 @@ class _Stack:
         resource = self._resource(came, resolved)
         if isinstance(resource, nested.StackResource):
             await self._prepare_inside(resource, came, resolved)
-        ready.published[want.name] = await _publish(resource, target)
+        ready.published[want.name] = await publishing.publish(resource, target.exports)
         self._keep(came, want, resolved, ready.published[want.name])
 
     def _translated(self, type_: type[contract.Resource], row: heat_rows.Resource) -> Translated:
@@ -152,7 +153,8 @@ class _Stack:
             ours = contract.Child(theirs.template, values, exports=ours.exports)
         facade = {"metadata": came.metadata(resolved), "update_policy": resolved.update_policy,
                   "deletion_policy": came.definition.deletion_policy.capitalize()}
-        asked = concealing.inner(self._asked, came.row.name, ours, facade, self._secrets)
+        around = concealing.Around(came.row.name, came.definition.type, facade)
+        asked = concealing.inner(self._asked, around, ours, self._tools.types, self._secrets)
         await _Stack(self._tree, stack, asked).prepare(validate=False)
 
     def _keep(self, came: Came, want: Wanted, resolved: Any, published: str) -> None:
@@ -226,13 +228,3 @@ async def _child(resource: nested.StackResource, stack: heat_rows.Stack) -> cont
     if isinstance(resource, auto_scaling_group.AutoScalingGroup):
         return resource.child_of(stack.template.get("resources") or {})
     return await resource.whole() if isinstance(resource, grouping.Group) else resource.child()
-
-
-async def _publish(resource: contract.Resource, target: documents.Target) -> str:
-    values = {}
-    for name in target.exports:
-        try:
-            values[name] = await resource.attribute(name)
-        except Exception:  # noqa: BLE001 - as everywhere: an attribute that cannot be read is not known
-            values[name] = None
-    return documents.encode(documents.Published(await resource.reference(), values))

@@ -10,22 +10,34 @@ perhaps in another process, perhaps after a crash.
         properties_schema = {"colour": schema.Schema(schema.STRING, "What it shines.", update_allowed=True)}
 
         async def handle_create(self):
-            lamp = await self.world.reality.create(self.TYPE, self.token, self.properties)
-            self.physical_id = lamp
+            await self.world.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
+            self.physical_id = self.physical_name
             return {"warm_at": self.world.clock.now() + 3}
 
         async def check_create_complete(self, progress):
-            left = progress["warm_at"] - self.world.clock.now()
+            left = progress["warm_at"] - self.world.clock.now() if progress else 0
             return True if left <= 0 else contract.Wait(left, reason="warming up")
 
+        async def handle_delete(self):
+            if self.physical_id is not None:
+                await self.world.reality.delete(self.physical_id)
+
         async def find_by_token(self):
-            return await self.world.reality.find(self.token)
+            return contract.found(await self.world.reality.find(self.token))
 
 What the engine promises
 - Before `handle_create` is called, an intent with `self.token` is durable. If the answer is lost (a crash, a broken
-  connection), the next worker asks `find_by_token`: what is found is adopted, otherwise `handle_create` runs again.
+  connection, errors.Temporary), the next worker asks `find_by_token`. Found(id): the object is adopted, and
+  `check_create_complete` gets None. Absent: `handle_create` runs again, with the same token. CannotTell: the resource
+  fails, and its reason tells the user what to look for; only where the type adds that a repeated create is harmless does
+  `handle_create` run again, with the same token and the same properties; an update follows if other ones are wanted by now.
+- Raised by `handle_create`, errors.NotBegun is a Temporary that says more: nothing was asked of the outside world. Then
+  `handle_create` runs again without a search.
 - `handle_update` and `handle_delete` may be called more than once for one operation, for the same reason: an update
   says what should be, not what to add; a delete of what is gone is a success.
+- A physical id names one object of its type in a project. A type may choose it (a path, the name of a record): then a
+  replacement may have the id of what it replaces. `handle_delete` is not called for an object that was seen Gone, nor
+  while another resource of the type and the project has the same physical id.
 - At most one worker at a time holds a resource, and nobody calls these methods outside that lease.
 
 What the return of a `check_*` means
@@ -38,7 +50,9 @@ What `handle_get_reality` means
   says that there is no such object. Unseen(reason), or raising anything: it is not known, and nothing follows from it.
 - It runs outside the lease, perhaps while another worker changes the object.
 
-A method may be `async` (it runs on the loop and must not block) or plain (it runs on a thread).
+A method may be `async` (it runs on the loop and must not block) or plain (it runs on a thread). A plain method uses the
+async ports of its world through `self.world.threads.wait(...)`. `attribute` may raise errors.Permanent for a value that
+cannot be had (others read null) and errors.Temporary for one that cannot be had yet; anything else fails the resource.
 """
 
 from __future__ import annotations
@@ -50,15 +64,16 @@ from typing import Any, ClassVar
 import msgspec
 
 from isotherm import errors
-from isotherm.resources import sight, signals
+from isotherm.resources import calls, sight, signals
 from isotherm.resources.schema import AttributeSchema, Schema, Support
+from isotherm.resources.search import Absent, CannotTell, Found, Search, found
 from isotherm.resources.sight import Gone, Seen, Sight, Unseen
 from isotherm.resources.translation import Rule
 from isotherm.resources.world import Child, Clock, Ending, Member, Reality, Stacks, World
 from isotherm.states import Action
 
-__all__ = ["Child", "Clock", "Ending", "Gone", "Member", "Reality", "Resource", "Seen", "Self", "Sight", "Stacks",
-           "Unseen", "Wait", "World", "wait_for"]
+__all__ = ["Absent", "CannotTell", "Child", "Clock", "Ending", "Found", "Gone", "Member", "Reality", "Resource", "RowOnly",
+           "Search", "Seen", "Self", "Sight", "Stacks", "Unseen", "Wait", "World", "found", "wait_for"]
 
 _NAME_CHARS = 255
 
@@ -200,6 +215,14 @@ class Resource:
     async def check_check_complete(self, progress: Any) -> bool | Wait:
         return True
 
+    async def handle_adopt(self) -> object:
+        """Take over the object `self.physical_id`, which has to be there: unless a type knows better, it is checked."""
+        return await calls.call(self.world.threads, self.handle_check)
+
+    async def check_adopt_complete(self, progress: Any) -> bool | Wait:
+        answer: bool | Wait = await calls.call(self.world.threads, self.check_check_complete, progress)
+        return answer
+
     async def handle_suspend(self) -> object:
         return None
 
@@ -223,15 +246,15 @@ class Resource:
     async def handle_delete_snapshot(self, data: Any) -> None:
         """Delete what `handle_snapshot` returned `data` for. It may be called again, and for what is gone already."""
 
-    async def find_by_token(self) -> str | None:
-        """The physical id of the object that carries `self.token`, or None if there is none."""
-        return None
+    async def find_by_token(self) -> Search:
+        """Search for the object that carries `self.token`. A type that makes objects overrides this, if it can search."""
+        return CannotTell()
 
     # Reality.
 
     async def get_reality(self) -> Sight:
         """What can be seen of the object now. Never raises, except to be cancelled or superseded."""
-        return await sight.attempt(self.handle_get_reality, self.physical_id)
+        return await sight.attempt(self.world.threads, self.handle_get_reality, self.physical_id)
 
     async def handle_get_reality(self) -> Sight:
         """Look at the object `self.physical_id`. A type whose objects can be looked at overrides this."""
@@ -324,3 +347,10 @@ class Resource:
     async def attribute(self, name: str) -> object:
         """The value of one attribute of the schema. `show` and unknown names are dealt with by the caller."""
         return None
+
+
+class RowOnly(Resource):
+    """The root of types that make nothing outside of the engine: their resources are rows, and have no object to lose."""
+
+    async def find_by_token(self) -> Search:
+        return Absent()

@@ -8,9 +8,8 @@ from isotherm.resources import contract
 from isotherm.resources.schema import ANY, INTEGER, NUMBER
 
 
-def problems(facade: type[contract.Resource], provider: type[contract.Resource]) -> Iterator[str]:
-    """What is wrong with the provider. Properties first, then what it asks for on top, then attributes."""
-    name = facade.TYPE
+def problems(name: str, facade: type[contract.Resource], provider: type[contract.Resource]) -> Iterator[str]:
+    """Tell what is wrong with the provider of a type: properties, then what it asks for on top, then attributes."""
     for key, wanted in facade.properties_schema.items():
         offered = provider.properties_schema.get(key)
         if offered is None and wanted.required:

@@ -54,21 +54,28 @@ def batches(target: int, current: int, fresh: int, size: int, in_service: int) -
         current = capacity
 
 
+def is_fresh(member: contract.Member, wanted: Definition) -> bool:
+    """Whether a member is as it should be, and so is what it has from the stack around the group."""
+    return member.current and member.definition == wanted
+
+
 def arrange(
-    kept: Sequence[tuple[str, Definition]], new_names: Iterable[str], make: Callable[[str], Definition], capacity: int,
+    kept: Sequence[contract.Member], new_names: Iterable[str], make: Callable[[str], Definition], capacity: int,
     fresh: int,
-) -> dict[str, Definition]:
-    """The members after a batch. `kept` stay, and those that come first are the first to be brought up to date."""
-    wanted = {name: make(name) for name, _ in kept}
+) -> tuple[dict[str, Definition], frozenset[str]]:
+    """The members after a batch, and those of them that it does not reach. `kept` stay, and those that come first are the
+    first to be brought up to date."""
+    wanted = {member.name: make(member.name) for member in kept}
     missing = capacity - len(kept)
-    stale = [name for name, definition in kept if definition != wanted[name]]
-    changing = set(stale[: max(fresh - missing - (len(kept) - len(stale)), 0)])
-    after = {name: wanted[name] if name in changing else definition for name, definition in kept}
+    stale = [member.name for member in kept if not is_fresh(member, wanted[member.name])]
+    reached = max(fresh - missing - (len(kept) - len(stale)), 0)
+    held = frozenset(stale[reached:])
+    after = {member.name: member.definition if member.name in held else wanted[member.name] for member in kept}
     names = iter(new_names)
     for _ in range(missing):
         name = next(names)
         after[name] = make(name)
-    return after
+    return after, held
 
 
 def split(attribute: str) -> tuple[str, list[Any]]:
@@ -175,8 +182,8 @@ class Group(nested.StackResource):
         """The path that is asked of each member when this is asked of the group; nothing, if none is."""
         raise NotImplementedError
 
-    def child_of(self, members: Mapping[str, Definition]) -> contract.Child:
-        return contract.Child(template(members), exports=self.exported(map(split, self.exports)))
+    def child_of(self, members: Mapping[str, Definition], held: frozenset[str] = frozenset()) -> contract.Child:
+        return contract.Child(template(members), exports=self.exported(map(split, self.exports)), held=held)
 
     def not_found(self, member: str) -> errors.NotFound:
         return errors.NotFound(f"Member '{member}' not found in group resource '{self.name}'.")

@@ -13,7 +13,6 @@ from typing import Any
 
 from isotherm.errors import Problem, UserError
 from isotherm.resources import contract, properties, translation
-from isotherm.resources.registry import typed_properties
 from isotherm.template import definitions, model
 from isotherm.template.definitions import Definition
 from isotherm.template.functions import node
@@ -147,17 +146,33 @@ class Judge:
         yield from sorted(rest, key=lambda problem: order.get(problem.path, len(order)))
 
     def foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
-        """The properties as far as they can be told before anything exists; nothing, if they are wrong in themselves."""
-        given = definition.properties if isinstance(definition.properties, Mapping) else {}
-        found: dict[str, Any] = {}
+        """Return the properties as far as they can be told before anything exists.
+
+        A value that cannot be told, or that does not fit, gives way to an empty one of its type, as in Heat. Properties
+        that the type cannot translate are none.
+        """
+        if one.accepts_anything:
+            return {}
+        found = {}
+        for name, value in self._given(definition.properties).items():
+            known = self._known(value)
+            if known is not node.NOTHING:
+                found[name] = known
         try:
-            for name, value in given.items():
-                known = self._tentative(value) if isinstance(value, node.Live) else value
-                if known is not node.NOTHING:
-                    found[name] = known
-            return typed_properties(one, found)
+            data = translation.translate(one.translation_rules, found) if one.translation_rules else found
+            return properties.compiled(one.schema_for(data)).convert_what_fits(data)
         except UserError:
             return {}
+
+    def _given(self, raw: Any) -> Mapping[str, Any]:
+        found = self._known(raw) if isinstance(raw, node.Function) else raw
+        return found if isinstance(found, Mapping) else {}
+
+    def _known(self, value: Any) -> Any:
+        try:
+            return self._tentative(value) if isinstance(value, node.Live) else value
+        except UserError:
+            return None
 
 
 def path_to(definition: Definition, word: str) -> str:

@@ -31,6 +31,8 @@ class StackResource(contract.Resource):
     """A resource that is a stack."""
 
     preemptible = True
+    # Whether the stack is inside of the one around it, and goes with it; one of its own is among the user's stacks.
+    owned: ClassVar[bool] = True
     # How the stack inside is called where the path to a problem is told.
     inside: ClassVar[str] = "nested_stack"
 
@@ -38,6 +40,11 @@ class StackResource(contract.Resource):
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
         """The template of the stack inside, as far as it follows from these properties; None if that is not far enough."""
         return None
+
+    @classmethod
+    def parameters_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters that the stack inside is given, as far as they follow from these properties."""
+        return {}
 
     @classmethod
     def copies(cls, properties: Mapping[str, Any]) -> int:
@@ -75,13 +82,19 @@ class StackResource(contract.Resource):
             return await self.handle_create()
         return {"operation": await self.stacks.update(self.physical_id, self.child())}
 
+    async def handle_adopt(self) -> object:
+        if self.physical_id is None:
+            raise errors.Bug(f"{self.name} is to be adopted, and has no stack")
+        return {"operation": await self.stacks.adopt(self.physical_id, await self.foreseen({}))}
+
     async def handle_delete(self) -> object:
         return await self._start(Action.DELETE)
 
     async def handle_check(self) -> object:
         progress = await self._start(Action.CHECK)
         if not progress:
-            raise errors.Permanent(f"stack {self.physical_id} does not exist")
+            gone, self.physical_id = self.physical_id, None
+            raise errors.Permanent(f"stack {gone} does not exist")
         return progress
 
     async def handle_suspend(self) -> object:
@@ -105,11 +118,14 @@ class StackResource(contract.Resource):
     async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
         return True if not progress else await self._ended(progress)
 
+    async def check_adopt_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
     async def check_check_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._ended(progress)
 
-    async def find_by_token(self) -> str | None:
-        return await self.stacks.find(self.physical_name)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.stacks.find(self.physical_name))
 
     async def attribute(self, name: str) -> object:
         if self.physical_id is None:
@@ -168,19 +184,42 @@ class TemplateResource(StackResource):
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
         return cls.template or None
 
+    @classmethod
+    def parameters_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name: _items(value) if isinstance(value, list) else value
+                for name, value in properties.items() if value is not None}
+
     async def reference(self) -> object:
-        """A template may say by an output what it goes by."""
-        if self.physical_id is None or STACK_ID not in self.attributes_schema:
+        """Give what the template says by an output; otherwise the ARN of the stack. Groups go by the id of theirs."""
+        if self.physical_id is None:
             return self.reference_id()
-        return (await self.stacks.outputs(self.physical_id)).get(STACK_ID)
+        told = (await self.stacks.outputs(self.physical_id)).get(STACK_ID) if STACK_ID in self.attributes_schema else None
+        return await self.stacks.arn(self.physical_id) if told is None else told
 
     def child(self) -> contract.Child:
-        given = {name: value for name, value in self.properties.items() if value is not None}
         exports: dict[str, list[list[Any]]] = {}
         for inner, path in map(within, self.exports):
             if inner and path:
                 exports.setdefault(inner, []).append(path)
-        return contract.Child(self.template, given, exports=exports)
+        return contract.Child(self.template, self.parameters_for(self.properties), exports=exports)
+
+
+def _items(value: list[Any]) -> list[Any]:
+    """The items of a list, as the list parameter of a template has them: maps as Heat writes them, nothing as no text."""
+    if value and isinstance(value[0], Mapping):
+        return [f".member.{number}.{key}={one}" for number, item in enumerate(value) if isinstance(item, Mapping)
+                for key, one in item.items()]
+    return ["" if item is None else item for item in value]
+
+
+def is_template(implementation: str) -> bool:
+    """Whether an implementation, by its name, is a template."""
+    return implementation.startswith(IMPLEMENTATION)
+
+
+def is_inside(one: type[contract.Resource]) -> bool:
+    """Whether its objects are stacks inside the stack that it is in."""
+    return issubclass(one, StackResource) and one.owned
 
 
 def is_forgotten(one: type[contract.Resource]) -> bool:

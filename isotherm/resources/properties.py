@@ -193,14 +193,29 @@ class Properties:
 
     def convert_or_raise(self, data: Mapping[str, Any], rules: Rules = CONVERT_ONLY) -> dict[str, Any]:
         """All properties, typed, defaults filled in; the first thing wrong raises Invalid."""
-        result = self._defaults.copy()
-        for name in self._mutable:
-            result[name] = copy.deepcopy(result[name])
+        result = self._filled()
         if self._is_plain(data):
             result.update(data)
             return result
         for wrong in self._wrong(data, rules, frozenset(), result):
             raise wrong
+        return result
+
+    def convert_what_fits(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all properties, typed, defaults filled in; a value that does not fit gives way to an empty one."""
+        result = self._filled()
+        for name in data.keys() & self.by_name.keys():
+            one = self.by_name[name]
+            try:
+                result[name] = one.convert(data[name], CONVERT_ONLY)
+            except Invalid:
+                result[name] = copy.deepcopy(_EMPTY[one.schema.type] if one.default is None else one.default)
+        return result
+
+    def _filled(self) -> dict[str, Any]:
+        result = self._defaults.copy()
+        for name in self._mutable:
+            result[name] = copy.deepcopy(result[name])
         return result
 
     def problems(self, data: Mapping[str, Any], path: str, rules: Rules, *,

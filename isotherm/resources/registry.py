@@ -7,12 +7,13 @@ ask of types, in the words of Heat's API.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
-from isotherm.resources import contract, nested, properties, reach, translation, type_documents
+from isotherm.resources import contract, heat_types, nested, properties, reach, translation, type_documents
 from isotherm.resources.schema import HIDDEN
 from isotherm.template.environment import Environment, Target, TargetKind
 
@@ -35,21 +36,57 @@ class Registry:
         self._retired = {one.TYPE: one for one in retired}
         self._templates: dict[str, type[contract.Resource]] = {}
         self._may_use: Callable[[str], bool] | None = None
+        self._services: Container[str] | None = None
+        # Whether a template may name types that are not available.
+        self.is_lenient = False
         for one in types:
             self.register(one)
 
-    def limited(self, may_use: Callable[[str], bool] | None) -> Registry:
-        """The same types, of which somebody may use some only."""
-        if may_use is None:
+    def limited(
+        self, may_use: Callable[[str], bool] | None, services: Container[str] | None = None, *, is_lenient: bool = False
+    ) -> Registry:
+        """Return the same types for a caller who may use some of them only, in a catalog of these types of services.
+
+        `services` is None where there is no catalog. `is_lenient`: a template may name types that are not available.
+        """
+        if may_use is None and services is None and not is_lenient:
             return self
         found = Registry()
         found.types, found._templates, found._may_use = self.types, self._templates, may_use
-        found._retired = self._retired
+        found._retired, found._services, found.is_lenient = self._retired, services, is_lenient
         return found
+
+    def check(self, named: Iterable[tuple[str, str]], environment: Environment, *, policy: bool = True) -> None:
+        """Raise UserError for types that cannot be used: first what policy denies, then what is not available.
+
+        `named` holds names of resources with the types that the template gives them.
+        """
+        meant = dict.fromkeys((written, self._meaning(name, written, environment)) for name, written in named)
+        for pair in meant if policy else ():
+            self.refuse(*pair)
+        for _, meaning in meant if not self.is_lenient else ():
+            self.require(meaning)
+
+    def require(self, name: str) -> None:
+        """Raise Unavailable for a type of Heat that is not here, or whose service is not in the catalog."""
+        here = name in self.types or name in self._retired
+        if (problem := heat_types.problem(name, here=here, services=self._services)) is not None:
+            raise problem
+
+    def is_available(self, name: str) -> bool:
+        return heat_types.problem(name, here=True, services=self._services) is None
+
+    def _meaning(self, name: str, written: str, environment: Environment) -> str:
+        """Return the type that is used in the end; a template that serves as a type goes by the name that is written."""
+        try:
+            target = self.target(written, environment, name)
+        except UserError:
+            return written
+        return target.name if target.kind is TargetKind.CLASS else written
 
     def refuse(self, *names: str) -> None:
         """Raises UserError if one of these types must not be used; asked for what is written, and for what it means."""
-        for name in dict.fromkeys(names) if self._may_use is not None else ():
+        for name in dict.fromkeys((*names, *map(heat_types.meaning, names))):
             if self._may_use is not None and not self._may_use(name):
                 raise UserError(f"You are not authorized to use resource_types:{name}.", kind="Forbidden")
 
@@ -59,13 +96,14 @@ class Registry:
         self.types[one.TYPE] = one
 
     def target(self, type_name: str, environment: Environment, resource_name: str | None = None) -> Target:
-        """What a type name stands for: a class here, or a template. Raises NotFound, in Heat's words."""
+        """What a type name stands for: a class here or in Heat, or a template. Raises NotFound, in Heat's words."""
         if type_name in self.types and environment.registry.is_empty:
             return Target(TargetKind.CLASS, type_name)
         try:
-            return environment.registry.lookup(type_name, resource_name, known=self.types)
+            return environment.registry.lookup(type_name, resource_name, known=ChainMap(self.types, heat_types.TABLE))
         except NotFound:
             if type_name not in self._retired:
+                self.require(type_name)
                 raise
             raise NotFound(f"The Resource Type ({type_name}) is not allowed here. {reach.HINT}",
                            kind="EntityNotFound") from None
@@ -73,8 +111,28 @@ class Registry:
     def resolve(self, type_name: str, environment: Environment, resource_name: str | None = None,
                 files: Mapping[str, str] = MappingProxyType({})) -> type[contract.Resource]:
         """The class behind a type name; for a template, the type that it is."""
-        target = self.target(type_name, environment, resource_name)
+        return self._type(self.target(type_name, environment, resource_name), type_name, environment, files)
+
+    def facade(self, type_name: str, environment: Environment, resource_name: str,
+               files: Mapping[str, str]) -> type[contract.Resource] | None:
+        """The type that the template behind a type name stands in for; None if there is none."""
+        target = environment.registry.facade(type_name, resource_name, known=self.types)
+        return None if target is None else self._type(target, type_name, environment, files)
+
+    def inside(self, environment: Environment, resource_name: str, type_name: str,
+               parameters: Mapping[str, Any]) -> Environment:
+        """The environment of the stack that a resource of this type is."""
+        try:
+            used = self.target(type_name, environment, resource_name).line
+        except UserError:
+            # A newer environment need not have the type of a resource that is on its way out.
+            used = ()
+        return environment.child(resource_name, parameters, used)
+
+    def _type(self, target: Target, type_name: str, environment: Environment,
+              files: Mapping[str, str]) -> type[contract.Resource]:
         if target.kind is not TargetKind.TEMPLATE:
+            self.require(target.name)
             return self.types[target.name]
         if target.name not in files:
             scheme = target.name.partition(":")[0] if ":" in target.name else ""
@@ -94,15 +152,19 @@ class Registry:
 
         A template that this process has not met yet (its blob can be read: `learn`) is a KeyError.
         """
-        if name.startswith(nested.IMPLEMENTATION):
+        if nested.is_template(name):
             return self._templates[name]
-        return self._retired[name] if name in self._retired else self.get(name)
+        return self._retired[name] if name in self._retired else self._class(name)
 
     def learn(self, name: str, text: str | None) -> None:
         """Remember the template behind an implementation. Without its text, only deleting is possible."""
         self._templates[name] = nested.TemplateResource if text is None else nested.template_type(text)
 
     def get(self, type_name: str) -> type[contract.Resource]:
+        self.require(type_name)
+        return self._class(type_name)
+
+    def _class(self, type_name: str) -> type[contract.Resource]:
         try:
             return self.types[type_name]
         except KeyError:

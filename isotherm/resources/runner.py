@@ -17,7 +17,7 @@ from isotherm.resources import contract
 from isotherm.resources.calls import call
 from isotherm.states import Action
 
-__all__ = ["DONE", "Done", "Failed", "NestedFailure", "Outcome", "Task", "TaskRunner", "Waiting", "call", "describe"]
+__all__ = ["DONE", "Done", "Failed", "NestedFailure", "Outcome", "Task", "TaskRunner", "Waiting", "describe"]
 
 # A reason is shown to people and stored in a row; what a cloud says may be of any size.
 REASON_LIMIT = 1000
@@ -49,6 +49,8 @@ class Waiting:
     # The operation on another stack whose end is waited for, or the inbox with the number of signals seen.
     awaits: str = ""
     seen: int | None = None
+    # Whether nothing was asked of the outside world yet.
+    not_begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +75,16 @@ class NestedFailure(errors.Permanent):
 
 _HANDLERS = {action: f"handle_{action.name.lower()}" for action in Action}
 _CHECKERS = {action: f"check_{action.name.lower()}_complete" for action in Action}
-# What is taken over has to be there: to adopt is to check.
-_HANDLERS[Action.ADOPT], _CHECKERS[Action.ADOPT] = _HANDLERS[Action.CHECK], _CHECKERS[Action.CHECK]
 
 
 class TaskRunner:
     """Steps one task on one resource."""
 
-    __slots__ = ("resource", "resumed", "task")
+    __slots__ = ("resource", "task")
 
-    def __init__(self, resource: contract.Resource, task: Task, *, resumed: bool = False) -> None:
+    def __init__(self, resource: contract.Resource, task: Task) -> None:
         self.resource = resource
         self.task = task
-        # Somebody may have begun this before and not lived to tell.
-        self.resumed = resumed
 
     async def step(self) -> Outcome:
         """Go as far as possible without waiting. Never raises, except to be cancelled or superseded."""
@@ -95,7 +93,8 @@ class TaskRunner:
                 await self._handle()
             return await self._check()
         except errors.Temporary as error:
-            return Waiting(error.retry_after_s, _bounded(str(error)))
+            not_begun = isinstance(error, errors.NotBegun) and not self.task.handled
+            return Waiting(error.retry_after_s, _bounded(str(error)), not_begun=not_begun)
         except errors.Superseded:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is the failure of its resource
@@ -103,18 +102,14 @@ class TaskRunner:
 
     async def _handle(self) -> None:
         task, resource = self.task, self.resource
-        if task.action is Action.CREATE and self.resumed and resource.physical_id is None:
-            resource.physical_id = await call(resource.find_by_token)
-            task.handled = resource.physical_id is not None
-        if not task.handled:
-            handler = getattr(resource, _HANDLERS[task.action])
-            arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
-            task.progress = await call(handler, *arguments)
-            task.handled = True
+        handler = getattr(resource, _HANDLERS[task.action])
+        arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
+        task.progress = await call(resource.world.threads, handler, *arguments)
+        task.handled = True
 
     async def _check(self) -> Outcome:
         checker = getattr(self.resource, _CHECKERS[self.task.action])
-        answer = await call(checker, self.task.progress)
+        answer = await call(self.resource.world.threads, checker, self.task.progress)
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):

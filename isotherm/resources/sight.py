@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
-from isotherm.resources.calls import call
+from isotherm.resources.calls import Threads, call
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,14 @@ class Unseen:
 Sight = Seen | Gone | Unseen
 
 
-async def attempt(look: Callable[..., Any], physical_id: str | None, *arguments: object) -> Sight:
+async def attempt(
+    threads: Threads, look: Callable[..., Any], physical_id: str | None, *arguments: object
+) -> Sight:
     """What a look at the object says. Never raises, except to be cancelled or superseded."""
     if physical_id is None:
         return Unseen("nothing is known to have been made")
     try:
-        found: Sight = await call(look, *arguments)
+        found: Sight = await call(threads, look, *arguments)
     except errors.Temporary as error:
         return Unseen(str(error), error.retry_after_s)
     except errors.Superseded:

@@ -13,11 +13,12 @@ import contextlib
 import difflib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import attributes, custom_constraints, facades, nested, properties
+from isotherm.resources import attributes, custom_constraints, facades, heat_types, nested, properties
 from isotherm.resources.judging import Judge, Type, path_to
 from isotherm.resources.registry import BadTemplate, Registry
 from isotherm.secrets import Redactor
@@ -34,6 +35,8 @@ MAX_TOTAL = 2_000_000
 TOO_MANY = "Maximum resources per stack exceeded."
 # How many problems of one template inside are told.
 _ENOUGH = 20
+# How many resources of stacks inside are judged with the parameters of each stack.
+_LOOKED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,13 @@ def validate(  # noqa: PLR0913 - what is judged, and how, by name
 
     Not `inside`: stacks inside are left alone, as Heat's validate does.
     """
+    run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
     with _untold(bound.values):
+        run.check_types()
         problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
                                           custom=custom))
         # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
         if not problems:
-            run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
             problems = tuple(run.problems())
             if not problems and run.total > bounds.total:
                 hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
@@ -73,7 +77,11 @@ def accept(  # noqa: PLR0913 - what a template is bound to, by name
     template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
     files: Mapping[str, str] | None = None, facade: model.Facade | None = None, bounds: Bounds = BOUNDS,
 ) -> model.Bound:
-    """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged."""
+    """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged.
+
+    Types that cannot be used come before all else, as far as the template alone says that they are used.
+    """
+    registry.check(_surely_used(template), environment)
     pseudo = replace(pseudo, dialect=template.dialect)
     values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
     bound = bind(template, values, files=files or {}, facade=facade)
@@ -89,13 +97,36 @@ def bind(
         return model.bind(template, values, files=files, facade=facade)
 
 
+def _surely_used(template: model.Template) -> Iterator[tuple[str, str]]:
+    """Yield the resources that no condition can leave out, each with its type."""
+    words = template.dialect.words
+    for name, data in template.resources.items():
+        written = data.get(words.type) if isinstance(data, Mapping) and words.condition not in data else None
+        if isinstance(written, str):
+            yield str(name), written
+
+
 @contextlib.contextmanager
 def _untold(values: parameters.Values) -> Iterator[None]:
     """What is wrong is told without the values of hidden parameters, whoever quotes them."""
     try:
         yield
     except UserError as error:
-        raise Redactor(values[name] for name in values.hidden if name in values).error(error) from None
+        raise _secrets(values).error(error) from None
+
+
+def _secrets(values: parameters.Values) -> Redactor:
+    return Redactor(values[name] for name in values.hidden if name in values)
+
+
+@dataclass(slots=True)
+class _Tree:
+    """What is known of all stacks inside one stack."""
+
+    # What is wrong with a stack inside, and how many resources it has: one that is used a thousand times costs once.
+    known: dict[tuple[object, ...], tuple[tuple[Problem, ...], int]] = field(default_factory=dict)
+    # How many resources of stacks inside were looked at.
+    looked: int = 0
 
 
 class _Validation:
@@ -116,11 +147,15 @@ class _Validation:
         self._depth: int = 0 if around is None else around._depth + 1
         # How many resources there are, with those of all stacks inside.
         self.total = len(bound.definitions)
-        # Templates inside that have been looked at, in the whole tree: one that is used a thousand times costs once.
-        self._known_inside: dict[tuple[str, int, str], tuple[tuple[Problem, ...], int]] = (
-            {} if around is None else around._known_inside)
+        self._tree: _Tree = _Tree() if around is None else around._tree
+        self._secrets = _secrets(bound.values)
         self._unborn = definitions.Unresolved(bound.values)
         self._judge = Judge(bound, self._rules, strict=strict, within=around is not None)
+
+    def check_types(self) -> None:
+        """Raise UserError for types that cannot be used; nothing else is told then. Heat's validate asks no policy."""
+        named = ((name, one.type) for name, one in self._bound.definitions.items())
+        self._registry.check(named, self._environment, policy=self._inside)
 
     def problems(self) -> Iterator[Problem]:
         bound = self._bound
@@ -159,7 +194,6 @@ class _Validation:
             one = known.get(definition.type) if plain else None
             if one is not None:
                 self._types[name] = one
-                self._refuse(definition.type, one)
                 continue
             try:
                 self._find_type(name, definition.type)
@@ -168,15 +202,10 @@ class _Validation:
             except BadTemplate as error:
                 inside = f"{definition.path[0]}.{name}<{error.file}>"
                 yield from (nested.told_from(problem, inside) for problem in error.problems)
+            except heat_types.Unavailable:
+                continue  # as is allowed: `check_types` would have refused it
             except UserError as error:
                 yield from error.problems
-            else:
-                self._refuse(definition.type, self._types[name])
-
-    def _refuse(self, written: str, one: Type) -> None:
-        """Ends it all: who may not use a type is told nothing else. Heat's validate does not ask."""
-        if self._inside:
-            self._registry.refuse(written, one.TYPE or written)
 
     def _find_type(self, name: str, type_name: str) -> None:
         self._types[name] = self._registry.resolve(type_name, self._environment, name, self._bound.files)
@@ -206,12 +235,24 @@ class _Validation:
         yield from self._policies(definition, one)
         if not one.accepts_anything:
             yield from self._judge.problems(definition, one)
-        if issubclass(one, nested.StackResource):
-            if issubclass(one, nested.TemplateResource) and definition.type in self._registry.types:
-                around = self._registry.types[definition.type]
-                yield from (Problem(text) for text in facades.problems(around, one))
-            if self._inside:
-                yield from self._child(definition, one)
+        if self._inside and issubclass(one, nested.StackResource):
+            yield from self._child(definition, one)
+            yield from self._facade(definition, one)
+
+    def _facade(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
+        """A template must look like the type, or like the other template, that it stands in for."""
+        if not issubclass(one, nested.TemplateResource):
+            return
+        try:
+            facade = self._registry.facade(definition.type, self._environment, definition.name, self._bound.files)
+        except BadTemplate as error:
+            inside = f"{definition.path[0]}.{definition.name}<{error.file}>"
+            yield from (nested.told_from(problem, inside) for problem in error.problems)
+        except UserError as error:
+            yield Problem(error.problems[0].message, hint=error.problems[0].hint)
+        else:
+            if facade is not None:
+                yield from (Problem(text) for text in facades.problems(definition.type, facade, one))
 
     def _child(self, definition: Definition, one: type[nested.StackResource]) -> Iterator[Problem]:
         """The stack inside, judged as far as it is known: its values are judged when it is made."""
@@ -229,35 +270,46 @@ class _Validation:
                         kind="RequestLimitExceeded", hint="does a template include itself?"),
                 f"{definition.path[0]}.{definition.name}")
             return
-        problems, size = self._looked_into(definition.name, text)
+        problems, size = self._looked_into(definition, text, one.parameters_for(foreseen))
         self.total += size * one.copies(foreseen)
         for problem in problems:
             yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
 
-    def _looked_into(self, name: str, text: str) -> tuple[tuple[Problem, ...], int]:
-        """What is wrong with a stack inside, and how many resources it has. The same text is looked at once."""
-        surroundings = self._environment.child(name)
-        key = (text, self._depth, repr(surroundings.registry.data.get("resources")))
-        if key not in self._known_inside:
-            self._known_inside[key] = self._look_into(text, surroundings)
-        return self._known_inside[key]
+    def _looked_into(
+        self, definition: Definition, text: str, given: Mapping[str, Any]
+    ) -> tuple[tuple[Problem, ...], int]:
+        """Return what is wrong with a stack inside, and how many resources it has.
+
+        The same template with the same parameters is looked at once. After many resources, one look at a template counts
+        for all parameters: the others are judged when their stacks are made.
+        """
+        surroundings = self._registry.inside(self._environment, definition.name, definition.type, given)
+        place = (text, self._depth, repr(surroundings.registry.data))
+        key = (*place, repr(sorted(given.items())))
+        known = self._tree.known
+        if key not in known and (self._tree.looked < _LOOKED or place not in known):
+            # A parameter that brings a hidden value is hidden inside as well.
+            secret = tuple(name for name, value in given.items() if self._secrets.touches(value))
+            known[place] = known[key] = self._look_into(text, replace(surroundings, encrypted_param_names=secret))
+        return known[key] if key in known else known[place]
 
     def _look_into(self, text: str, surroundings: Environment) -> tuple[tuple[Problem, ...], int]:
+        self._tree.looked += 1
         try:
             template = model.parse(document.load(text))
             pseudo = parameters.Pseudo(stack_name="nested", dialect=template.dialect)
             values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
-            bound = model.bind(template, values, files=self._bound.files, facade=model.Facade())
+            bound = bind(template, values, files=self._bound.files, facade=model.Facade())
         except UserError as error:
             return error.problems, 0
-        wrong = tuple(parameters.check(template.parameters, surroundings, require_all=False, check_values=False,
-                                       custom=self._rules.custom))
-        if wrong:
-            return wrong, 0
+        self._tree.looked += len(bound.definitions)
         inner = _Validation(bound, surroundings, self._registry, strict=False, custom=self._rules.custom, around=self,
                             bounds=self._bounds)
+        inner.check_types()
         # Each place that uses the template tells them again: enough is enough.
-        return tuple(itertools.islice(inner.problems(), _ENOUGH)), inner.total
+        found = tuple(_unfit(template, surroundings)) or tuple(itertools.islice(inner.problems(), _ENOUGH))
+        told = _secrets(values).error(UserError(problems=found)).problems if found else ()
+        return told, inner.total
 
     def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
         words = self._bound.dialect.words
@@ -287,3 +339,12 @@ def _raised(step: Callable[[], object]) -> Iterator[Problem]:
         step()
     except UserError as error:
         yield from error.problems
+
+
+def _unfit(template: model.Template, surroundings: Environment) -> Iterator[Problem]:
+    """What is wrong with the parameters of a stack inside: schemata, and defaults of the environment that are used."""
+    yield from parameters.check(template.parameters, surroundings, require_all=False, check_values=False, custom=None)
+    for name, one in template.parameters.items():
+        default = surroundings.parameter_defaults.get(name)
+        if default is not None and name not in surroundings.parameters:
+            yield from replace(one, default=default).schema_problems()

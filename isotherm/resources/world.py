@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from isotherm.resources import reach, signals
+from isotherm.resources.calls import LoopThreads, Threads
 from isotherm.resources.doors import Doors
 from isotherm.resources.software import Software
 from isotherm.states import Action
@@ -48,6 +49,8 @@ class Child:
     exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
     # A stack of its own has no owner: users see it among theirs.
     owned: bool = True
+    # The resources that stay as they are, also in what they have from the stack around it.
+    held: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Member:
     definition: Mapping[str, Any]
     failed: bool = False
     made_at: float | None = None
+    # Whether what it has from the stack around (files, environment) is what that has now.
+    current: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,10 @@ class Stacks(Protocol):
 
     async def update(self, stack_id: str, child: Child) -> str: ...
 
+    async def adopt(self, stack_id: str, child: Child) -> str:
+        """Take over what is there already of the stack, and make what is not."""
+        ...
+
     async def act(self, stack_id: str, action: Action) -> str | None:
         """Delete, check, suspend...; None if the stack is gone."""
         ...
@@ -86,6 +95,8 @@ class Stacks(Protocol):
         ...
 
     async def find(self, name: str, *, owned: bool = True) -> str | None: ...
+
+    async def arn(self, stack_id: str) -> str: ...
 
     async def outputs(self, stack_id: str) -> Mapping[str, Any]: ...
 
@@ -124,3 +135,5 @@ class World:
     # A folder of this machine, and calls by HTTP: None where the operator does not allow them.
     local: reach.Local | None = None
     http: reach.Http | None = None
+    # How plain methods run, and how they use the async ports above.
+    threads: Threads = field(default_factory=LoopThreads)

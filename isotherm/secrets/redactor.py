@@ -9,49 +9,63 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 from isotherm.errors import UserError
+from isotherm.secrets.finding import TELLING, Finder
 
 MASK = "******"
-_TELLING = 4
 # A line of a secret with several (a private key) gives it away as well.
 _LINE = 8
-_CUT = "..."
 
 
 class Redactor:
     """Knows what must not be told."""
 
-    __slots__ = ("_pattern", "_words", "values")
+    __slots__ = ("_finders", "values")
 
     def __init__(self, values: Iterable[object]) -> None:
         #: The texts themselves, for those who are to keep the secret too.
         self.values = tuple(sorted({text for value in values for text in texts(value)}))
-        self._words = frozenset(form for text in self.values for form in _forms(text))
-        self._pattern = _pattern(self._words)
+        self._finders = (Finder(form for text in self.values for form in _forms(text)),) if self.values else ()
 
     def __bool__(self) -> bool:
         return bool(self.values)
 
-    def __add__(self, other: Iterable[object]) -> Redactor:
-        """One that knows these values as well."""
-        more = list(other)
-        return Redactor([*self.values, *more]) if more else self
+    @property
+    def size(self) -> int:
+        """How many characters the values have together: what it costs to keep them."""
+        return sum(map(len, self.values))
+
+    def __add__(self, other: Redactor | Iterable[object]) -> Redactor:
+        """Return a redactor that knows these values as well. Only what is new is prepared: adding a few is cheap."""
+        known = frozenset(self.values)
+        more = other if isinstance(other, Redactor) else Redactor(
+            text for value in other for text in texts(value) if text not in known)
+        if known.issuperset(more.values):
+            return self
+        both = Redactor(())
+        both.values = tuple(sorted(known.union(more.values)))
+        both._finders = (*self._finders, *more._finders)
+        return both
 
     def text(self, text: str) -> str:
-        """The text, with a mask in place of each secret."""
-        if self._pattern is None or not text:
-            return text
-        return self._without_cut_end(self._pattern.sub(MASK, text))
+        """The text, with a mask in place of each secret. Secrets that overlap or touch get one mask."""
+        found = list(_merged(self._spans(text)))
+        last = found[-1][1] if found else 0
+        found += (span for finder in self._finders for span in finder.cut(text, last))
+        parts, kept_from = list[str](), 0
+        for start, end in _merged(found):
+            parts += (text[kept_from:start], MASK)
+            kept_from = end
+        return "".join((*parts, text[kept_from:])) if parts else text
 
     def value(self, value: Any) -> Any:
         """The same data, with a mask in place of each text or number that tells a secret, keys included."""
-        if self._pattern is None:
+        if not self._finders:
             return value
         if isinstance(value, Mapping):
             return {self.text(key) if isinstance(key, str) else key: self.value(one) for key, one in value.items()}
@@ -61,33 +75,26 @@ class Redactor:
 
     def error(self, error: UserError) -> UserError:
         """The same error without secrets. Paths stay as they are: they are made of the template's names, and lead to it."""
-        if self._pattern is None:
+        if not self._finders:
             return error
         return error.retold(tuple(replace(one, message=self.text(one.message), hint=self.text(one.hint))
                                   for one in error.problems))
 
     def touches(self, value: Any) -> bool:
         """Whether there is a secret in the data."""
-        return self._pattern is not None and any(self._tells(text) for text in texts(value))
+        return bool(self._finders) and any(self._tells(text) for text in texts(value))
 
     def _tells(self, value: object) -> bool:
-        if value is None or isinstance(value, bool) or self._pattern is None:
+        if value is None or isinstance(value, bool):
             return False
         text = str(value)
-        if text in self._words:
-            return True
-        return isinstance(value, str) and self._pattern.search(text) is not None
+        if isinstance(value, str):
+            return next(self._spans(text), None) is not None
+        # A part of a number says nothing.
+        return list(_merged(self._spans(text))) == [(0, len(text))]
 
-    def _without_cut_end(self, text: str) -> str:
-        """A text that was cut may end in the first part of a secret."""
-        if not text.endswith(_CUT):
-            return text
-        body = text[: -len(_CUT)]
-        for word in self._words:
-            for length in range(min(len(word) - 1, len(body)), _TELLING - 1, -1):
-                if body.endswith(word[:length]):
-                    return body[:-length] + MASK + _CUT
-        return text
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        return (span for finder in self._finders for span in finder.spans(text))
 
 
 def texts(value: object) -> Iterator[str]:
@@ -104,7 +111,7 @@ def texts(value: object) -> Iterator[str]:
 
 def _forms(text: str) -> Iterator[str]:
     yield text
-    if len(text) < _TELLING:
+    if len(text) < TELLING:
         return
     raw = text.encode("utf-8", "surrogatepass")
     yield from (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
@@ -114,8 +121,13 @@ def _forms(text: str) -> Iterator[str]:
         yield from (line.strip() for line in lines if len(line.strip()) >= _LINE)
 
 
-def _pattern(words: Iterable[str]) -> re.Pattern[str] | None:
-    # The longest first: a secret that is part of another must not leave the rest of it.
-    ordered = sorted(words, key=lambda word: (-len(word), word))
-    parts = [re.escape(one) if len(one) >= _TELLING else rf"(?<!\w){re.escape(one)}(?!\w)" for one in ordered]
-    return re.compile("|".join(parts)) if parts else None
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same in order, with one span for those that overlap or touch."""
+    ordered = sorted(spans)
+    at = 0
+    while at < len(ordered):
+        start, end = ordered[at]
+        while at < len(ordered) and ordered[at][0] <= end:
+            end = max(end, ordered[at][1])
+            at += 1
+        yield start, end

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import moving, orchestrator
+from isotherm.engine import orchestrator
 from isotherm.sim import ledger, oversight, processes, shapes
 from isotherm.sim.chance import Chance
 from isotherm.sim.cloud import Cloud
@@ -35,7 +35,7 @@ class Clients:
         self._count = 0
         self._epoch = loop.time()
         # By stack: its papers, what was wanted of it, and its id, as of when it was last abandoned.
-        self._papers: dict[str, tuple[Any, shapes.Shape, str]] = {}
+        self._papers: dict[str, tuple[Any, shapes.Shape]] = {}
 
     def send(self, request: Request) -> asyncio.Task[Any]:
         """Start a client that makes the request at its time."""
@@ -194,17 +194,15 @@ class Clients:
 
     async def _abandon(self, stack: str) -> Any:
         answer = await self._api.abandon(stack, hidden=True)
-        id_ = answer.accepted.stack_id
         before = self._witness.ledger.before_abandoning[answer.accepted.operation_id]
-        self._papers[stack] = answer.papers, before, id_
+        self._papers[stack] = answer.papers, before
         return answer
 
     async def _adopt(self, name: str, stack: str) -> Any:
         if stack not in self._papers:
             return None
-        whole, self._witness.wishes[name], id_ = self._papers[stack]
-        gone = await self._api.show(id_)
-        return await self._api.adopt(stack, moving.completed(whole, gone["retained"]))
+        whole, self._witness.wishes[name] = self._papers[stack]
+        return await self._api.adopt(stack, whole)
 
     async def _read(self, stack: str) -> None:
         """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""

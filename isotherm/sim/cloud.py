@@ -21,6 +21,10 @@ from isotherm.sim.faults import Faults
 
 ANSWER_S = 8.0
 BUILD_S = 12.0
+# Objects of these kinds cannot be searched for; of the second, another request with one token makes no second object.
+BLIND, REPEATABLE = "Sim::Blind", "Sim::Repeatable"
+# The kind of objects whose ids the client chooses: one that is made under an id that exists is written over.
+NAMED = "Sim::Named"
 
 
 @dataclass(slots=True)
@@ -88,6 +92,9 @@ class Cloud:
         stack, name, _ = physical_id.rsplit("-", 2)
         thing = Thing(physical_id, kind, token, stack, name, dict(properties), 0.0, made=dict(properties))
         await self._arrive("create", thing)
+        if kind == REPEATABLE and token in self.tokens:
+            await self._depart("create")
+            return
         if token in self._spent:
             self._refuse("a token was used twice", thing, [self.tokens.get(token, "")])
         thing.uses = self._uses(thing, properties)
@@ -95,6 +102,14 @@ class Cloud:
             raise errors.Permanent(f"quota exceeded for {name}")
         thing.ready_at = self._clock() + self._chance.delay(self.build_s)
         thing.broken = properties.get("fail") == "build" or self._chance.strikes("build fails", "cloud.create")
+        if kind == NAMED and physical_id in self.things:
+            self._note(f"cloud: {physical_id} is written over")
+            self._remove(self.things[physical_id])
+            # That takes no time: a version that is taken up again, and never heard of it, is right about its object.
+            thing.ready_at, thing.broken = self._clock(), properties.get("fail") == "build"
+        # What is made again is as good as new, whatever became of the one before.
+        self.vanished.discard(physical_id)
+        self.released.discard(physical_id)
         self._spent.add(token)
         self.tokens[token] = physical_id
         self.things[physical_id] = thing
@@ -141,8 +156,9 @@ class Cloud:
             await self._faults.point("cloud.update.after")
             return False
         await self._arrive("update", thing)
-        uses = self._uses(thing, properties)
         turned = properties.get("rest") != thing.properties.get("rest")
+        # What goes to rest asks nothing of what it uses; what wakes does.
+        uses = thing.uses if turned and properties.get("rest") else self._uses(thing, properties)
         if properties.get("fail") == "update" and not turned:
             raise errors.Permanent(f"{thing.name} cannot be changed now")
         # Going to rest, or waking, leaves all the rest as it is.
@@ -197,6 +213,12 @@ class Cloud:
             self.witness.drift(thing)
         self.vanished.add(physical_id)
 
+    def clear_away(self, physical_id: str) -> None:
+        """The user was told to look for an object, and deletes it."""
+        if physical_id in self.things:
+            self._note(f"cloud: {physical_id} is deleted by its user")
+            self._remove(self.things[physical_id])
+
     def drift(self, stack: str = "", *, boldly: bool = False) -> None:
         """Somebody else is at work: an object changes, or goes, and nobody is told. Boldly: even what others use."""
         used = set() if boldly else {one for thing in self.things.values() for one in thing.uses}
@@ -240,7 +262,8 @@ class Cloud:
         if self.witness is not None:
             self.witness.mutation(verb, process, thing)
         if self._chance.strikes("cloud busy", f"cloud.{verb}"):
-            raise errors.Temporary("the cloud is busy", 1.0 + self._chance.delay(20.0))
+            busy = errors.NotBegun if thing.kind in (BLIND, REPEATABLE) else errors.Temporary
+            raise busy("the cloud is busy", 1.0 + self._chance.delay(20.0))
         if self._chance.strikes("cloud refuses", f"cloud.{verb}"):
             raise errors.Permanent("no valid host was found")
 

@@ -36,7 +36,7 @@ class Comparison:
             elif self._cloud.status(found[name]) != "READY":
                 self._tell("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
             elif len(ids) == len(echoes):
-                self._same(found[name], shapes.expected(part, ids, echoes, given))
+                self._same(found[name], part.kind, shapes.expected(part, ids, echoes, given))
         return echoes.get(shapes.speaker(shape) or "")
 
     def _found(self, stack: str, parts: Shape) -> dict[str, Thing]:
@@ -73,9 +73,11 @@ class Comparison:
             echoes[name] = self(child.id, child.name, part.inner, given)
         return echoes
 
-    def _same(self, thing: Thing, wanted: dict[str, Any]) -> None:
+    def _same(self, thing: Thing, kind: str, wanted: dict[str, Any]) -> None:
         if thing.properties.get("rest"):
             self._tell("I2", f"{thing.id} is at rest")
+        if thing.kind != kind:
+            self._tell("I2", f"{thing.id} is a {thing.kind}, and should be a {kind}")
         for key, value in wanted.items():
             real = thing.properties.get(key)
             if (real or None) != value:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from random import Random
 
 from isotherm.sim import shapes
+from isotherm.sim.cloud import NAMED
 from isotherm.sim.shapes import EXTERNAL, NAMES, Part, Shape
 
 
@@ -25,7 +27,7 @@ def _tree(random: Random, depth: int, others: list[str], *, failures: bool) -> P
         others_inside = [name for name, part in inner.items() if not part.off]
         inner["n"] = _tree(random, depth - 1, others_inside, failures=failures)
     link = random.choice(others) if others and random.random() < 0.5 else ""
-    return Part("", f"v{random.randrange(4)}", link=link, off=random.random() < 0.05, inner=inner)
+    return Part("", a=f"v{random.randrange(4)}", link=link, off=random.random() < 0.05, inner=inner)
 
 
 def random_shape(random: Random, size: int, *, failures: bool) -> Shape:
@@ -72,12 +74,45 @@ def undermined(random: Random, shape: Shape) -> Shape:
     return changed
 
 
+def overloaded(random: Random, shape: Shape) -> Shape:
+    """A tower of which something is exchanged, with something on top that cannot be made: so it is not complete."""
+    name = random.choice([part.base or next(iter(part.uses)) for part in shape.values() if part.requires])
+    top = random.choice([free for free in NAMES if free not in shape])
+    return {**shape, name: dataclasses.replace(shape[name], fixed="y"),
+            top: Part(after=tuple(sorted(shape)), fail=random.choice(("create", "build")))}
+
+
 def gated(random: Random, shape: Shape) -> Shape:
     """Some of the parts have to wait for a signal."""
     return {
         name: part if part.external else dataclasses.replace(part, gate=random.random() < 0.5)
         for name, part in shape.items()
     }
+
+
+def named(shape: Shape, names: Collection[str]) -> Shape:
+    """The same, where the objects of these parts have ids that the client chooses."""
+    return {
+        name: dataclasses.replace(
+            part, kind=NAMED if name in names and not (part.inner or part.external or part.alias) else part.kind,
+            inner=None if part.inner is None else named(part.inner, names))
+        for name, part in shape.items()
+    }
+
+
+def aliased(random: Random, shape: Shape, names: Collection[str]) -> Shape:
+    """The same, where the types of these parts have other names, which may stand for something else than they did."""
+    parts: dict[str, Part] = {}
+    for name, part in shape.items():
+        if part.inner is not None:
+            part = dataclasses.replace(part, inner=aliased(random, part.inner, names))
+        if name in names and not part.external:
+            part = dataclasses.replace(part, alias=random.choice(("One", "One", "One", "Two")))
+            if random.random() < 0.3:
+                kind = random.choice(("Sim::Thing", "Sim::Pet", NAMED, shapes.NOTHING))
+                part = dataclasses.replace(part, kind=kind, inner=None)
+        parts[name] = part
+    return parts
 
 
 def changed(random: Random, shape: Shape, *, failures: bool) -> Shape:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from random import Random
 
-from isotherm.sim import drawing
-from isotherm.sim.shapes import NAMES, Shape, feasible
+from isotherm.sim import drawing, shapes
+from isotherm.sim.cloud import NAMED
+from isotherm.sim.shapes import NAMES, Shape, feasible, sound
 
 
 class Verb(Enum):
@@ -117,6 +118,15 @@ _WATCHED = 0.125
 _RESTLESS = 0.1
 # In how many something is exchanged in the end, with all that stands on it, and is wanted back.
 _REGRETTED = 0.1
+# In how many that way back is interrupted.
+_INTERRUPTED = 0.1
+# In how many some types have plain methods.
+_WITH_PLAIN = 0.15
+# In how many some types cannot search for the objects that they have made.
+_WITH_UNSEARCHABLE = 0.1
+# In how many some objects have ids that the client chooses, and in how many types have names that may change their meaning.
+_NAMED = 0.15
+_ALIASED = 0.15
 
 
 def draw(seed: int) -> History:
@@ -128,10 +138,26 @@ def draw(seed: int) -> History:
         seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random, _verbs(seed))),
         rates=rates, concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
-    drifts, watches, regrets = (Random(f"{word}/{seed}") for word in ("drift", "watch", "regret"))
+    drifts, watches, regrets, interrupts, names, aliases = (
+        Random(f"{word}/{seed}") for word in ("drift", "watch", "regret", "interrupt", "names", "aliases"))
     drawn = _regretted(regrets, drawn) if regrets.random() < _REGRETTED else drawn
-    drawn = _drifting(drifts, drawn) if drifts.random() < _DRIFTING else drawn
-    return _watched(watches, drawn) if watches.random() < _WATCHED else drawn
+    drawn = _interrupted(interrupts, drawn) if interrupts.random() < _INTERRUPTED else drawn
+    drawn = _aliased(aliases, drawn) if aliases.random() < _ALIASED else drawn
+    named = names.random() < _NAMED
+    drawn = _named(names, drawn) if named else drawn
+    drawn = _drifting(drifts, drawn) if drifts.random() < _DRIFTING or (named and names.random() < 0.5) else drawn
+    drawn = _watched(watches, drawn) if watches.random() < _WATCHED else drawn
+    kinds = Random(f"kinds/{seed}")
+    drawn = _of_kinds(kinds, drawn, shapes.PLAIN) if kinds.random() < _WITH_PLAIN else drawn
+    lost = Random(f"lost/{seed}")
+    return _of_kinds(lost, drawn, lost.choice(shapes.UNSEARCHABLE)) if lost.random() < _WITH_UNSEARCHABLE else drawn
+
+
+def _of_kinds(random: Random, drawn: History, kinds: Mapping[str, str]) -> History:
+    """The same history, with other types of some resources: by name, so that a resource stays what it is."""
+    names = {name for name in NAMES if random.random() < 0.6}
+    requests = (replace(one, shape=shapes.of_kinds(one.shape, names, kinds)) for one in drawn.requests)
+    return replace(drawn, requests=tuple(requests))
 
 
 def _regretted(random: Random, drawn: History) -> History:
@@ -145,6 +171,80 @@ def _regretted(random: Random, drawn: History) -> History:
         verb = random.choice((Verb.CANCEL, Verb.ROLLBACK, Verb.UPDATE))
         added.append(Request(changes + random.uniform(0.0, 25.0), stack, verb, before if verb is Verb.UPDATE else {}))
     return replace(drawn, requests=(*drawn.requests, *added))
+
+
+def _named(random: Random, drawn: History) -> History:
+    """The same history, where some objects have ids that the client chooses; some of them go, and are made again."""
+    names = {name for name in NAMES + "nz" if random.random() < 0.6}
+    requests = [replace(one, shape=drawing.named(one.shape, names)) for one in drawn.requests]
+    last = {one.stack: one for one in requests if one.verb in (Verb.CREATE, Verb.UPDATE)}
+    for one in last.values():
+        end = drawn.requests[-1].at + random.choice((0.0, 60.0, 200.0))
+        if random.random() < 0.5:
+            requests += _back_and_forth(random, replace(one, at=end, shape=feasible(one.shape)))
+        if random.random() < 0.6:
+            requests += _made_again(random, replace(one, at=end + random.choice((0.0, 100.0))))
+    return replace(drawn, requests=tuple(sorted(requests, key=lambda request: request.at)))
+
+
+def _back_and_forth(random: Random, last: Request) -> list[Request]:
+    """Something is exchanged, and wanted back before that is through: it gets the id that it had."""
+    found = [name for name, part in last.shape.items() if part.kind == NAMED and not part.off]
+    if not found:
+        return []
+    name = random.choice(found)
+    other = {**last.shape, name: replace(last.shape[name], fixed="z")}
+    requests, at = [], last.at
+    for shape in (last.shape, other, last.shape, other, last.shape)[:random.choice((3, 3, 5))]:
+        requests.append(Request(at, last.stack, Verb.UPDATE, shape))
+        at += random.uniform(0.0, 60.0)
+    return requests
+
+
+def _made_again(random: Random, last: Request) -> list[Request]:
+    """Something goes, and is made again under the id that it had; perhaps all of it is to go before that is through."""
+    requests = [Request(last.at, last.stack, Verb.VANISH if random.random() < 0.5 else Verb.STIR)]
+    if random.random() < 0.3:
+        requests.append(Request(last.at + 0.1, last.stack, Verb.CHECK))
+    at = last.at + random.choice((0.2, 20.0, 60.0))
+    requests.append(replace(last, at=at, verb=Verb.UPDATE, converge=random.random() < 0.8, timeout_s=3600.0))
+    if random.random() < 0.5:
+        at += random.uniform(0.0, 30.0)
+        requests.append(Request(at, last.stack, random.choice((Verb.DELETE, Verb.DELETE, Verb.SUSPEND))))
+    return requests
+
+
+def _aliased(random: Random, drawn: History) -> History:
+    """The same history, where types go by other names, and what the names stand for changes between requests."""
+    names = {name for name in NAMES + "npqrz" if random.random() < 0.6}
+    requests = (replace(one, shape=sound(drawing.aliased(random, one.shape, names))) for one in drawn.requests)
+    return replace(drawn, requests=tuple(requests))
+
+
+def _interrupted(random: Random, drawn: History) -> History:
+    """The same history, with a rollback in the end that others interrupt, and a way back all the same."""
+    stack, at = drawn.requests[-1].stack, drawn.requests[-1].at + random.choice((0.0, 60.0, 200.0))
+    before = drawing.tower(random)
+    # Mostly it gets stuck with all that it has exchanged: then there is something to come back to, whenever that is.
+    after = random.choice((drawing.undermined, drawing.overloaded, drawing.overloaded))(random, before)
+    changes = at + random.choice((30.0, 100.0, 200.0))
+    turns = changes + random.choice((20.0, 60.0, 150.0)) * random.random()
+    added = [Request(at, stack, Verb.UPDATE, before),
+             Request(changes, stack, Verb.UPDATE, after, rollback=random.random() < 0.3),
+             _back(random, turns, stack, before)]
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        turns += random.choice(_MOMENTS) * random.random()
+        verb = random.choice(_COMES_BETWEEN)
+        shape = random.choice((before, before, after, drawing.undermined(random, before))) if verb is Verb.UPDATE else {}
+        name = random.choice(sorted(before)) if verb is Verb.MEND else ""
+        added.append(Request(turns, stack, verb, shape, resource=name))
+    added.append(_back(random, turns + random.choice((*_MOMENTS, 100.0)) * random.random(), stack, before))
+    return replace(drawn, requests=(*drawn.requests, *added))
+
+
+def _back(random: Random, at: float, stack: str, shape: Shape) -> Request:
+    verb = random.choice((Verb.ROLLBACK, Verb.ROLLBACK, Verb.CANCEL, Verb.UPDATE))
+    return Request(at, stack, verb, shape if verb is Verb.UPDATE else {})
 
 
 def _drifting(random: Random, drawn: History) -> History:
@@ -297,6 +397,13 @@ _VERBS = {
     Verb.UPDATE: 60, Verb.DELETE: 6, Verb.ROLLBACK: 6, Verb.CANCEL: 5, Verb.CANCEL_STAY: 5, Verb.CHECK: 6, Verb.READ: 6,
     Verb.CREATE: 3, Verb.VANISH: 5,
 }
+# How soon: mostly before more than a plan has been made.
+_MOMENTS = (0.05, 0.1, 0.1, 0.2, 0.5, 5.0, 20.0)
+# What may come in between when a stack goes back to what it was.
+_COMES_BETWEEN = (
+    Verb.UPDATE, Verb.UPDATE, Verb.UPDATE, Verb.ROLLBACK, Verb.ROLLBACK, Verb.CANCEL, Verb.CANCEL_STAY, Verb.DELETE,
+    Verb.CHECK, Verb.SUSPEND, Verb.RESUME, Verb.SNAPSHOT, Verb.RESTORE, Verb.MEND, Verb.OBSERVE,
+)
 _INTERRUPTIONS = {
     Verb.DELETE: 15, Verb.ROLLBACK: 15, Verb.CANCEL: 12, Verb.CANCEL_STAY: 12, Verb.CHECK: 25, Verb.VANISH: 12,
     Verb.SUSPEND: 15, Verb.RESUME: 20, Verb.SNAPSHOT: 8, Verb.RESTORE: 8,

@@ -22,6 +22,7 @@ from isotherm.sim.faults import Faults
 from isotherm.sim.history import Watched
 from isotherm.sim.loop import SimLoop
 from isotherm.sim.store import SimStore
+from isotherm.sim.threads import SimThreads
 
 LEASE_S = 30.0
 IDLE_S = 40.0
@@ -96,7 +97,7 @@ class Hosts:
     def _boot_observer(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
+        world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
 
@@ -113,7 +114,7 @@ class Hosts:
     def _boot(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
+        world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
         # Each process learns templates by itself.
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)

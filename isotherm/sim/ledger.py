@@ -70,6 +70,11 @@ class Ledger:
         self.operations[operation.id] = operation
         self.newest[operation.stack_id] = operation
         self.wanted[operation.stack_id] = operation.shape
+        if operation.action is not Action.ROLLBACK and operation.action not in VISITING:
+            self.planned(operation)
+
+    def planned(self, operation: Operation) -> None:
+        """From now on its policies hold. A rollback is accepted without a plan, and may be overtaken before it has one."""
         for name, part in operation.shape.items():
             if not part.off:
                 self._retain[operation.stack_id, name] = part.retain
@@ -89,13 +94,17 @@ class Ledger:
     def ended(self, operation_id: str, status: str) -> Operation:
         operation = self.operations[operation_id]
         operation.endings.append(status)
+        if status == "COMPLETE" and operation.action is Action.ROLLBACK:
+            self.planned(operation)
         if status == "COMPLETE" and operation.action not in VISITING:
             self._complete[operation.stack_id] = operation.shape
             self._let_go.discard(operation.stack_id)
         return operation
 
     def may_keep(self, stack_id: str, name: str) -> bool:
-        return stack_id in self._let_go or self.retains(stack_id, name)
+        """Tell whether an object may be left behind: by its policy, or by that of a rollback that is perhaps planned."""
+        part = self.wanted.get(stack_id, {}).get(name)
+        return stack_id in self._let_go or self.retains(stack_id, name) or (part is not None and part.retain)
 
     def retains(self, stack_id: str, name: str) -> bool:
         return self._retain.get((stack_id, name), False)

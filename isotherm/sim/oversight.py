@@ -244,12 +244,14 @@ class Oversight:
         stacks = {row.id: row for row in self._database.look("stacks") if not row.tomb}
         seen = {row.resource_id: row for row in self._database.look("observations")}
         tripped = {(row.stack_id, row.name) for row in self._database.look("repairs") if row.tripped_at is not None}
-        nodes = [node for node in self._database.look("nodes") if node.kind == NodeKind.UPDATE]
+        # A check that has failed leaves its mark on a node; the resource is wanted all the same.
+        nodes = [node for node in self._database.look("nodes") if node.kind in (NodeKind.UPDATE, NodeKind.VISIT)]
         standing, wanted = {node.resource_id for node in nodes}, {(node.stack_id, node.name) for node in nodes}
         # What is in something that is to go, goes with it.
         every = [row for row in self._database.look("resources") if row.id in standing and row.stack_id in stacks
                  and wanted.issuperset(self._places(row, stacks))]
-        rows = [row for row in every if row.type.startswith("Sim::") and row.physical_id is not None and not row.external]
+        rows = [row for row in every
+                if row.implementation.startswith("Sim::") and row.physical_id is not None and not row.external]
         found, drifted = list(self._tripped_in_vain(tripped, stacks)), set()
         resting = {self._top(row, stacks)[0] for row in rows if row.suspended}
         resting |= {stack.id for stack in stacks.values() if stack.action in _RESTING}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from isotherm.sim.cloud import Cloud
+from isotherm.sim.cloud import NAMED, Cloud
 from isotherm.sim.witness import UNFINISHED, Witness
-from isotherm.states import VISITING, Action, EdgeKind, NodeKind, OperationState, Status
+from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store.memory import MemoryDatabase
 
 COUNTED = ("stacks", "operations", "blobs", "uses", "nodes", "edges", "resources", "retained")
@@ -30,16 +30,19 @@ def check(database: MemoryDatabase, cloud: Cloud, witness: Witness) -> None:
     _one_ending_each(witness)
     _nothing_piled_up(database, resources, witness)
     _endings_are_true(database, resources, witness)
+    _failures_are_shown(database, resources, witness)
 
 
 def _everything_owned(resources: list[Any], cloud: Cloud, witness: Witness) -> None:
     tokens = {row.token for row in resources}
+    # Where the client chooses ids, an object may carry the token of another version of its resource.
+    named = {row.physical_id for row in resources if row.implementation == NAMED and not witness.is_forgotten(row)}
     for thing in cloud.things.values():
-        if not thing.foreign and thing.token not in tokens and thing.id not in cloud.released:
+        if not thing.foreign and thing.token not in tokens and thing.id not in cloud.released | named:
             witness.broken("I1", f"nobody owns {thing.id}")
     stacks = {stack.id for stack in witness.living_stacks()}
     for row in resources:
-        if row.type.startswith("OS::"):
+        if row.implementation.startswith("OS::") or witness.is_forgotten(row):
             continue  # nothing but a row
         lost = row.physical_id is not None and row.physical_id not in cloud.things and row.physical_id not in stacks
         if lost and row.status == Status.COMPLETE and not witness.drifted:
@@ -107,3 +110,13 @@ def _endings_are_true(database: MemoryDatabase, resources: list[Any], witness: W
         row = next((one for one in database.look("operations") if one.id == stack.operation_id), None)
         if row is not None and row.state == OperationState.COMPLETE and row.remaining:
             witness.broken("I14", f"{stack.name} is complete with {row.remaining} nodes left")
+
+
+def _failures_are_shown(database: MemoryDatabase, resources: list[Any], witness: Witness) -> None:
+    """INV-14: a node that failed has a resource that shows it. What outlasts its operation may still say how it ended."""
+    states = {row.id: Status(row.status) for row in resources}
+    for node in database.look("nodes"):
+        shown = states.get(node.resource_id)
+        lost = shown is None and node.kind != NodeKind.CLEANUP
+        if node.state == NodeState.FAILED and (lost or shown is Status.IN_PROGRESS):
+            witness.broken("I14", f"{node.name} has failed, and its resource says {shown.name if shown else 'nothing'}")

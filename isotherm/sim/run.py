@@ -30,6 +30,7 @@ from isotherm.sim.hosts import IDLE_S, Hosts, VirtualClock
 from isotherm.sim.loop import OutOfSteps, SimLoop
 from isotherm.sim.oversight import Oversight
 from isotherm.sim.store import DatabaseGone, SimStore
+from isotherm.sim.threads import SimThreads
 from isotherm.sim.witness import UNFINISHED, Witness
 from isotherm.states import Action
 from isotherm.store.memory import MemoryDatabase
@@ -129,6 +130,7 @@ class Run:
             settings=hosts.settings(self.history.watched, convergence=convergence),
         )
         made.reality = lambda: self.cloud
+        made.threads = SimThreads()
         return made
 
     def play(self) -> Outcome:
@@ -235,7 +237,8 @@ class Run:
     @property
     def _looks(self) -> bool:
         """Whether clients know that the world changes by itself."""
-        return "drift" in self.history.rates or bool(self.history.watched.observers)
+        stirred = any(request.verb is Verb.STIR for request in self.history.requests)
+        return stirred or "drift" in self.history.rates or bool(self.history.watched.observers)
 
     def _converge(self) -> None:
         """What was wanted last, or first where nothing is left of it, is reached from any state."""
@@ -272,11 +275,17 @@ class Run:
         """Ask this of every stack, wait, and expect success."""
         for stack in self._stacks():
             wanted = shapes.feasible(self._last_wish(stack.name)) if verb is Verb.UPDATE else {}
-            task = self.clients.send(Request(0.0, stack.name, verb, wanted, converge=converge))
-            if not self.turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
-                self._stuck()
-                return
-            ending = self.witness.ledger.newest[stack.id].endings
+            request = Request(0.0, stack.name, verb, wanted, converge=converge)
+            while True:
+                lost = self.witness.lost
+                task = self.clients.send(request)
+                if not self.turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
+                    self._stuck()
+                    return
+                ending = self.witness.ledger.newest[stack.id].endings
+                # What cannot be found fails once, so that its user is told. Then he asks again.
+                if ending == ["COMPLETE"] or self.witness.lost == lost:
+                    break
             if must and ending != ["COMPLETE"]:
                 self.witness.broken("I2", f"{verb.value} of {stack.name} ended {ending} in a world without faults")
         if not self.witness.violations and not self.witness.drifted:

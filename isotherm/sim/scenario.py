@@ -63,8 +63,8 @@ class Actor(contract.Resource):
             await self.world.reality.delete(self.physical_id)
         return None
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.world.reality.find(self.token))
 
     def _given(self) -> dict[str, Any]:
         return {name: value for name, value in self.properties.items() if value is not None}

@@ -20,6 +20,9 @@ SECRET = "hush-hush-4711"
 # external, or cease to be.
 EXTERNAL = {"x": "foreign1", "y": "foreign2"}
 FOREIGN = tuple(EXTERNAL.values())
+# Types and their twins with plain methods; and those whose objects cannot be searched for.
+PLAIN = {"Sim::Thing": "Sim::PlainThing", "Sim::Pet": "Sim::PlainPet"}
+UNSEARCHABLE = ({"Sim::Thing": "Sim::Blind"}, {"Sim::Thing": "Sim::Blind"}, {"Sim::Thing": "Sim::Repeatable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class Part:
     """One resource. `base`, `link`, `uses` name other parts by get_resource, `seen` by get_attr, `after` by depends_on."""
 
     kind: str = "Sim::Thing"
+    # The template names its type by an alias, which the environment maps to the kind.
+    alias: str = ""
     a: str = ""
     fixed: str = ""
     fail: str = ""
@@ -65,18 +70,47 @@ class Part:
 
 Shape = Mapping[str, Part]
 EMPTY: Shape = {}
+# The kind of a part that has no object.
+NOTHING = "OS::Heat::None"
 
 
 def living(shape: Shape) -> dict[str, Part]:
-    """The parts that are switched on."""
-    return {name: part for name, part in shape.items() if not part.off}
+    """The parts that are switched on, and have an object."""
+    return {name: part for name, part in shape.items() if not part.off and part.kind != NOTHING}
+
+
+def sound(shape: Shape) -> Shape:
+    """The same without references to parts that have no object."""
+    empty = {name for name, part in shape.items() if part.kind == NOTHING}
+    return {name: dataclasses.replace(part.without(empty), inner=None if part.inner is None else sound(part.inner))
+            for name, part in shape.items()}
 
 
 def render(shape: Shape) -> tuple[str, dict[str, Any], dict[str, str]]:
     """A template, its environment and its files."""
     files: dict[str, str] = {}
     template, values = _template(shape, "", files)
-    return template, {"parameters": values} if values else {}, files
+    aliases = _aliases(shape, "")
+    environment = {"parameters": values} if values else {}
+    return template, {**environment, "resource_registry": aliases} if aliases else environment, files
+
+
+def _aliases(shape: Shape, path: str) -> dict[str, str]:
+    """What the environment says of the types: each alias is of one part only."""
+    found: dict[str, str] = {}
+    for name, part in shape.items():
+        if part.alias:
+            found[_type(part, name, path)] = part.kind if part.inner is None else f"{path}{name}.yaml"
+        if part.inner is not None:
+            found |= _aliases(part.inner, f"{path}{name}.")
+    return found
+
+
+def _type(part: Part, name: str, path: str) -> str:
+    """The type, as the template calls it."""
+    if part.alias:
+        return f"Alias::{path}{name}::{part.alias}"
+    return part.kind if part.inner is None else f"{path}{name}.yaml"
 
 
 def _template(shape: Shape, path: str, files: dict[str, str]) -> tuple[str, dict[str, Any]]:
@@ -96,7 +130,8 @@ def _template(shape: Shape, path: str, files: dict[str, str]) -> tuple[str, dict
     if parameters:
         template["parameters"] = parameters
     template["resources"] = {
-        name: _render_part(part) if part.inner is None else _render_tree(part, part.inner, f"{path}{name}.", files)
+        name: _render_part(part, _type(part, name, path)) if part.inner is None
+        else _render_tree(part, _type(part, name, path), part.inner, f"{path}{name}.", files)
         for name, part in shape.items()
     }
     for name in gates(shape):
@@ -128,18 +163,18 @@ def has_secrets(shape: Shape) -> bool:
     return any(part.secret or has_secrets(part.inner or EMPTY) for part in shape.values())
 
 
-def _render_tree(part: Part, inner: Shape, path: str, files: dict[str, str]) -> dict[str, Any]:
+def _render_tree(part: Part, type_: str, inner: Shape, path: str, files: dict[str, str]) -> dict[str, Any]:
     files[f"{path}yaml"], _ = _template(inner, path, files)
     properties: dict[str, Any] = {"given_a": part.a}
     if part.link:
         properties["given_link"] = {"get_resource": part.link}
     if has_secrets(inner):
         properties["secret"] = {"get_param": "secret"}
-    resource: dict[str, Any] = {"type": f"{path}yaml", "properties": properties, "depends_on": list(part.after)}
+    resource: dict[str, Any] = {"type": type_, "properties": properties, "depends_on": list(part.after)}
     return {**resource, "condition": "is_on"} if part.off else resource
 
 
-def _render_part(part: Part) -> dict[str, Any]:
+def _render_part(part: Part, type_: str) -> dict[str, Any]:
     properties: dict[str, Any] = {key: value for key in ("a", "fixed", "fail") if (value := getattr(part, key))}
     properties |= {key: {"get_resource": name} for key in ("base", "link") if (name := getattr(part, key))}
     if part.given:
@@ -150,7 +185,7 @@ def _render_part(part: Part) -> dict[str, Any]:
         properties["seen"] = {"get_attr": [part.seen, "echo"]}
     if part.secret:
         properties["secret"] = {"get_param": "secret"}
-    resource: dict[str, Any] = {"type": part.kind, "properties": properties}
+    resource: dict[str, Any] = {"type": type_, "properties": properties}
     if part.after:
         resource["depends_on"] = list(part.after)
     if part.retain:
@@ -184,6 +219,17 @@ def feasible(shape: Shape) -> Shape:
     }
 
 
+def of_kinds(shape: Shape, names: Iterable[str], kinds: Mapping[str, str]) -> Shape:
+    """The same with other types of the named parts, also in stacks inside."""
+    chosen = set(names)
+    return {
+        name: dataclasses.replace(
+            part, kind=kinds.get(part.kind, part.kind) if name in chosen else part.kind,
+            inner=None if part.inner is None else of_kinds(part.inner, chosen, kinds))
+        for name, part in shape.items()
+    }
+
+
 def drop(shape: Shape, names: Iterable[str]) -> Shape:
     gone = set(names)
     return {name: part.without(gone) for name, part in shape.items() if name not in gone}
@@ -198,7 +244,7 @@ def tidy(shape: Shape, *, inside: bool = False) -> Shape:
         uses = tuple(one for one in part.uses if one not in trees)
         if part.inner is not None:
             inner = tidy(part.inner, inside=True)
-            parts[name] = Part("", part.a, link=link, after=part.after, off=part.off, inner=inner)
+            parts[name] = Part("", part.alias, part.a, link=link, after=part.after, off=part.off, inner=inner)
         elif inside:
             parts[name] = dataclasses.replace(part, base=base, link="" if part.given else link, uses=uses, retain=False,
                                               gate=False)

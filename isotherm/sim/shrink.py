@@ -69,7 +69,7 @@ def _smaller(history: History, outcome: Outcome) -> Iterator[History]:
     yield from _fewer_faults(history, outcome)
     for name in sorted({name for request in history.requests for name in request.shape}):
         yield _reshaped(history, lambda shape, name=name: shapes.drop(shape, [name]))  # type: ignore[misc]
-    for frill in ("secret", "off", "retain", "fail", "seen", "after", "link", "uses", "base", "fixed", "drift"):
+    for frill in ("secret", "off", "retain", "fail", "seen", "after", "link", "uses", "base", "fixed", "drift", "alias"):
         if any(getattr(part, frill) for request in history.requests for part in request.shape.values()):
             yield _reshaped(history, lambda shape, frill=frill: _without(shape, frill))  # type: ignore[misc]
     if history.ends_with_delete:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -9,6 +12,7 @@ from isotherm import errors
 from isotherm.resources import contract, known
 from isotherm.resources.registry import Registry
 from isotherm.resources.schema import ANY, LIST, STRING, AttributeSchema, Schema
+from isotherm.sim import cloud, plain
 
 
 class Thing(contract.Resource):
@@ -82,8 +86,8 @@ class Thing(contract.Resource):
     async def handle_get_reality(self) -> contract.Sight:
         return _sight(type(self), await self.world.reality.get(self._id()))
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.world.reality.find(self.token))
 
     async def attribute(self, name: str) -> object:
         found = await self.world.reality.get(self._id())
@@ -118,6 +122,44 @@ class Pet(Thing):
         return [_sight(cls, one) for one in found]
 
 
+class Blind(Thing):
+    """A Thing of a service that cannot be searched."""
+
+    TYPE = cloud.BLIND
+
+    async def find_by_token(self) -> contract.Search:
+        return contract.CannotTell()
+
+
+class Repeatable(Thing):
+    """A Thing of a service that cannot be searched, and makes one object only for one token."""
+
+    TYPE = cloud.REPEATABLE
+
+    async def find_by_token(self) -> contract.Search:
+        return contract.CannotTell(repeat_is_harmless=True)
+
+
+PlainThing = plain.twin(Thing, "Sim::PlainThing")
+PlainPet = plain.twin(Pet, "Sim::PlainPet")
+
+
+class Named(Thing):
+    """An object whose id follows from what it is: made again, it has the id that it had. Nothing changes in place."""
+
+    TYPE = cloud.NAMED
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        name: dataclasses.replace(one, update_allowed=False) for name, one in Thing.properties_schema.items()
+    }
+
+    async def handle_create(self) -> object:
+        digest = hashlib.sha256(json.dumps(dict(self.properties), sort_keys=True).encode()).hexdigest()[:8]
+        chosen = f"{self.stack_name}-{self.name}-{digest}"
+        await self.world.reality.create(self.TYPE, self.token, self.properties, chosen)
+        self.physical_id = chosen
+        return {"polls": 0}
+
+
 def _sight(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> contract.Sight:
     if found is None:
         return contract.Gone()
@@ -126,6 +168,6 @@ def _sight(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> c
 
 def registry() -> Registry:
     types = Registry(known.registry().types.values()) if hasattr(known, "registry") else Registry()
-    types.register(Thing)
-    types.register(Pet)
+    for one in (Thing, Pet, Blind, Repeatable, PlainThing, PlainPet, Named):
+        types.register(one)
     return types

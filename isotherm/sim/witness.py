@@ -7,20 +7,23 @@ tables are only asked what they claim.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from isotherm.sim import comparing, ledger, oversight, processes, shapes
-from isotherm.sim.cloud import Cloud, Thing
+from isotherm.sim import comparing, ledger, originals, oversight, processes, shapes
+from isotherm.sim.cloud import NAMED, Cloud, Thing
 from isotherm.sim.history import Request
 from isotherm.sim.shapes import Shape
-from isotherm.states import VISITING, Action, DeletionPolicy, NodeKind, NodeState, OperationState, Sight, Status
+from isotherm.states import KEPT, VISITING, Action, NodeKind, NodeState, OperationState, Sight, Status
 from isotherm.store.memory import MemoryDatabase
 
-UNFINISHED = frozenset({OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING})
+UNFINISHED = frozenset(
+    {OperationState.PLANNING, OperationState.WAKING, OperationState.UPDATING, OperationState.CLEANING})
+_LOOK_FOR = re.compile(r"Look for an object named (\S+) and delete it")
 _VERBS = {
     "create": (Action.CREATE,), "update": (Action.UPDATE, Action.SUSPEND, Action.RESUME), "delete": (Action.DELETE,),
 }
@@ -37,6 +40,7 @@ class Witness:
         self._clock = clock
         self._note = note
         self.ledger = ledger.Ledger()
+        self.originals = originals.Originals(cloud, self.broken)
         self.violations: list[str] = []
         # By process: what it asked for, and which operation came of it.
         self.requests: dict[str, Request] = {}
@@ -47,6 +51,8 @@ class Witness:
         self.on_wait: Callable[[str, str], None] = lambda stack_id, handle: None
         self._waiting: set[int] = set()
         self._last_event = 0
+        # How often a user was told to look for an object that the engine may have made and cannot find.
+        self.lost = 0
         self._last_retained = 0
         # Every intent that was ever written: row, operation, action.
         self._intents: set[tuple[int, str, int]] = set()
@@ -130,6 +136,7 @@ class Witness:
                 self._waiting.add(row.id)
                 self.on_wait(row.stack_id, row.name.removesuffix("wait") + "handle")
         self._see_retained(stacks)
+        self.originals.see(list(resources.values()), self.ledger.operations)
         self._hear_events()
         self._no_lost_wake_up(nodes, stacks)
         self._one_owner(resources, nodes)
@@ -145,12 +152,23 @@ class Witness:
             known = resources.get(row.resource_id)
             if known is None:
                 self.broken("I16", f"what was seen of #{row.resource_id} is kept, and its row is gone")
-            elif row.sight == Sight.GONE and known.physical_id in self._cloud.things:
+            elif row.sight == Sight.GONE and self._has(known):
                 self.broken("I19", f"{known.physical_id} is said to be gone, and is there")
+
+    def _has(self, row: Any) -> bool:
+        """Whether the object of this version is there; another version may have made one under the same id."""
+        thing = self._cloud.things.get(row.physical_id or "")
+        return thing is not None and (thing.kind != NAMED or thing.token == row.token)
+
+    @staticmethod
+    def is_forgotten(row: Any) -> bool:
+        """Whether the row says of itself that it has no object."""
+        return bool(row.action == Action.DELETE and row.status == Status.COMPLETE)
 
     def drift(self, thing: Thing) -> None:
         """An object was changed, or went, behind the engine's back."""
         self.drifted = True
+        self.originals.harm(thing)
         self._dirty[thing.stack.partition("-")[0]] = self._next_tick()
         if self.oversight is not None:
             self.oversight.drift(thing, self._tick)
@@ -176,6 +194,9 @@ class Witness:
             self._last_event = event.id
             if shapes.SECRET in event.reason:
                 self.broken("I17", f"an event tells a secret: {event.reason}")
+            if event.name and (told := _LOOK_FOR.search(event.reason)):
+                self.lost += 1
+                self._cloud.clear_away(told[1])
             if event.name or event.status == Status.IN_PROGRESS:
                 continue
             status = Status(event.status).name
@@ -193,6 +214,8 @@ class Witness:
             if status == "COMPLETE" and self._dirty:
                 self._has_looked(operation)
             whole = operation.action not in VISITING and not operation.inside
+            if status == "COMPLETE" and whole:
+                self.originals.complete(operation)
             if status == "COMPLETE" and whole and not self.drifted:
                 self.compare(operation.stack_id, operation.stack, operation.shape)
 
@@ -207,6 +230,7 @@ class Witness:
 
     def _no_lost_wake_up(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
         unfinished = {one.id: one for one in self._database.look("operations") if one.state in UNFINISHED}
+        self._planned(unfinished.values())
         self._waits_end(nodes, stacks, unfinished)
         for operation in unfinished.values():
             stack = stacks.get(operation.stack_id)
@@ -218,6 +242,11 @@ class Witness:
             )
             if not due:
                 self.broken("I10", f"{Action(operation.action).name} is under way, and nobody will ever look at it")
+
+    def _planned(self, operations: Iterable[Any]) -> None:
+        for one in operations:
+            if one.action == Action.ROLLBACK and one.state != OperationState.PLANNING:
+                self.ledger.planned(self.ledger.operations[one.id])
 
     def _waits_end(self, nodes: list[Any], stacks: dict[str, Any], unfinished: dict[str, Any]) -> None:
         """INV-10: what somebody waits for wakes him, be it an end or a signal; a cancel goes on to what is waited for."""
@@ -238,7 +267,8 @@ class Witness:
 
     def _one_owner(self, resources: dict[int, Any], nodes: list[Any]) -> None:
         for what, values in (
-            ("object", [row.physical_id for row in resources.values() if row.physical_id and not row.external]),
+            ("object", [row.physical_id for row in resources.values()
+                        if row.physical_id and not row.external and row.implementation != NAMED]),
             ("token", [row.token for row in resources.values()]),
         ):
             twice = [value for value, count in Counter(values).items() if count > 1]
@@ -270,6 +300,10 @@ class Witness:
     def _requirements(self, resources: dict[int, Any]) -> None:
         """INV-9: a row names all versions whose objects its own object may use."""
         owner = {row.physical_id: row for row in resources.values() if row.physical_id is not None}
+        named: dict[str, list[int]] = {}
+        for row in resources.values():
+            if row.implementation == NAMED and row.physical_id is not None:
+                named.setdefault(row.physical_id, []).append(row.id)
         by_token = {row.token: row for row in resources.values()}
         for thing in self._cloud.things.values():
             row = by_token.get(thing.token)
@@ -283,7 +317,8 @@ class Witness:
                 speaks: Any = row
                 while speaks is not None and speaks.stack_id != needed.stack_id:
                     speaks = owner.get(speaks.stack_id)
-                if speaks is not None and needed.id not in msgspec.json.decode(speaks.requires):
+                known = {needed.id, *named.get(used, ())}
+                if speaks is not None and known.isdisjoint(msgspec.json.decode(speaks.requires)):
                     self.broken("I9", f"{thing.id} uses {used}, and its row does not say so")
 
     # Calls to the cloud.
@@ -293,7 +328,7 @@ class Witness:
             self.broken("I17", f"{verb} of {thing.id}, which is the user's own")
             return
         rows = self._database.look("resources")
-        row = next((one for one in rows if one.token == thing.token), None)
+        row = self._speaks_for(verb, thing, rows)
         if row is None:
             self.broken("I1", f"{verb} of {thing.id} without a row")
             return
@@ -310,8 +345,24 @@ class Witness:
             self.broken("I6", f"{thing.id} was changed while it was at rest")
         if intent is not None and intent["action"] == Action.SUSPEND:
             self._may_rest(thing, rows)
+        if intent is not None and intent["action"] == Action.RESUME:
+            self._may_wake(thing, rows)
         if verb == "delete" and intent is not None:
             self._may_delete(thing, row, intent["operation_id"])
+
+    def _speaks_for(self, verb: str, thing: Thing, rows: list[Any]) -> Any:
+        """The row of the object. Where the client chooses ids, several may know it. INV-1: the last one deletes it."""
+        if thing.kind != NAMED or verb == "create":
+            return next((one for one in rows if one.token == thing.token), None)
+        known = [one for one in rows if not self.is_forgotten(one)
+                 and (one.token == thing.token or (one.physical_id == thing.id and one.implementation == NAMED))]
+        acting = [one for one in known
+                  if one.intent is not None and msgspec.json.decode(one.intent)["action"] in _VERBS[verb]]
+        wanted = {node.resource_id for node in self._database.look("nodes") if node.kind != NodeKind.CLEANUP}
+        others = [one for one in known if one not in acting and one.id in wanted]
+        if verb == "delete" and acting and others:
+            self.broken("I1", f"delete of {thing.id} for #{acting[0].id}, while #{others[0].id} has it")
+        return next(iter(acting or known), None)
 
     def _may_rest(self, thing: Thing, rows: list[Any]) -> None:
         """INV-7 for those who go to sleep: nobody who uses it, as his template says, is awake."""
@@ -324,6 +375,16 @@ class Witness:
             node = nodes[row.id]
             if other.stack == thing.stack and node.kind != NodeKind.CLEANUP and row.digest == node.digest:
                 self.broken("I7", f"{thing.id} is put to rest while {other.id} uses it")
+
+    def _may_wake(self, thing: Thing, rows: list[Any]) -> None:
+        """INV-6 for those who wake: what it uses is awake, unless it could not be woken or is to be deleted."""
+        by_token = {row.token: row for row in rows}
+        for used in (self._cloud.things[id_] for id_ in thing.uses if id_ in self._cloud.things):
+            row = by_token.get(used.token)
+            if row is None or used.stack != thing.stack or row.superseded or row.status == Status.FAILED:
+                continue
+            if used.properties.get("rest"):
+                self.broken("I6", f"{thing.id} is woken while {used.id}, which it uses, is at rest")
 
     def _at_rest(self, stack_id: str, stack: str, rest: bool) -> None:
         """What a suspended stack has is at rest, what a resumed one has is awake; also in stacks inside."""
@@ -356,7 +417,7 @@ class Witness:
     def _may_delete(self, thing: Thing, row: Any, operation_id: str) -> None:
         if operation_id in self.ledger.before_abandoning:
             self.broken("I17", f"delete of {thing.id}, whose stack is abandoned")
-        if row.deletion_policy == DeletionPolicy.RETAIN or self.ledger.retains(row.stack_id, thing.name):
+        if row.deletion_policy in KEPT or self.ledger.retains(row.stack_id, thing.name):
             node = self._node_of(row)
             # The call may have been on its way already when a newer template said so.
             if node is None or node.state == NodeState.RUNNING:
@@ -366,7 +427,8 @@ class Witness:
             return
         part = operation.shape.get(thing.name)
         # A stack that takes its place is no object.
-        if part is not None and not part.off and part.inner is None and not self._others_ready(thing):
+        lives = part is not None and not part.off and part.inner is None and part.kind != shapes.NOTHING
+        if lives and not self._others_ready(thing):
             self.broken("I8", f"delete of {thing.id} before its replacement is there")
         with contextlib.suppress(StopIteration):
             stored = next(one for one in self._database.look("operations") if one.id == operation_id)

@@ -9,13 +9,13 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ORDERED, Action, NodeState, OperationState, Status
-from isotherm.store import adopt, listing, locks, nodes, rows, sealing, snapshots
+from isotherm.store import adopt, credentials, listing, locks, nodes, rows, sealing, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Acceptance, Event, NewStack
 
 # On the legacy path, one operation at a time, except for what ends the one before.
 _ALWAYS = frozenset({Action.DELETE, Action.ROLLBACK})
-UNFINISHED = (OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING)
+UNFINISHED = (OperationState.PLANNING, OperationState.WAKING, OperationState.UPDATING, OperationState.CLEANING)
 
 
 def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
@@ -90,18 +90,18 @@ def _path(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> b
 def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, *, convergence: bool) -> None:
     """The older operation starts nothing more. What is under way keeps its lease, and records itself when it ends."""
     operation = t.operations.c
-    running = connection.execute(
-        sa.update(t.operations)
-        .where(operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
-        .values(state=OperationState.SUPERSEDED, due=None, deadline=None, ended_at=now)
-    ).rowcount
+    running = sa.and_(
+        operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
+    older = connection.execute(sa.select(operation.id, operation.action, operation.state).where(running)).one_or_none()
     # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
-    if running:
+    if older is not None:
+        connection.execute(
+            sa.update(t.operations).where(operation.id == older.id)
+            .values(state=OperationState.SUPERSEDED, due=None, deadline=None, ended_at=now)
+        )
         halt_nodes(connection, stack_id, convergence=convergence)
         snapshots.give_up(connection, stack_id)
-        overtaken = sa.and_(operation.stack_id == stack_id, operation.generation == generation)
-        older = connection.execute(sa.select(operation.id, operation.action).where(overtaken)).one()
-        if older.action in ORDERED:
+        if older.action in ORDERED or older.state == OperationState.WAKING:
             nodes.forget_order(connection, stack_id)
         # Whoever waits for it has to wait for the newer one instead.
         nodes.wake_waiters(connection, older.id, now)
@@ -122,8 +122,10 @@ _UNDER_WAY = (NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
 def _open(
     connection: sa.Connection, request: Acceptance, generation: int, now: float, *, convergence: bool
 ) -> None:
+    if request.credential:
+        credentials.bind(connection, request.credential, request.stack_id)
     input_ = _take_over(connection, request) if request.input_of else _keep(connection, request)
-    limit_s = request.limit_s if request.timeout_s is None else request.timeout_s
+    limit_s = request.timeout_s if request.limit_s is None else request.limit_s
     connection.execute(
         sa.insert(t.operations).values(
             id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
@@ -179,8 +181,8 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
                   t.stacks.c.timeout_s, t.stacks.c.action, t.stacks.c.operation_id).where(t.stacks.c.id == stack_id)
     ).one()
     if stack.action == Action.ADOPT and stack.complete_operation_id != stack.operation_id:
-        # The adoption is undone: what was there before stays there.
-        adopt.let_go(connection, stack_id)
+        # The adoption is undone: what was there before stays there, and what it has made goes.
+        adopt.let_go(connection, stack_id, adopted=True)
     failed = connection.execute(
         sa.select(t.operations.c.timeout_s, t.operations.c.converge).where(t.operations.c.id == stack.operation_id)
     ).one_or_none()

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
-from isotherm.states import NodeKind, NodeState
-from isotherm.store import choosing, hooks, observe, rows, sealing, settle
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store import choosing, holding, hooks, observe, rows, sealing, settle
 from isotherm.store import tables as t
 from isotherm.store.accept import UNFINISHED
 from isotherm.store.bulk import Bulk
-from isotherm.store.records import Beginning, Claim, Input, Operation
+from isotherm.store.records import Beginning, Claim, Event, Input, Operation
 from isotherm.store.shares import START, Place, Queue
 
 _NODE = t.nodes.c
@@ -75,24 +76,42 @@ def take(connection: sa.Connection, lease: Lease, now: float) -> Taken:
     if not choice.ids:
         return Taken([], choice.place, choice.held_back)
     connection.execute(_TAKE, {**rows.ids(choice.ids), "n_worker": lease.worker, "n_until": lease.until})
-    return Taken(load(connection, choice.ids, lease.until), choice.place, choice.held_back)
+    return Taken(load(connection, choice.ids, lease.until, now), choice.place, choice.held_back)
 
 
-def load(connection: sa.Connection, node_ids: Collection[int], until: float) -> list[Claim]:
+def load(connection: sa.Connection, node_ids: Collection[int], until: float, now: float) -> list[Claim]:
     """Nodes that have just been taken, with all that is needed to act on them."""
     found = connection.execute(_LOAD, rows.ids(node_ids)).all()
     versions = rows.versions(connection, [row[8] for row in found if row[8] is not None])
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
     operations = rows.current_operations(connection, {row[1] for row in found})
     cleared = hooks.cleared(connection, node_ids)
+    leaving = _leaving(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE and row[8] is not None], now)
     opened = sealing.of(connection).open
     return [
         Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until,
               opened(definition, "definition", id_, stack_id), digest,
-              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id],
+              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id], leaving.get(id_, frozenset()),
               cleared.get((id_, operations[stack_id].id), {}))
         for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
     ]
+
+
+_OTHER = t.nodes.alias()
+_LEAVING = (
+    sa.select(_NODE.id, t.resources.c.implementation)
+    .join(_OTHER, sa.and_(_OTHER.c.stack_id == _NODE.stack_id, _OTHER.c.name == _NODE.name, _OTHER.c.id != _NODE.id))
+    .join(t.resources, t.resources.c.id == _OTHER.c.resource_id)
+    .where(rows.among(_NODE.id), _OTHER.c.kind == int(NodeKind.CLEANUP), _OTHER.c.lease_until > sa.bindparam("n_now"))
+)
+
+
+def _leaving(connection: sa.Connection, node_ids: Collection[int], now: float) -> dict[int, frozenset[str]]:
+    """By node: what made the versions of the same name that a worker deletes at this moment, for an older operation."""
+    found: dict[int, frozenset[str]] = {}
+    for id_, implementation in connection.execute(_LEAVING, {**rows.ids(node_ids), "n_now": now}) if node_ids else ():
+        found[id_] = found.get(id_, frozenset()) | {implementation}
+    return found
 
 
 _INPUTS = (
@@ -116,19 +135,30 @@ def _inputs(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, l
 _STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(rows.among(_NODE.id))
 
 
-def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> set[tuple[int, int]]:
-    """Make intents durable. Answers the claims that may act; the others have been overtaken and hold nothing any more.
+def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> dict[tuple[int, int], bool]:
+    """Make intents durable. Answers the claims that still count, and whether each may act; the others have been overtaken.
 
     INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
+    One that may not act was to delete an object that another version holds: its row is marked as deleted, and may go.
     """
     found = _still(connection, (b.claim for b in beginnings))
     fenced = [b for b in beginnings if b.claim.key in found]
     ours = [b for b in fenced if found[b.claim.key]]
-    accepted = {b.claim.key for b in ours}
-    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in accepted], now)
-    _write(connection, ours, now)
-    rows.insert_events(connection, (b.event for b in ours), now)
-    return accepted
+    counted = {b.claim.key for b in ours}
+    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in counted], now)
+    going = [(b.version, b.claim.operation.project) for b in ours if b.version.action is Action.DELETE]
+    held = holding.elsewhere(connection, going)
+    acting = [b for b in ours if b.version.id not in held]
+    _write(connection, acting, now)
+    holding.forget(connection, ((id_, holding.HELD) for id_ in sorted(held)), now)
+    rows.insert_events(connection, (said for b in ours for said in _events(b, held=b.version.id in held)), now)
+    return {b.claim.key: b.version.id not in held for b in ours}
+
+
+def _events(beginning: Beginning, *, held: bool) -> Iterable[Event]:
+    if beginning.new and beginning.lost is not None:
+        yield beginning.lost
+    yield replace(beginning.event, status=Status.COMPLETE, reason=holding.HELD) if held else beginning.event
 
 
 def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int, int], bool]:
@@ -156,12 +186,6 @@ _REPLACE = Bulk(
 )
 
 
-_IS_GONE = Bulk(
-    # What has no object any more proves nothing: no rollback takes it up again.
-    sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id")).values(digest=None), "v_id",
-)
-
-
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
     # First: what was seen was compared with the rows as they were.
     observe.record(connection, [b.observation for b in ours if b.observation is not None])
@@ -171,7 +195,8 @@ def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> 
     rows.insert_versions(connection, [b.version for b in new], now)
     _ATTACH(connection, ((b.version.id, b.claim.node_id) for b in new))
     _REPLACE(connection, ((b.version.id, b.version.replaces) for b in new if b.version.replaces is not None))
-    _IS_GONE(connection, ((b.version.replaces,) for b in new if b.gone))
+    lost = [(b.version.replaces, b.lost.reason) for b in new if b.version.replaces is not None and b.lost is not None]
+    holding.forget(connection, lost, now)
     rows.update_versions(connection, [b.version for b in ours if not b.new], now)
 
 
@@ -183,10 +208,18 @@ _RENEW = Bulk(
 )
 
 
-def renew(connection: sa.Connection, claims: Sequence[Claim], until: float) -> set[tuple[int, int]]:
-    """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up."""
+_LEASED = sa.select(_NODE.id).where(rows.among(_NODE.id), _NODE.lease_until > sa.bindparam("n_now"))
+
+
+def renew(connection: sa.Connection, claims: Sequence[Claim], until: float, now: float) -> set[tuple[int, int]]:
+    """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up.
+
+    A lease that has run out is not renewed, even if no other worker has taken it yet: it did not count any more for the
+    limits on what is done at once, and another step may have begun in its stead.
+    """
     found = _still(connection, claims)
-    ours = [c for c in claims if found.get(c.key)]
+    leased = set(connection.execute(_LEASED, {**rows.ids({c.node_id for c in claims}), "n_now": now}).scalars())
+    ours = [c for c in claims if found.get(c.key) and c.node_id in leased]
     _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
     return {c.key for c in ours}
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.store import sealing
+from isotherm.store import limits, sealing
 
 if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
@@ -51,16 +51,20 @@ def file_of(url: str) -> Path | None:
     return Path(where.database or "") if where.get_backend_name() == "sqlite" else None
 
 
-def connect(url: str | sa.URL, ring: Callable[[], KeyRing] | None = None, *, reading: bool = False) -> sa.Engine:
+def connect(
+    url: str | sa.URL, ring: Callable[[], KeyRing] | None = None, *, reading: bool = False, max_events: int = -1
+) -> sa.Engine:
     """An engine for the URL, for those who write or for those who only read.
 
-    With a ring, what may carry secrets is sealed. Errors do not tell the values of their statements.
+    With a ring, what may carry secrets is sealed. With `max_events`, the oldest events of a stack beyond them are dropped.
+    Errors do not tell the values of their statements.
     """
     where = parsed(url) if isinstance(url, str) else url
     set_up = _SET_UPS[where.get_backend_name()]
     try:
+        known = {**sealing.options(ring), **limits.options(max_events)}
         engine = sa.create_engine(where, pool_size=4, max_overflow=8, hide_parameters=True, pool_recycle=1800,
-                                  execution_options=sealing.options(ring), **set_up.options(where))
+                                  execution_options=known, **set_up.options(where))
     except ModuleNotFoundError as error:
         raise errors.UserError(f"The driver for this database is not installed: {error.name}.", kind="NotSupported",
                                hint="pip install 'isotherm[postgresql]' or 'isotherm[mariadb]'") from error

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from isotherm import errors
 from isotherm.store import sealing
 from isotherm.store import tables as t
 
@@ -13,7 +14,7 @@ _OF, _STACK = t.credentials.c, t.stacks.c
 
 
 class Lent(NamedTuple):
-    """One credential, opened."""
+    """One credential, opened. The secret is empty while it is being asked for."""
 
     id: str
     user_id: str
@@ -21,16 +22,29 @@ class Lent(NamedTuple):
 
 
 def keep(connection: sa.Connection, project: str, lent: Lent, now: float) -> None:
-    """Before there is a stack that it is for: should we die now, it will be found and given back."""
+    """Keep a credential before there is a stack that it is for. If the process dies now, the sweep gives it back."""
     connection.execute(sa.insert(t.credentials).values(
         id=lent.id, project=project, user_id=lent.user_id, created_at=now, later=0.0, replaced=False,
         secret=sealing.of(connection).seal(lent.secret, "secret", lent.id, project)))
 
 
+def fill(connection: sa.Connection, project: str, lent: Lent) -> None:
+    """Add the secret to a credential that was kept without one."""
+    sealed = sealing.of(connection).seal(lent.secret, "secret", lent.id, project)
+    connection.execute(sa.update(t.credentials).where(_OF.id == lent.id).values(secret=sealed))
+
+
 def bind(connection: sa.Connection, id_: str, stack_id: str) -> None:
-    """It is for this stack from now on, and takes the place of any other."""
+    """Bind a credential to a stack, in place of any other. Part of the transaction that accepts an operation."""
     connection.execute(sa.update(t.credentials).where(_OF.stack_id == stack_id, _OF.id != id_).values(replaced=True))
-    connection.execute(sa.update(t.credentials).where(_OF.id == id_).values(stack_id=stack_id))
+    hit = connection.execute(sa.update(t.credentials).where(_OF.id == id_).values(stack_id=stack_id))
+    if not hit.rowcount:
+        raise errors.Conflict("The request took so long that the right to act for its user was given back.",
+                              hint="Ask again.")
+
+
+def is_bound(connection: sa.Connection, id_: str) -> bool:
+    return connection.execute(sa.select(_OF.stack_id).where(_OF.id == id_)).scalar() is not None
 
 
 def of_stack(connection: sa.Connection, stack_id: str) -> Lent | None:

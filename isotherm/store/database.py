@@ -122,9 +122,13 @@ class ThreadedStore:
             thread.start()
 
     @classmethod
-    def open(cls, url: str, ring: Callable[[], KeyRing] | None = None) -> ThreadedStore:
-        """`ring` is asked for when something is first sealed or opened; without one, nothing is."""
-        engine, reader = connecting.connect(url, ring), connecting.connect(url, ring, reading=True)
+    def open(cls, url: str, ring: Callable[[], KeyRing] | None = None, *, max_events: int = -1) -> ThreadedStore:
+        """`ring` is asked for when something is first sealed or opened; without one, nothing is.
+
+        `max_events` is how many events of a stack are kept; 0 or less: all.
+        """
+        engine = connecting.connect(url, ring, max_events=max_events)
+        reader = connecting.connect(url, ring, reading=True)
         with contextlib.ExitStack() as opened:
             opened.callback(engine.dispose)
             opened.callback(reader.dispose)

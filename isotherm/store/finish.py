@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from isotherm.graph import plan as planning
 from isotherm.states import (
-    ORDERED,
     UNCHECKED,
     VISITING,
     Action,
@@ -22,18 +21,18 @@ from isotherm.states import (
     OperationState,
     Status,
 )
-from isotherm.store import accept, hooks, locks, nodes, rows, snapshots
+from isotherm.store import accept, holding, hooks, locks, nodes, rows, snapshots
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
-
-# Events beyond these are dropped, oldest first, when an operation ends.
-EVENTS_KEPT = 10_000
 
 
 def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None:
     """All nodes of the present phase have ended."""
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state not in accept.UNFINISHED:
+        return
+    if operation.state == OperationState.WAKING and operation.failure is None:
+        _plan_again(connection, operation, now)
         return
     updated = operation.state == OperationState.UPDATING and operation.failure is None
     if updated and operation.action not in VISITING:
@@ -50,6 +49,16 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
     close(connection, operation, now)
 
 
+def _plan_again(connection: sa.Connection, operation: Operation, now: float) -> None:
+    """What slept is awake, or could not be woken: the plan begins with what there is now."""
+    nodes.forget_order(connection, operation.stack_id)
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation.id)
+        .values(state=OperationState.PLANNING, remaining=0, due=now if operation.convergence else None)
+    )
+
+
 def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tuple[planning.Version, int | None]]:
     """Versions that nobody wants any more, by id, each with the node that is to delete it if there is one already."""
     node, resource = t.nodes.c, t.resources.c
@@ -64,8 +73,10 @@ def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tupl
         .join(t.nodes, node.resource_id == resource.id)
         .where(node.stack_id == stack_id, node.kind == NodeKind.CLEANUP)
     )
-    found = connection.execute(sa.union(superseded, dropped))
-    return {row[0]: (planning.Version(row[0], row[1], rows.required(row[2])), row[3]) for row in found}
+    found = connection.execute(sa.union(superseded, dropped)).all()
+    same = holding.twins(connection, stack_id)
+    return {row[0]: (planning.Version(row[0], row[1], holding.widened(rows.required(row[2]), same)), row[3])
+            for row in found}
 
 
 def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> int:
@@ -155,9 +166,10 @@ def _visited(connection: sa.Connection, operation: Operation) -> dict[str, tuple
         sa.select(node.name, node.id, resource.requires, node.pending)
         .outerjoin(t.resources, resource.id == node.resource_id)
         .where(node.stack_id == operation.stack_id, node.generation == operation.generation,
-               node.kind == NodeKind.UPDATE)
+               node.kind == NodeKind.UPDATE, node.state.in_((NodeState.PENDING, NodeState.SCHEDULED)))
     )
-    return {row[0]: (row[1], rows.required(row[2]) if row[2] else [], row[3]) for row in found}
+    same = holding.twins(connection, operation.stack_id)
+    return {row[0]: (row[1], holding.widened(rows.required(row[2]), same) if row[2] else [], row[3]) for row in found}
 
 
 def _barrier(
@@ -204,7 +216,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
                   reason)
     rows.insert_events(connection, [ended], now)
     nodes.clear_order(connection, operation.stack_id)
-    if operation.action in ORDERED:
+    if operation.ordered:
         nodes.forget_order(connection, operation.stack_id)
     if operation.action is Action.SNAPSHOT:
         snapshots.end(connection, operation)
@@ -230,6 +242,8 @@ def _but(connection: sa.Connection, operation: Operation) -> str:
 def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
     """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
     accept.halt_nodes(connection, operation.stack_id, convergence=operation.convergence)
+    if operation.ordered:
+        nodes.forget_order(connection, operation.stack_id)
     nodes.wake_waiters(connection, operation.id, now)
     connection.execute(
         sa.update(t.operations)
@@ -242,7 +256,7 @@ def fail(connection: sa.Connection, operation: Operation, failure: str, now: flo
 
 
 def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> None:
-    """Old operations, their inputs, and events beyond the cap. A deleted stack keeps its row and its events."""
+    """Delete old operations and their inputs. A deleted stack keeps its row and its events."""
     stack, op = t.stacks.c, t.operations.c
     kept = connection.execute(
         sa.select(stack.operation_id, stack.complete_operation_id).where(stack.id == operation.stack_id)
@@ -256,15 +270,3 @@ def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> N
         old.extend(id_ for id_ in kept if id_)
     rows.forget_uses(connection, old)
     connection.execute(sa.delete(t.operations).where(rows.among(op.id), op.id != operation.id), rows.ids(old))
-    cap_events(connection, operation.stack_id)
-
-
-def cap_events(connection: sa.Connection, stack_id: str) -> None:
-    """Drop the oldest events beyond the cap."""
-    event = t.events.c
-    oldest_kept = (
-        sa.select(event.id).where(event.stack_id == stack_id).order_by(event.id.desc()).offset(EVENTS_KEPT).limit(1)
-    )
-    limit = connection.execute(oldest_kept).scalar()
-    if limit is not None:
-        connection.execute(sa.delete(t.events).where(event.stack_id == stack_id, event.id <= limit))

@@ -44,10 +44,11 @@ def mark(connection: sa.Connection, stack: Row, resource: str, said: Mark, now: 
     if action == Action.DELETE or (not said.unhealthy and not failed):
         return
     now_is = Status.FAILED if said.unhealthy else Status.COMPLETE
+    # A mark is of no operation: this tells it from a check that has failed.
     connection.execute(
         sa.update(t.resources)
         .where(_VERSION.id == found.id)
-        .values(action=Action.CHECK, status=now_is, reason=said.reason, updated_at=now)
+        .values(action=Action.CHECK, status=now_is, reason=said.reason, updated_at=now, operation_id="")
     )
     if failed and said.unhealthy:
         return

@@ -53,8 +53,17 @@ def resources(connection: sa.Connection, stack_id: str, limit: int) -> None:
         raise exceeded("Maximum resources per stack exceeded.", f"with all stacks inside, at most {limit} may be")
 
 
-def events(connection: sa.Connection, stack_ids: Iterable[str], limit: int) -> None:
-    """Of each of these stacks, only so many events are kept: the newest."""
+_EVENTS = "max_events_per_stack"
+
+
+def options(max_events: int) -> dict[str, object]:
+    """Return the execution options of an engine whose connections keep so many events of each stack; 0 or less: all."""
+    return {_EVENTS: max_events}
+
+
+def events(connection: sa.Connection, stack_ids: Iterable[str]) -> None:
+    """Drop the oldest events of these stacks beyond the number that the connection keeps."""
+    limit = connection.get_execution_options().get(_EVENTS, -1)
     if limit <= 0:
         return
     event = t.events.c

@@ -72,9 +72,21 @@ def forget_edges(connection: sa.Connection, node_ids: Collection[int], *, keep: 
         connection.execute(sa.delete(t.edges).where(rows.among(end), spared), rows.ids(node_ids))
 
 
+# What a node remembers in `dirty` while it is visited: that it is to be deleted. Otherwise, as ever, whether it has to be
+# looked at: then it was not up to date before.
+DOOMED = -1
+
+
 def clear_order(connection: sa.Connection, stack_id: str) -> None:
-    """Take away what an operation had of its own order: it means nothing to the next one."""
+    """Take away what an operation had of its own order: it means nothing to the next one.
+
+    What was to be deleted, and was to be visited before, is to be deleted again, however the visit ended.
+    """
     node = t.nodes.c
+    connection.execute(
+        sa.update(t.nodes).where(node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.dirty == DOOMED)
+        .values(kind=NodeKind.CLEANUP, dirty=0)
+    )
     left = connection.execute(
         sa.select(node.id, node.resource_id).where(
             node.stack_id == stack_id, node.kind.in_((NodeKind.CLEANUP, NodeKind.BARRIER))

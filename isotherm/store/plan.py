@@ -15,7 +15,7 @@ from isotherm import errors
 from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, nodes, rows, sealing, slots, spares
+from isotherm.store import accept, finish, nodes, rows, sealing, slots, spares, visit
 from isotherm.store import tables as t
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
 from isotherm.store.slots import Slot
@@ -27,6 +27,8 @@ def write(
 ) -> None:
     """Plan the operation and start it; raises Superseded if it is not the newest any more.
 
+    Where something sleeps, it is woken first, and the plan is written when that is over.
+
     An operation that looks at reality looks at everything; with `drifted`, at these and what depends on them.
     """
     operation = rows.operation(connection, operation_id)
@@ -34,7 +36,11 @@ def write(
         raise errors.Superseded(operation_id)
     nodes.clear_order(connection, operation.stack_id)
     present = slots.of(connection, operation.stack_id)
+    if drifted is None and visit.wake(connection, operation, present, {w.name for w in wanted}, now):
+        return
     left = spares.of(connection, operation.stack_id)
+    # A name whose newest version was deleted has lost its node, and may have older versions all the same.
+    present |= slots.add(connection, operation, [w.name for w in wanted if w.name in left and w.name not in present])
     wanted = sealing.with_digests(connection, wanted, _digests(present, left))
     moved = spares.take_up(connection, present, left, wanted)
     asked = {w.name for w in wanted if operation.converge or w.always} if drifted is None else set(drifted)

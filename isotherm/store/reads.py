@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -42,6 +42,16 @@ def stack(connection: sa.Connection, project: str, name_or_id: str) -> Row | Non
     return next((row for row in found if row["id"] == name_or_id), found[0] if found else None)
 
 
+#: Kinds of objects that belong to a project and have an id of their own.
+Kind = Literal["stacks", "software_configs", "software_deployments"]
+
+
+def owner(connection: sa.Connection, kind: Kind, id_: str) -> str | None:
+    """Return the project that an object belongs to, or None if there is no such object."""
+    table = t.metadata.tables[kind]
+    return connection.execute(sa.select(table.c.project).where(table.c.id == id_)).scalar()
+
+
 def stacks(connection: sa.Connection, project: str) -> Sequence[Row]:
     s = t.stacks.c
     query = sa.select(t.stacks).where(s.project == project, s.tomb == "", s.owner_id.is_(None))
@@ -70,7 +80,8 @@ def resources(connection: sa.Connection, stack_id: str, *, documents: bool = Tru
         sa.select(n.id.label("node_id"), n.name, n.kind, n.state, n.reason.label("waits_for"), n.due, n.definition,
                   r.id, n.stack_id, r.type, r.implementation, r.token, r.data,
                   r.physical_id, r.action, r.status, r.reason, r.superseded, r.properties, r.metadata,
-                  r.published, r.requires, r.digest, r.intent, r.suspended, r.deletion_policy, r.created_at, r.updated_at)
+                  r.published, r.requires, r.digest, r.intent, r.suspended, r.deletion_policy, r.operation_id,
+                  r.created_at, r.updated_at)
         .outerjoin(t.resources, r.id == n.resource_id)
         .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
         .order_by(n.id)

@@ -10,7 +10,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, Sight, Status
+from isotherm.states import (
+    ORDERED,
+    VISITING,
+    Action,
+    DeletionPolicy,
+    EdgeKind,
+    NodeKind,
+    NodeState,
+    OperationState,
+    Sight,
+    Status,
+)
 
 
 class Acceptance(msgspec.Struct, frozen=True, gc=False):
@@ -29,12 +40,14 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     description: str | None = None
     # The operation whose input it takes over, where nothing new is asked for.
     input_of: str = ""
-    # How long it may take where nothing was asked for (`timeout_s` is None); None: any time.
+    # How long it may really take, where that is not `timeout_s`, which is what was asked for.
     limit_s: float | None = None
     # It looks at reality before it decides.
     converge: bool = False
     # If it fails it is not rolled back, whatever holds for the stack: it wants nothing that was not there before.
     stays: bool = False
+    # The credential that the accepting transaction binds to the stack, if one was lent.
+    credential: str = ""
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):
@@ -70,6 +83,21 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     convergence: bool = True
     # It looks at reality before it decides.
     converge: bool = False
+
+    @property
+    def visits(self) -> bool:
+        """Whether it is now doing the same to all of the resources that it has to do with."""
+        return self.action in VISITING or self.state == OperationState.WAKING
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it is visiting in an order of its own."""
+        return self.action in ORDERED or self.state == OperationState.WAKING
+
+    @property
+    def visit(self) -> Action:
+        """What is done to each resource on a visit."""
+        return self.action if self.action in VISITING else Action.RESUME
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
@@ -136,6 +164,8 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     version: Version | None
     inputs: tuple[Input, ...]
     operation: Operation
+    # What made the older versions of this name that are being deleted at this moment.
+    leaving: frozenset[str] = frozenset()
     # Hooks that this operation has passed here, and whether what came before each had changed the resource.
     hooks: dict[str, bool] = {}
 
@@ -192,8 +222,8 @@ class Beginning(msgspec.Struct, frozen=True, gc=False):
     event: Event
     # What was seen before it was decided.
     observation: Observation | None = None
-    # The version that it takes the place of has no object any more.
-    gone: bool = False
+    # Tells that the version that it takes the place of has no object any more.
+    lost: Event | None = None
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from isotherm.secrets import is_sealed
+from isotherm import secrets
 from isotherm.store import accept, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Wanted
@@ -42,6 +42,13 @@ SEALED = (
     Columns(t.software_deployments, ("id",), ("input_values", "output_values", "status_reason"), "id", "project"),
     Columns(t.credentials, ("id",), ("secret",), "id", "project"),
 )
+
+
+def is_any(connection: sa.Connection) -> bool:
+    """Whether the database has a sealed text."""
+    columns = [of.table.c[name] for of in SEALED for name in of.columns] + [t.blobs.c.content]
+    sealed = (sa.select(sa.literal(1)).where(column.startswith(secrets.SEALED, autoescape=True)) for column in columns)
+    return any(connection.execute(one.limit(1)).first() for one in sealed)
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -80,8 +87,8 @@ def _anew(connection: sa.Connection, of: Columns, row: sa.RowMapping) -> tuple[d
             continue
         place = (of.called or column, row[of.row], str(row[of.owner]))
         opened = box.open(text, *place)
-        lost += is_sealed(opened)
-        if not is_sealed(opened) and (sealed := box.seal(opened, *place)) != text:
+        lost += secrets.is_sealed(opened)
+        if not secrets.is_sealed(opened) and (sealed := box.seal(opened, *place)) != text:
             changed[column] = sealed
     return changed, lost
 
@@ -106,8 +113,8 @@ def move(connection: sa.Connection, chosen: Sequence[str]) -> Page:
     for row in connection.execute(query, rows.ids(chosen)).mappings().all():
         owner, busy = owners.get(row["hash"], ("", False))
         text = box.open(row["content"], "content", row["hash"], owner)
-        unreadable += is_sealed(text)
-        if is_sealed(text) or busy:
+        unreadable += secrets.is_sealed(text)
+        if secrets.is_sealed(text) or busy:
             continue
         address = box.address(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), owner)
         if address != row["hash"] or not row["content"].startswith(_head(box)):

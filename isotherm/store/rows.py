@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, Status
-from isotherm.store import sealing
+from isotherm.store import limits, sealing
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk, insert
 from isotherm.store.lists import among as among
@@ -59,14 +59,14 @@ def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Ve
 _UPDATE_VERSIONS = Bulk(
     sa.update(t.resources)
     .where(_VERSION.id == sa.bindparam("v_id"))
-    .values(type=sa.bindparam("v_type"), implementation=sa.bindparam("v_implementation"),
+    .values(type=sa.bindparam("v_type"), implementation=sa.bindparam("v_implementation"), token=sa.bindparam("v_token"),
             physical_id=sa.bindparam("v_physical_id"), action=sa.bindparam("v_action"),
             status=sa.bindparam("v_status"), reason=sa.bindparam("v_reason"), properties=sa.bindparam("v_properties"),
             digest=sa.bindparam("v_digest"), metadata=sa.bindparam("v_metadata"), data=sa.bindparam("v_data"),
             published=sa.bindparam("v_published"), requires=sa.bindparam("v_requires"),
             operation_id=sa.bindparam("v_operation_id"), intent=sa.bindparam("v_intent"),
             suspended=sa.bindparam("v_suspended"), updated_at=sa.bindparam("v_now")),
-    "v_type", "v_implementation", "v_physical_id", "v_action", "v_status", "v_reason",
+    "v_type", "v_implementation", "v_token", "v_physical_id", "v_action", "v_status", "v_reason",
     "v_properties", "v_digest", "v_metadata", "v_data",
     "v_published", "v_requires", "v_operation_id", "v_intent", "v_suspended", "v_now", "v_id",
 )
@@ -75,13 +75,13 @@ _UPDATE_VERSIONS = Bulk(
 def update_versions(connection: sa.Connection, changed: Iterable[Version], now: float) -> None:
     """Write what a step may change of a version. The caller holds the lease, as it has just checked.
 
-    The type is among it: a row whose creation never began may be used again for something else.
+    The type is among it, and the token: a row whose creation never began may be used again for something else.
     The deletion policy is not among it: it belongs to the newest plan, which may be newer than the step.
     """
     seal = sealing.of(connection).seal
     _UPDATE_VERSIONS(
         connection,
-        ((v.type, v.implementation, v.physical_id, int(v.action), int(v.status), v.reason,
+        ((v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status), v.reason,
           seal(v.properties, "properties", v.id, v.stack_id), v.digest, seal(v.metadata, "metadata", v.id, v.stack_id),
           seal(v.data, "data", v.id, v.stack_id), seal(v.published, "published", v.id, v.stack_id), v.requires,
           v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now, v.id)
@@ -115,11 +115,14 @@ _INSERT_EVENTS = insert(
 
 
 def insert_events(connection: sa.Connection, happened: Iterable[Event], now: float) -> None:
+    """Insert events, and drop the oldest of their stacks beyond the limit. Every event is inserted here."""
+    many = list(happened)
     _INSERT_EVENTS(
         connection,
         ((e.stack_id, e.operation_id, e.name, e.type, e.physical_id, int(e.action), int(e.status), e.reason, now)
-         for e in happened),
+         for e in many),
     )
+    limits.events(connection, {e.stack_id for e in many})
 
 
 _INSERT_EDGES = insert(t.edges, "src", "dst", "kind")

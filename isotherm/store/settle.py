@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
-from isotherm.states import ROLLED_BACK, VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import accept, finish, hooks, nodes, observe, rows, signals, snapshots, stop, visit
+from isotherm.states import ENDED, ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.store import accept, finish, holding, hooks, nodes, observe, rows, signals, snapshots, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.bulk import Bulk
 from isotherm.store.records import Operation, Report
@@ -53,8 +54,8 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
         row = found[report.claim.node_id]
         mine = row.state == NodeState.RUNNING and row.generation == report.claim.generation
         (live if mine else stale).append(report)
-    given_up = {r.claim.node_id for r in stale if not still_counts(r)}
-    record(connection, [r for r in valid if r.claim.node_id not in given_up], now)
+    counts = [late(r, found[r.claim.node_id].state, found[r.claim.node_id].generation) for r in stale if still_counts(r)]
+    record(connection, [*live, *counts], now)
     release(connection, [r.claim.node_id for r in stale], now)
     _write_nodes(connection, live, {id_: row.dirty for id_, row in found.items()}, now)
     _propagate(connection, [r for r in live if r.state in (NodeState.DONE, NodeState.FAILED)], new_id, now)
@@ -70,7 +71,24 @@ def record(connection: sa.Connection, ended: Sequence[Report], now: float) -> No
 def still_counts(report: Report) -> bool:
     """Whether it is recorded although a newer operation has taken over: what was done was done. What was only to be given
     up is as it was, and perhaps the newer operation wants it."""
-    return not report.retained
+    return not report.retained and not _is_new(report)
+
+
+def late(report: Report, state: int, generation: int) -> Report:
+    """Return the report as it is recorded when its node has ended before it: the clock has stopped the operation.
+
+    What is still under way then has failed, and its outcome is unknown; what the step has learned of the object is kept.
+    """
+    version = report.version
+    if state not in ENDED or generation != report.claim.generation or version is None or version.intent is None:
+        return report
+    return replace(report, version=replace(
+        version, status=Status.FAILED, reason=stop.aborted(version.action), intent=None, digest=None))
+
+
+def _is_new(report: Report) -> bool:
+    """Whether the report brings a row of a resource that failed before anything was begun."""
+    return report.version is not None and not report.version.id
 
 
 def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
@@ -83,11 +101,13 @@ def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> N
         connection.execute(statement, rows.ids(node_ids))
 
 
+# Whichever node stands for it: a newer plan may have given its own to another version, and left it one to be deleted by.
 _DETACH = Bulk(
     sa.update(t.nodes)
-    .where(_NODE.id == sa.bindparam("n_id"), _NODE.resource_id == sa.bindparam("n_version"))
+    .where(_NODE.stack_id == sa.bindparam("n_stack"), _NODE.name == sa.bindparam("n_name"),
+           _NODE.resource_id == sa.bindparam("n_version"))
     .values(resource_id=None),
-    "n_id", "n_version",
+    "n_stack", "n_name", "n_version",
 )
 
 
@@ -95,22 +115,55 @@ def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: flo
     """The rows of the resources, as their steps have left them."""
     # First: what was seen was compared with the rows as they were.
     observe.record(connection, [r.observation for r in valid if r.observation is not None])
-    rows.update_versions(connection, [r.version for r in valid if r.version is not None and not r.removed], now)
+    _insert_versions(connection, [r for r in valid if _is_new(r)], now)
+    changed = (r.version for r in valid if r.version is not None and not r.removed and not _is_new(r))
+    rows.update_versions(connection, changed, now)
     removed = [r.version.id for r in valid if r.removed and r.version is not None]
     if removed:
         rows.delete_by_id(connection, t.resources.c.id, removed)
         signals.forget(connection, removed)
         observe.forget(connection, removed)
-        _DETACH(connection, ((r.claim.node_id, r.version.id) for r in valid if r.removed and r.version is not None))
+        _DETACH(connection, ((v.stack_id, v.name, v.id) for r in valid if r.removed and (v := r.version) is not None))
+    holding.take(connection, [r.version for r in valid if r.version is not None and _takes_a_place(r)])
     right = [r.version.id for r in valid if r.version is not None and _puts_right(r)]
     observe.put_right(connection, right, now)
+    _keep(connection, valid, now)
+
+
+def _keep(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
+    """List what was left in the cloud on purpose, except where another version has it."""
+    retained = [(r.version, r.claim.operation.project) for r in valid if r.retained and r.version is not None]
+    held = holding.elsewhere(connection, retained)
     kept = [
         {"stack_id": v.stack_id, "name": v.name, "type": v.type, "physical_id": v.physical_id, "token": v.token,
          "created_at": now}
-        for r in valid if r.retained and (v := r.version) is not None
+        for v, _ in retained if v.id not in held
     ]
     if kept:
         connection.execute(sa.insert(t.retained), kept)
+
+
+_ATTACH = Bulk(
+    sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id")),
+    "n_resource_id", "n_id",
+)
+
+
+def _insert_versions(connection: sa.Connection, failed: Sequence[Report], now: float) -> None:
+    """Insert the rows of resources that failed before anything was begun, so that they show it."""
+    if not failed:
+        return
+    new = [(r.claim.node_id, replace(r.version, id=id_)) for r, id_ in
+           zip(failed, rows.take_ids(connection, len(failed)), strict=True) if r.version is not None]
+    rows.insert_versions(connection, [version for _, version in new], now)
+    _ATTACH(connection, ((version.id, node_id) for node_id, version in new))
+
+
+def _takes_a_place(report: Report) -> bool:
+    """Whether an object was made for a version that replaces another."""
+    version = report.version
+    return (version is not None and version.action is Action.CREATE and version.replaces is not None
+            and version.physical_id is not None)
 
 
 def _puts_right(report: Report) -> bool:
@@ -191,8 +244,10 @@ def _end_nodes(
         finish.next_phase(connection, operation.id, now)
 
 
-def failure_of(operation: Operation, report: Report) -> str:
-    """Why the operation fails."""
+def failure_of(operation: Operation, report: Report) -> str | None:
+    """Why the operation fails. That something cannot be woken is no reason: what it needs instead is decided then."""
+    if operation.state == OperationState.WAKING:
+        return None
     action = report.event.action if report.event is not None else operation.action
     return f"Resource {action.name} failed: {report.reason}"
 
@@ -256,7 +311,7 @@ _FOLLOW_VISIT = _FOLLOW.where(t.edges.c.kind == int(EdgeKind.ORDER))
 def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended], now: float) -> int:
     """Tell those who wait; answers how many of them ended at once, because nothing is left for them to do."""
     count = 0
-    follow = _FOLLOW_VISIT if operation.action in VISITING else _FOLLOW
+    follow = _FOLLOW_VISIT if operation.visits else _FOLLOW
     wave = {node.id: node for node in ended}
     while wave:
         waiters: dict[int, _Waiter] = {}

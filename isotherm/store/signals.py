@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store import finish, missing, rows, sealing
+from isotherm.store import missing, rows, sealing
 from isotherm.store import tables as t
 from isotherm.store.records import Event
 
@@ -22,8 +22,6 @@ from isotherm.store.records import Event
 SIGNAL_BYTES = 1 << 20
 TOTAL_BYTES = 16 << 20
 KEYS = 10_000
-# Events of signals are capped now and then: no operation may ever end that would do it.
-_CAP_EVERY = 1000
 
 _NODE, _VERSION, _SIGNAL = t.nodes.c, t.resources.c, t.signals.c
 
@@ -124,8 +122,6 @@ def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_
     told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
                  signal.reason)
     rows.insert_events(connection, [told], now)
-    if (to.taken + 1) % _CAP_EVERY == 0:
-        finish.cap_events(connection, to.stack_id)
     wake(connection, str(to.id), now)
 
 

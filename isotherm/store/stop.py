@@ -8,12 +8,19 @@ from isotherm import errors
 from isotherm.states import ROLLED_BACK, Action, NodeState, OperationState, Status
 from isotherm.store import accept, finish, hooks, reads, rows
 from isotherm.store import tables as t
-from isotherm.store.records import Operation
+from isotherm.store.records import Event, Operation
 
 _NODE = t.nodes.c
 _NOT_BEGUN = (NodeState.PENDING, NodeState.SCHEDULED)
 _UNDER_WAY = (NodeState.RUNNING, NodeState.WAITING)
-_ABORTED = sa.case({int(action): f"{action.name} aborted (Timed out)" for action in Action}, value=t.resources.c.action)
+
+
+def aborted(action: Action) -> str:
+    """Return the reason of a resource that was under way at the deadline."""
+    return f"{action.name} aborted (Timed out)"
+
+
+_ABORTED = sa.case({int(action): aborted(action) for action in Action}, value=t.resources.c.action)
 
 
 def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: float) -> None:
@@ -26,7 +33,7 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
         not operation.disable_rollback and operation.action in ROLLED_BACK
         and operation.state != OperationState.CLEANING
     )
-    _give_up(connection, operation, _ABORTED)
+    _give_up(connection, operation, _ABORTED, now)
     if rolls_back:
         finish.fail(connection, operation, failure, now)
         accept.roll_back(connection, operation.stack_id, new_id, now, failure)
@@ -40,7 +47,7 @@ def break_off(connection: sa.Connection, operation: Operation, failure: str, now
 
     Rows of what was under way lose their intents, not their tokens: what they may have made is found by those.
     """
-    _give_up(connection, operation, failure)
+    _give_up(connection, operation, sa.literal(failure), now)
     _set_failure(connection, operation, failure)
     _close(connection, operation.id, now)
 
@@ -55,6 +62,16 @@ def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) ->
         raise errors.UserError("There is nothing to cancel: no operation is running on this stack.", kind="NotSupported")
     _cancel(connection, operation, reason, now)
     return operation.id
+
+
+def cancel_within(connection: sa.Connection, stack_id: str, reason: str, now: float) -> None:
+    """Cancel whatever is under way on the stacks inside, however deep. The stack itself is left alone."""
+    stack = t.stacks.c
+    inside = connection.execute(sa.select(stack.id).where(stack.owner_id == stack_id, stack.tomb == "")).scalars().all()
+    for operation in rows.current_operations(connection, inside).values():
+        if operation.state in accept.UNFINISHED:
+            _cancel(connection, operation, reason, now)
+        cancel_within(connection, operation.stack_id, reason, now)
 
 
 def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: float) -> None:
@@ -105,21 +122,30 @@ def _of(operation: Operation, states: tuple[NodeState, ...]) -> sa.Update:
     )
 
 
-def _give_up(connection: sa.Connection, operation: Operation, reason: str | sa.ColumnElement[str]) -> None:
-    under_way = (
-        sa.select(_NODE.resource_id)
-        .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
-               _NODE.state.in_(_UNDER_WAY), _NODE.resource_id.is_not(None))
-    )
-    resource = t.resources.c
+def _give_up(connection: sa.Connection, operation: Operation, reason: sa.ColumnElement[str], now: float) -> None:
+    """Fail what is under way, with an event of each; skip what had not begun."""
+    node, resource = _NODE, t.resources.c
+    under_way = connection.execute(
+        sa.select(node.id, resource.id, resource.name, resource.type, resource.physical_id, resource.action, reason)
+        .join(t.resources, resource.id == node.resource_id)
+        .where(node.stack_id == operation.stack_id, node.generation == operation.generation,
+               node.state.in_(_UNDER_WAY), resource.intent.is_not(None))
+        .order_by(node.id)
+    ).all()
     connection.execute(
         sa.update(t.resources)
-        .where(resource.id.in_(under_way), resource.intent.is_not(None))
-        .values(status=Status.FAILED, reason=reason, intent=None, digest=None)
+        .where(rows.among(resource.id))
+        .values(status=Status.FAILED, reason=reason, intent=None, digest=None),
+        rows.ids(row[1] for row in under_way),
     )
+    rows.insert_events(connection, [
+        Event(operation.stack_id, operation.id, name, type_, physical_id, Action(action), Status.FAILED, said)
+        for _, _, name, type_, physical_id, action, said in under_way
+    ], now)
     # The lease stays with whoever has it: the next operation waits until it is given back or has run out.
-    connection.execute(_of(operation, _UNDER_WAY).values(state=NodeState.FAILED, due=None))
-    connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
+    failed = sa.update(t.nodes).where(rows.among(node.id)).values(state=NodeState.FAILED, due=None)
+    connection.execute(failed, rows.ids(row[0] for row in under_way))
+    connection.execute(_of(operation, (*_NOT_BEGUN, *_UNDER_WAY)).values(state=NodeState.SKIPPED, due=None))
 
 
 def _what_is_left(connection: sa.Connection, operation: Operation) -> str:

@@ -231,7 +231,7 @@ resources = sa.Table(
     sa.Column("superseded", sa.Boolean, nullable=False),
     sa.Column("deletion_policy", sa.SmallInteger, nullable=False),
     sa.Column("external", sa.Boolean, nullable=False),
-    # The operation it was last brought up to (Heat: current_template_id).
+    # The operation it was last brought up to (Heat: current_template_id); empty: somebody has marked it since.
     sa.Column("operation_id", Uuid, nullable=False),
     # What is about to be done to the cloud: durable before it is done.
     sa.Column("intent", Json),
@@ -243,6 +243,8 @@ resources = sa.Table(
     sa.Column("signals", sa.Integer, nullable=False, server_default="0"),
     sa.Column("signal_bytes", Id, nullable=False, server_default="0"),
     sa.Index("ix_resources_stack_id", "stack_id", "name"),
+    # Who else has an object: asked before one is deleted or adopted.
+    sa.Index("ix_resources_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
     sa.Index("ix_resources_superseded", "stack_id", "superseded", sqlite_where=sa.text("superseded = 1"),
              postgresql_where=sa.text("superseded")),
 )

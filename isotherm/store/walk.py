@@ -13,7 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import VISITING, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import accept, choosing, claim, finish, hooks, locks, rows, settle, stop, visit
 from isotherm.store import tables as t
 from isotherm.store.locks import Lock
@@ -88,7 +88,7 @@ def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
 def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection[int]) -> list[Edge]:
     """Each from who goes first. A visit has an order of its own, or none."""
     edge, known = t.edges.c, set(node_ids)
-    visits = edge.kind == EdgeKind.ORDER if operation.action in VISITING else sa.true()
+    visits = edge.kind == EdgeKind.ORDER if operation.visits else sa.true()
     query = sa.select(edge.src, edge.dst, edge.kind).where(rows.among(edge.dst), visits)
     return [Edge(src, dst, EdgeKind(kind)) for src, dst, kind in connection.execute(query, rows.ids(known)) if src in known]
 
@@ -104,18 +104,22 @@ def may_take(
     return False
 
 
-def take(connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, until: float) -> Claim | None:
+def take(
+    connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, until: float, now: float
+) -> Claim | None:
     """A node whose turn has come, with all that is needed to act on it. None: it was skipped meanwhile."""
     _current(connection, lock, operation.id)
     hit = connection.execute(_TAKE, {"n_id": node_id, "n_generation": operation.generation})
-    return claim.load(connection, [node_id], until)[0] if hit.rowcount else None
+    return claim.load(connection, [node_id], until, now)[0] if hit.rowcount else None
 
 
-def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> None:
-    """Make an intent durable; raises Superseded if the operation has been overtaken."""
+def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> bool:
+    """Make an intent durable, and tell whether to act; raises Superseded if the operation has been overtaken."""
     _current(connection, lock, beginning.claim.operation.id)
-    if not claim.begin(connection, [beginning], now):
+    counted = claim.begin(connection, [beginning], now)
+    if not counted:
         raise errors.Superseded(beginning.claim.stack_id)
+    return counted[beginning.claim.key]
 
 
 def _current(connection: sa.Connection, lock: Lock, operation_id: str) -> None:
@@ -137,8 +141,10 @@ def record(
     if row is None or row.fence != mine.fence:
         return None
     overtaken = row.state != NodeState.RUNNING or row.generation != mine.generation or wanted != mine.operation.id
-    if not overtaken or settle.still_counts(report):
+    if not overtaken:
         settle.record(connection, [report], now)
+    elif settle.still_counts(report):
+        settle.record(connection, [settle.late(report, row.state, row.generation)], now)
     if overtaken:
         settle.release(connection, [mine.node_id], now)
         return None

@@ -8,10 +8,10 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import DriftPolicy, WatchMode
-from isotherm.store import rows, sealing
+from isotherm.store import rows, sealing, watch_repairs
 from isotherm.store import tables as t
 from isotherm.store.watch import Watch
-from isotherm.store.watch_tables import repairs, watches
+from isotherm.store.watch_tables import watches
 
 _STACK, _WATCH, _VERSION = t.stacks.c, watches.c, t.resources.c
 # Looked for so far up.
@@ -53,19 +53,22 @@ def _metadata(connection: sa.Connection, stack_id: str, name: str, physical_id: 
     return "" if found is None else sealing.of(connection).open(found.metadata, "metadata", found.id, stack_id) or ""
 
 
-def renew(connection: sa.Connection, stack_id: str, now: float) -> None:
-    """Something new holds for the stacks inside this one: it is their turn, and what was given up has another chance."""
-    tree = sa.select(_STACK.id).where(_STACK.owner_id == stack_id, _STACK.tomb == "").cte("tree", recursive=True)
+def renew(connection: sa.Connection, stack_id: str, owner_id: str | None, now: float) -> None:
+    """Let something new hold for this stack and for those inside it: it is their turn, and repairs begin to count anew.
+
+    An observer that looks at one of them just now loses its lease: it would write the counts that it has read before.
+    What a resource calls its object may be the id of any stack: only one that has this owner is meant.
+    """
+    whole = (_STACK.id == stack_id, _STACK.owner_id == owner_id, _STACK.tomb == "")
+    tree = sa.select(_STACK.id).where(*whole).cte("tree", recursive=True)
     inner = t.stacks.alias()
     tree = tree.union_all(sa.select(inner.c.id).join(tree, inner.c.owner_id == tree.c.id).where(inner.c.tomb == ""))
     inside = list(connection.execute(sa.select(tree.c.id)).scalars())
     if inside:
         connection.execute(
-            sa.update(watches).where(rows.among(_WATCH.stack_id), _WATCH.worker.is_(None)).values(due=now),
+            sa.update(watches).where(rows.among(_WATCH.stack_id)).values(due=now, worker=None, fence=_WATCH.fence + 1),
             rows.ids(inside))
-        connection.execute(
-            sa.update(repairs).where(rows.among(repairs.c.stack_id))
-            .values(rounds=0, since=None, tripped_at=None), rows.ids(inside))
+        watch_repairs.reset(connection, inside)
 
 
 def root(connection: sa.Connection, stack_id: str) -> tuple[str, list[str]]:

@@ -40,14 +40,26 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     sight: int | None
     live: str | None
     drift: str | None
-    # Of what had been applied when it was last compared.
+    # Of the definition that had been applied when it was last compared.
     seen_digest: str | None
+    # When the row was last written.
+    updated_at: float | None = None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether what was last seen was compared with what is applied now.
+
+        The digest alone does not tell: a definition that is the same may resolve to other values.
+        """
+        written = self.seen_at is None or (self.updated_at is not None and self.updated_at > self.seen_at)
+        return self.drift is not None and self.digest == self.seen_digest and not written
 
 
 _TARGETS = (
     sa.select(_VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
               _VERSION.physical_id, _VERSION.properties, _VERSION.metadata, _VERSION.data, _VERSION.requires,
-              _VERSION.external, _VERSION.digest, _SEEN.seen_at, _SEEN.sight, _SEEN.live, _SEEN.drift, _SEEN.digest)
+              _VERSION.external, _VERSION.digest, _SEEN.seen_at, _SEEN.sight, _SEEN.live, _SEEN.drift, _SEEN.digest,
+              _VERSION.updated_at)
     .select_from(t.nodes)
     .join(t.resources, _VERSION.id == _NODE.resource_id)
     .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
@@ -76,11 +88,12 @@ def _targets(connection: sa.Connection, found: Any) -> list[Target]:
 
 def _target(row: Any, opened: Any) -> Target:
     (id_, stack_id, name, type_, implementation, token, physical_id, properties, metadata, data, requires, external,
-     digest, seen_at, sight, live, drift, seen_digest) = row
+     digest, seen_at, sight, live, drift, seen_digest, updated_at) = row
     return Target(
         id_, stack_id, name, type_, implementation, token, physical_id, opened(properties, "properties", id_, stack_id),
         opened(metadata, "metadata", id_, stack_id), opened(data, "data", id_, stack_id), requires, bool(external), digest,
-        seen_at, sight, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest)
+        seen_at, sight, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest,
+        updated_at)
 
 
 _SAME = (

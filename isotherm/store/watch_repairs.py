@@ -49,14 +49,14 @@ def write(connection: sa.Connection, stack_id: str, changed: Iterable[Repair]) -
     _INSERT(connection, ((stack_id, one.name, *(getattr(one, name) for name in _NAMES)) for one in kept))
 
 
-def reset(connection: sa.Connection, stack_id: str, names: Collection[str] | None = None) -> None:
-    """What was given up may be repaired again. None: all of the stack.
+def reset(connection: sa.Connection, stack_ids: Collection[str], name: str | None = None) -> None:
+    """Let what was given up be repaired again. None: all resources of the stacks.
 
     When it was last repaired stays: if that has failed, this is how it is found (see watch_goals.failed).
     """
-    where = [_REPAIR.stack_id == stack_id, *([] if names is None else [_REPAIR.name.in_(list(names))])]
+    where = [rows.among(_REPAIR.stack_id), *([] if name is None else [_REPAIR.name == name])]
     connection.execute(
-        sa.update(repairs).where(*where).values(rounds=0, since=None, tripped_at=None))
+        sa.update(repairs).where(*where).values(rounds=0, since=None, tripped_at=None), rows.ids(stack_ids))
 
 
 def given_up(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, int]:

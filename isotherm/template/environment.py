@@ -36,6 +36,8 @@ class Target:
 
     kind: TargetKind
     name: str
+    # Of a template: the path to the line of the registry that names it.
+    line: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,15 @@ class _Entry:
         return self.path[-1]
 
     @property
-    def is_template(self) -> bool:
-        return self.target.endswith(TEMPLATE_SUFFIXES)
+    def template(self) -> str:
+        """The template that the line names. A line for the location of a template cannot name another one."""
+        return next((one for one in (self.name, self.target) if one.endswith(TEMPLATE_SUFFIXES)), "")
+
+    def covers(self, type_name: str) -> bool:
+        if not self.name.endswith("*"):
+            return self.name == type_name
+        # A line that leads many types to one does not lead that one to itself.
+        return not self.template and type_name.startswith(self.name[:-1]) and type_name != self.target
 
     def rename(self, type_name: str) -> str:
         if self.name.endswith("*") and self.target.endswith("*"):
@@ -67,10 +76,15 @@ class Registry:
 
     def lookup(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> Target:
         """What the type stands for. `known` holds the types that exist as classes."""
-        target = self._lookup(type_name, resource_name, known, _MAX_ALIASES)
+        target = next(self._targets(type_name, resource_name, known, _MAX_ALIASES), None)
         if target is None:
             raise NotFound(f"The Resource Type ({type_name}) could not be found.", kind="EntityNotFound")
         return target
+
+    def facade(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> Target | None:
+        """What the type would stand for without the line that is used: its template has to look like that."""
+        first, *others = self._targets(type_name, resource_name, known, _MAX_ALIASES)
+        return next((one for one in others if one != first), None)
 
     @property
     def is_empty(self) -> bool:
@@ -82,39 +96,51 @@ class Registry:
     def restricted_actions_for(self, resource_name: str) -> frozenset[str]:
         return self._words_for(resource_name, "restricted_actions")
 
-    def child(self, resource_name: str) -> Registry:
-        """What a child stack made by this resource sees: all global lines, and what lies below its own name."""
-        inner: dict[str, Any] = {}
-        for pattern, below in self._resources():
-            if fnmatch.fnmatchcase(resource_name, pattern):
-                inner.update(below)
-        return Registry({**self.data, "resources": inner})
+    def child(self, resource_name: str, used: tuple[str, ...] = ()) -> Registry:
+        """Return what a child stack made by this resource sees: all global lines, and what lies below its own name.
 
-    def _lookup(self, type_name: str, resource_name: str | None, known: Mapping[str, Any], left: int) -> Target | None:
-        if type_name.endswith(TEMPLATE_SUFFIXES):
-            return Target(TargetKind.TEMPLATE, type_name)
+        `used` is the line that led to the template of the child stack. It does not apply inside that template, so that a
+        template can stand in for a type and use that type itself.
+        """
+        kept = _without(self.data, used)
+        below = kept.get("resources", {})
+        # The resource's own name comes last: it has precedence over patterns.
+        matching = [one for pattern, one in below.items() if fnmatch.fnmatchcase(resource_name, pattern)]
+        inner: dict[str, Any] = {}
+        for one in (*matching, below.get(resource_name)):
+            inner.update(one if isinstance(one, Mapping) else {})
+        # Words that are about the resource itself are not about anything inside it.
+        return Registry({**kept, "resources": {name: one for name, one in inner.items() if isinstance(one, Mapping)}})
+
+    def _targets(
+        self, type_name: str, resource_name: str | None, known: Mapping[str, Any], left: int
+    ) -> Iterator[Target]:
+        """What the type may stand for: what it does stand for, and then what stands behind that."""
         if left == 0:
             raise UserError(f"The Resource Type ({type_name}) could not be found: its aliases form a loop.",
                             kind="EntityNotFound")
         # The longer path first (a line for one resource), then by name: that is Heat's order, globs included.
         for entry in sorted(self._matches(type_name, resource_name), key=lambda one: (-len(one.path), one.path)):
-            if entry.is_template:
-                return Target(TargetKind.TEMPLATE, entry.target)
-            found = self._lookup(entry.rename(type_name), resource_name, known, left - 1)
+            if entry.template:
+                yield Target(TargetKind.TEMPLATE, entry.template, entry.path)
+                continue
+            found = next(self._targets(entry.rename(type_name), resource_name, known, left - 1), None)
             if found is not None:
-                return found
-        return Target(TargetKind.CLASS, type_name) if type_name in known else None
+                yield found
+        if type_name in known:
+            yield Target(TargetKind.CLASS, type_name)
 
     def _matches(self, type_name: str, resource_name: str | None) -> Iterator[_Entry]:
         if resource_name is not None:
             own = self.data.get("resources", {}).get(resource_name)
             if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
                 yield _Entry(("resources", resource_name, type_name), own[type_name])
+        if type_name.endswith(TEMPLATE_SUFFIXES) and type_name not in self.data:
+            # The location of a template is a type without being registered.
+            yield _Entry((type_name,), type_name)
         for name, target in self.data.items():
-            if not isinstance(target, str):
-                continue
             entry = _Entry((name,), target)
-            if name == type_name or (name.endswith("*") and not entry.is_template and type_name.startswith(name[:-1])):
+            if isinstance(target, str) and entry.covers(type_name):
                 yield entry
 
     def _words_for(self, resource_name: str, key: str) -> frozenset[str]:
@@ -148,9 +174,14 @@ class Environment:
     def restricted_actions_for(self, resource_name: str) -> frozenset[str]:
         return self.registry.restricted_actions_for(resource_name)
 
-    def child(self, resource_name: str, parameters: Mapping[str, Any] | None = None) -> Environment:
-        """The environment of a child stack: its own parameters, everything else inherited as far as it applies."""
-        return Environment(parameters or {}, self.parameter_defaults, self.registry.child(resource_name),
+    def child(
+        self, resource_name: str, parameters: Mapping[str, Any] | None = None, used: tuple[str, ...] = ()
+    ) -> Environment:
+        """Return the environment of a child stack: its own parameters, all else inherited as far as it applies.
+
+        `used` is the line of the registry that led to the template of the child stack.
+        """
+        return Environment(parameters or {}, self.parameter_defaults, self.registry.child(resource_name, used),
                            self.event_sinks)
 
     def as_dict(self) -> dict[str, Any]:
@@ -216,6 +247,17 @@ def _checked_registry(data: Mapping[str, Any]) -> dict[str, Any]:
             kept[str(name)] = target
         else:
             raise _invalid(f'resource_registry entry "{name}" must be a text, not a {type(target).__name__}')
+    return kept
+
+
+def _without(data: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """The same lines without the one at the path."""
+    if not path:
+        return dict(data)
+    name, *rest = path
+    kept = {key: one for key, one in data.items() if key != name or rest}
+    if rest and isinstance(kept.get(name), Mapping):
+        kept[name] = _without(kept[name], tuple(rest))
     return kept
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from isotherm.errors import Problem, UserError
 from isotherm.template import constraints
@@ -18,8 +19,14 @@ from isotherm.template.parameter_parse import parse_schemata
 from isotherm.template.parameter_schema import MASK, ParameterSchema, ParameterType, missing
 from isotherm.template.versions import HOT_LATEST, Dialect
 
-__all__ = ["ParameterSchema", "ParameterType", "Pseudo", "Values", "bind", "check", "describe", "parse_schemata",
+__all__ = ["ParameterSchema", "ParameterType", "Pseudo", "Values", "arn", "bind", "check", "describe", "parse_schemata",
            "refuse_immutable"]
+
+
+def arn(project: str, name: str, stack_id: str) -> str:
+    """Name a stack as Heat does where it has to be found from anywhere."""
+    return f"arn:openstack:heat::{quote(project, '')}:stacks/{quote(name, '')}/{stack_id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Pseudo:
@@ -35,8 +42,8 @@ class Pseudo:
         if self.dialect.is_hot:
             return {"OS::stack_id": str(self.stack_id), "OS::project_id": self.project_id,
                     "OS::stack_name": self.stack_name}
-        arn = f"arn:openstack:heat::{self.project_id}:stacks/{self.stack_name}/{self.stack_id}"
-        return {"AWS::StackId": arn, "AWS::StackName": self.stack_name, "AWS::Region": self.region}
+        return {"AWS::StackId": arn(self.project_id, self.stack_name, str(self.stack_id)),
+                "AWS::StackName": self.stack_name, "AWS::Region": self.region}
 
 
 class Values(Mapping[str, Any]):

@@ -25,6 +25,7 @@ from isotherm.api.service import Service
 from isotherm.config import Settings
 from isotherm.engine import gauging, roll
 from isotherm.engine.embedded import Embedded
+from tests import databases, of_one_database
 from tests.engine.conftest import PATHS
 from tests.engine.differences import DIFFERENCES
 from tools import keystone as identity
@@ -198,7 +199,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     module, test = metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__
     for fixture in {"api", "shared"} & set(metafunc.fixturenames):
         if module in BOTH and test not in DIFFERENCES:
-            metafunc.parametrize(fixture, PATHS, indirect=True, scope="function" if fixture == "api" else "module")
+            paths = of_one_database.paths(databases.ON, PATHS)
+            metafunc.parametrize(fixture, paths, indirect=True, scope="function" if fixture == "api" else "module")
 
 
 def _on(request: pytest.FixtureRequest) -> dict[str, bool]:

@@ -7,12 +7,14 @@ import contextlib
 import json
 import logging
 import socket
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from isotherm.api import openapi, routes, signed, stream
+from isotherm.secrets import finding, redactor
 from tests.api import things
 from tests.api.conftest import ROOT, TOKEN, Api, fault, resource, template
 from tests.api.test_signed import SUCCESS, anybody, attributes, signals, waiting
@@ -114,6 +116,56 @@ def test_case_39_a_hidden_value_is_in_no_reply_and_no_log(api: Api, caplog: pyte
     assert lines and not [trace for trace in TRACES if trace in lines]
 
 
+def is_on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def test_a_big_hidden_value_keeps_nobody_waiting(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither to be prepared nor to be looked for: all that is done in threads, whatever is asked."""
+    beside: list[int] = []
+    blocking: list[tuple[int, list[str]]] = []
+
+    def note(size: int) -> None:
+        if size > 65_536:
+            if is_on_a_loop():
+                blocking.append((size, traceback.format_stack(limit=8)))
+            beside.append(size)
+
+    prepare, look = redactor._forms, finding.Finder.spans
+    monkeypatch.setattr(redactor, "_forms", lambda text: (note(len(text)), prepare(text))[1])
+    monkeypatch.setattr(finding.Finder, "spans", lambda self, text: (note(len(text)), look(self, text))[1])
+    whole = body(parameters={"pw": MARKER * 20_000})
+    del whole["template"]["parameters"]["pw"]["constraints"]
+    unknown = {**whole, "parameters": {**whole["parameters"], "unknown": 1}}
+    known = things.made(api, **whole)
+    path = f"/stacks/s/{known['stack_id']}"
+    found = list(replies(api, known))
+    found += [("preview", api.post("/stacks/preview", {"stack_name": "p", **whole}).text),
+              ("preview of an update", api.put(f"{path}/preview", {**whole, "parameters": {"pw": MARKER * 20_001}}).text),
+              ("validate", api.post("/validate", whole).text),
+              ("refused", api.post("/stacks", {"stack_name": "p", **unknown}).text),
+              ("events", api.get(f"{path}/events").text)]
+    assert [(what, text[:100]) for what, text in found if any(trace in text for trace in TRACES)] == []
+    assert beside
+    assert blocking == []
+
+
+def test_hidden_values_that_are_too_big_are_refused_before_anything_is_made_of_them(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redactor, "_forms", lambda text: pytest.fail("made"))
+    whole = {"stack_name": "p", "template": template({}, parameters={"pw": {"type": "string", "hidden": True}}),
+             "parameters": {"pw": "x" * 3 * 1024 * 1024}}
+    for path in ("/stacks", "/stacks/preview", "/validate"):
+        assert fault(api.post(path, whole))[:2] == (400, "RequestLimitExceeded"), path
+        # Nor of what is wrong in another way.
+        assert fault(api.post(path, {**whole, "parameters": {**whole["parameters"], "unknown": 1}}))[0] == 400
+
+
 def test_case_39_papers_are_for_those_who_may_have_them(api: Api) -> None:
     """The one place that tells: without it nobody could take the stack over. It has a rule of its own."""
     path = api.create("s", **body())
@@ -149,8 +201,9 @@ def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatc
     assert api.post(f"{path}/resources/handle/signal", {"data": "x" * 10_000_000}).status_code in (400, 413)
     with things.waiting_meanwhile(api, "/stacks") as slowest:
         statuses = [api.ask("POST", url, SUCCESS).status_code for _ in range(2000)]
-    assert statuses == [200] * 50 + [429] * 1950
-    assert len(signals(api, path)) == 50
+    # The one with a token was refused for its size, and counts.
+    assert statuses == [200] * 49 + [429] * 1951
+    assert len(signals(api, path)) == 49
     assert 0 < slowest[0] < 5
     other_path = api.create("t", waiting(), wait=False)
     assert anybody(api, "POST", attributes(api, other_path)["endpoint"], SUCCESS).status_code == 200

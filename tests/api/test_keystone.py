@@ -116,7 +116,7 @@ class TestAuthenticator:
         token = keystone.token("demo")
         (caller,) = judge(Authenticator(conf(), Enforcer()), request(token))
         assert caller == Caller(keystone.project("demo"), keystone.user("demo"), "demo", frozenset({"member", "reader"}),
-                                False, "demo", True, token)
+                                False, "demo", True, token, services=frozenset({"identity"}))
         assert token not in repr(caller)
 
     def test_the_policy_says_who_is_an_administrator(self, keystone: Keystone, conf: Callable[..., Any],

@@ -183,10 +183,28 @@ def test_too_much_is_refused(api, monkeypatch):
     statuses = [anybody(api, "POST", url, SUCCESS).status_code for _ in range(25)]
     assert statuses == [200] * 20 + [429] * 5
     assert len(signals(api, path)) == 20
-    # Others are not held up, nor is whoever has a token.
+    # Other resources are not held up.
     other = api.create("t", waiting(), wait=False)
     assert anybody(api, "POST", attributes(api, other)["endpoint"], SUCCESS).status_code == 200
-    assert api.post(f"{path}/resources/handle/signal", SUCCESS).status_code == 200
+
+
+def test_one_limit_holds_for_signals_with_a_signature_and_with_a_token(api, monkeypatch):
+    path = api.create("s", waiting(500), wait=False)
+    url = attributes(api, path)["endpoint"]
+    monkeypatch.setattr(signed, "RATE", signed.Rate())
+    monkeypatch.setattr(signed, "BURST", 10)
+    monkeypatch.setattr(signed, "EACH_SECOND", 0)
+    with_token = [api.post(f"{path}/resources/handle/signal", SUCCESS) for _ in range(6)]
+    with_signature = [anybody(api, "POST", url, SUCCESS) for _ in range(6)]
+    assert [one.status_code for one in with_token] == [200] * 6
+    assert [one.status_code for one in with_signature] == [200] * 4 + [429] * 2
+    refused = api.post(f"{path}/resources/handle/signal", SUCCESS)
+    assert fault(refused)[:2] == (429, "RequestLimitExceeded")
+    assert refused.headers["retry-after"]
+    assert len(signals(api, path)) == 10
+    # A resource that has no version yet is counted by its name; the others of the stack are not held up.
+    missing = [fault(api.post(f"{path}/resources/none/signal", SUCCESS))[0] for _ in range(12)]
+    assert missing == [404] * 10 + [429] * 2
 
 
 def test_a_hook_is_not_cleared_by_a_signed_signal(api):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import socket
 import threading
@@ -17,7 +18,11 @@ import sqlalchemy as sa
 import uvicorn
 
 from isotherm.api import app, stream
+from isotherm.api.auth.keystone import Keystone
+from isotherm.api.caller import Caller
+from isotherm.api.policy import Enforcer
 from isotherm.api.service import Service
+from isotherm.config import files
 from isotherm.engine.feed import Feed
 from isotherm.states import Action, Status
 from isotherm.store import rows
@@ -25,6 +30,7 @@ from isotherm.store import tables as t
 from isotherm.store.records import Event
 from tests import databases
 from tests.api.conftest import PATIENCE_S, TOKEN, Api, fault, resource, template
+from tools import running
 
 PROJECT = "/v1/default/events/stream"
 
@@ -67,10 +73,10 @@ class Reader:
 class Server:
     """The API of a test on a port of its own."""
 
-    def __init__(self, api: Api, feed: Feed) -> None:
+    def __init__(self, api: Api, feed: Feed, authenticator: Any = None, policy: Any = None) -> None:
         self.api, self.feed = api, feed
         service = Service(api.engine.orchestrator_for, api.engine.types, api.engine.settings, feed=feed)
-        made = app.build(service, api.doorkeeper, api.rules)
+        made = app.build(service, authenticator or api.doorkeeper, policy or api.rules)
         config = uvicorn.Config(made, "127.0.0.1", 0, log_config=None, lifespan="off", ws="none")
         self.server = uvicorn.Server(config)
         self.socket = config.bind_socket()
@@ -101,14 +107,14 @@ class Server:
 
 @pytest.fixture
 def serve(api: Api) -> Iterator[Any]:
-    running: list[Server] = []
+    servers: list[Server] = []
 
-    def start(**options: Any) -> Server:
-        running.append(Server(api, Feed(api.engine.store, tick_s=0.02, **options)))
-        return running[-1]
+    def start(authenticator: Any = None, policy: Any = None, **options: Any) -> Server:
+        servers.append(Server(api, Feed(api.engine.store, tick_s=0.02, **options), authenticator, policy))
+        return servers[-1]
 
     yield start
-    for server in running:
+    for server in servers:
         server.close()
 
 
@@ -261,3 +267,136 @@ def test_what_is_refused(api):
         assert fault(api.get(place))[:2] == (403, "Forbidden")
     api.token = "wrong"
     assert api.get("/events/stream").status_code == 401
+
+
+# How many, and for how long.
+
+
+def opened(server, project, caller, many, count):
+    """Open streams until so many are open, or one is refused; the status of the last answer."""
+    url = f"http://127.0.0.1:{server.port}/v1/{project}/events/stream"
+    for _ in range(count):
+        sent = {"X-Auth-Token": caller}
+        answer = many.enter_context(httpx2.stream("GET", url, headers=sent, timeout=PATIENCE_S))
+        if answer.status_code != 200:
+            answer.read()
+            return fault(answer)[:2]
+        reader = Reader(answer)
+        many.callback(lambda reader: None, reader)  # a reader that nobody has any more closes its stream
+        assert reader.message()["event"] == "ready"
+    return 200, ""
+
+
+def introduce(api, project, user):
+    token = f"{user}-of-{project}"
+    api.doorkeeper.others[token] = Caller(project, user, user, frozenset({"member", "reader"}), False, project)
+    return token
+
+
+def test_streams_of_one_user_or_project_leave_room_for_others(api, serve):
+    api.engine.settings = dataclasses.replace(api.engine.settings, max_event_streams_per_project=5,
+                                              max_event_streams_per_user=3)
+    server = serve()
+    refused = (429, "RequestLimitExceeded")
+    with contextlib.ExitStack() as many:
+        greedy = introduce(api, "a", "greedy")
+        with contextlib.ExitStack() as own:
+            assert opened(server, "a", greedy, own, 9) == refused
+            assert server.feed._readers == 3
+            assert opened(server, "a", introduce(api, "a", "second"), many, 2) == (200, "")
+            assert opened(server, "a", introduce(api, "a", "third"), many, 1) == refused
+            assert opened(server, "b", introduce(api, "b", "other"), many, 3) == (200, "")
+        until = time.monotonic() + PATIENCE_S
+        while server.feed._readers > 5:  # as soon as the server has noticed that the readers are gone
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert opened(server, "a", greedy, many, 3) == (200, "")
+    until = time.monotonic() + PATIENCE_S
+    while server.feed._readers:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert not server.feed._held
+
+
+def cut(reader):
+    """The reason for which a stream ends."""
+    while (one := reader.message()).get("event") != "cut":
+        pass
+    with pytest.raises(EOFError):
+        reader.message()
+    return one["data"]["reason"]
+
+
+def test_a_stream_ends_with_the_authority_of_its_reader(api, serve, monkeypatch):
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
+    server = serve()
+    token = introduce(api, "default", "u")
+    with server.reader(X_Auth_Token=token) as it:
+        assert it.message() == {"": "still here"}
+        del api.doorkeeper.others[token]
+        assert "authentication" in cut(it)
+    with server.reader(X_Auth_Token=introduce(api, "default", "u")) as it:
+        api.rules.forbidden.add("events:index")
+        assert "events:index" in cut(it)
+        api.rules.forbidden.clear()
+    with server.reader(X_Auth_Token=introduce(api, "default", "u")) as it:
+        api.doorkeeper.others[token] = Caller("elsewhere", "u", "u", frozenset({"reader"}))
+        assert "denied" in cut(it)
+
+
+def test_an_admin_who_is_none_any_more_reads_no_other_project(api, serve, monkeypatch):
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
+    with api.somebody("owner"):
+        path = api.create("s", {"a": resource()})
+    server = serve()
+    api.doorkeeper.others["chief"] = admin = Caller("ops", "u", "u", frozenset({"admin", "reader"}), True)
+    with server.reader(f"/v1/ops{path}/events/stream", X_Auth_Token="chief") as it:
+        assert it.message() == {"": "still here"}
+        api.doorkeeper.others["chief"] = dataclasses.replace(admin, is_admin=False)
+        assert "denied" in cut(it)
+
+
+def test_a_stream_that_is_never_silent_is_checked_as_well(api, serve, monkeypatch):
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
+    id_ = api.create("s").rsplit("/", 1)[1]
+    server = serve()
+    token = introduce(api, "default", "u")
+    busy = threading.Event()
+
+    def write_on() -> None:
+        while not busy.is_set():
+            write(api, id_, 1)
+
+    writer = threading.Thread(target=write_on)
+    with server.reader(X_Auth_Token=token) as it:
+        writer.start()
+        try:
+            it.events(5)
+            del api.doorkeeper.others[token]
+            assert "authentication" in cut(it)
+        finally:
+            busy.set()
+            writer.join()
+
+
+@pytest.mark.parametrize("lost", ["token", "role"])
+def test_with_keystone_a_stream_ends_with_its_token_and_its_role(api, serve, monkeypatch, keystone, tmp_path, lost):
+    monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
+    running.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), "token_cache_time": "-1"}})
+    policy = Enforcer()
+    server = serve(Keystone(files.opened([str(tmp_path / "x.conf")]), policy), policy)
+    token, project, admin = keystone.token("reader"), keystone.project("demo"), keystone.admin()
+    role = f"/projects/{project}/users/{keystone.user('reader')}/roles/{admin.ensure('role', 'reader')}"
+    with server.reader(f"/v1/{project}/events/stream", X_Auth_Token=token) as it:
+        assert it.message() == {"": "still here"}
+        if lost == "role":
+            admin.call("DELETE", role)
+        else:
+            answer = httpx2.delete(f"{keystone.v3}/auth/tokens", trust_env=False,
+                                   headers={"X-Auth-Token": token, "X-Subject-Token": token})
+            assert answer.status_code == 204
+        try:
+            assert "authentication" in cut(it)
+        finally:
+            if lost == "role":
+                admin.call("PUT", role)

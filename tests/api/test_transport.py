@@ -42,7 +42,7 @@ def test_other_ways_to_say_v1(shared):
     for accept in (ACCEPT, f"{ACCEPT}.0"):
         assert shared.ask("GET", f"{ROOT}/default/stacks", headers={"Accept": accept}).status_code == 200
     answer = shared.ask("GET", f"{ROOT}/default/stacks", headers={"Accept": "application/json"})
-    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (404, "text/html")
+    assert (answer.status_code, form(answer)) == (404, "application/json")
 
 
 @pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/default", "/v1/default/nothing", "/v1/default/stacks/a/b/c/d/e"])
@@ -56,6 +56,45 @@ def test_health(shared):
     answer = shared.ask("GET", f"{ROOT}/healthcheck", headers={"X-Auth-Token": "wrong"})
     assert (answer.status_code, answer.text) == (200, "")
     assert answer.headers["content-type"].startswith("text/plain")
+
+
+# The form of an answer without a result, as Heat chooses it.
+
+FORMS = {
+    "application/json": "application/json", "*/*": "text/html", "text/html, application/json": "text/html",
+    "text/html;q=0.1, application/json": "application/json", "application/json, */*;q=0.1": "application/json",
+    "application/*": "application/json", "text/html;q=0, */*": "application/json", "text/plain": "text/plain",
+    "application/json;q=0": "text/plain", "application/json;q=x": "text/plain", "image/*": "text/plain", "": "text/plain",
+}
+
+
+def form(answer):
+    return answer.headers["content-type"].partition(";")[0]
+
+
+@pytest.mark.parametrize("accept", FORMS)
+def test_an_answer_without_a_result_has_the_form_that_is_accepted(shared, stack, accept):
+    path, id_ = stack
+    body = {"template": template({"a": resource()})}
+    asked = [("PUT", path, body, 202), ("PATCH", path, body, 202), ("GET", f"/stacks/{id_}", None, 302),
+             ("GET", "/nothing", None, 404), ("POST", "/services", None, 404), ("GET", f"{ROOT}/nothing", None, 404),
+             ("POST", f"{ROOT}/healthcheck", None, 405)]
+    for method, place, given, status in asked:
+        answer = shared.ask(method, place, given, headers={"Accept": accept})
+        assert (answer.status_code, form(answer)) == (status, FORMS[accept]), place
+        if FORMS[accept] == "application/json":
+            told = answer.json()
+            assert set(told) == {"message", "code", "title"}
+            assert told["code"].startswith(f"{status} ")
+    shared.end(path)
+
+
+def test_an_answer_with_a_result_is_json_whatever_is_accepted(shared, stack):
+    path, _ = stack
+    for method, place, body in (("GET", path, None), ("POST", f"{path}/actions", {"check": None}),
+                                ("GET", "/stacks/none/none", None), ("DELETE", "/stacks", None)):
+        assert form(shared.ask(method, place, body, headers={"Accept": "text/html"})) == "application/json"
+    shared.end(path)
 
 
 # Who asks, and what.
@@ -154,8 +193,10 @@ def test_what_comes_after_an_arn_stays(shared, stack):
 def test_addresses_that_lead_nowhere(shared, stack):
     assert fault(shared.get("/stacks/none")) == (404, "EntityNotFound", "The Stack (none) could not be found.")
     assert fault(shared.get(f"/stacks/arn:openstack:heat::default:stacks/other/{stack[1]}"))[0] == 404
-    assert fault(shared.get(f"/stacks/arn:openstack:heat::foreign:stacks/s/{stack[1]}")) == (
-        403, "InvalidTenant", "Searching Tenant foreign from Tenant default forbidden.")
+    assert fault(shared.get(f"/stacks/arn:openstack:heat::foreign:stacks/s/{stack[1]}"))[:2] == (404, "EntityNotFound")
+    with shared.somebody("default"):
+        assert fault(shared.get(f"/stacks/arn:openstack:heat::foreign:stacks/s/{stack[1]}")) == (
+            403, "InvalidTenant", "Searching Tenant foreign from Tenant default forbidden.")
     assert fault(shared.get("/stacks/arn:openstack:heat::default:nonsense"))[0] == 400
     for part in ("outputs", "snapshots", "export", "abandon"):
         assert fault(shared.get(f"/stacks/s/{part}"))[0] == 404

@@ -20,6 +20,7 @@ from isotherm.api import faults
 from isotherm.api.auth.trusts import Trusts
 from isotherm.api.caller import Caller
 from isotherm.config import files
+from isotherm.engine import custody
 from isotherm.engine.custody import Custody
 from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.orchestrator import Request
@@ -40,8 +41,8 @@ class Site:
         self.engine = Embedded(folder)
         settings = dataclasses.replace(self.engine.settings, **options)
         running.write_options(folder / "x.conf", {"keystone_authtoken": keystone.options()})
-        custody = Custody(self.engine.store, self.engine.clock, new_id)
-        self.trusts = Trusts(files.opened([str(folder / "x.conf")]), settings, custody)
+        kept = Custody(self.engine.store, self.engine.clock, new_id)
+        self.trusts = Trusts(files.opened([str(folder / "x.conf")]), settings, kept)
 
     def caller(self, name: str) -> Caller:
         person = seed.PEOPLE[name]
@@ -50,14 +51,14 @@ class Site:
 
     async def create(self, caller: Caller, name: str = "s") -> str:
         orchestrator = self.engine.orchestrator_for(caller.project, caller.user_name)
-        async with self.trusts.borrowed(caller, caller.project) as bind:
+        async with self.trusts.borrowed(caller, caller.project) as orchestrator.credential:
             made = await orchestrator.create(name, Request(EMPTY))
-            await bind(made.stack_id)
         return made.stack_id
 
-    async def update(self, caller: Caller, stack_id: str) -> None:
-        async with self.trusts.borrowed(caller, caller.project, stack_id) as bind:
-            await bind(stack_id)
+    async def update(self, caller: Caller, stack_id: str, project: str = "") -> None:
+        orchestrator = self.engine.orchestrator_for(project or caller.project, caller.user_name)
+        async with self.trusts.borrowed(caller, project or caller.project, stack_id) as orchestrator.credential:
+            await orchestrator.update(stack_id, Request(EMPTY))
 
     async def delete(self, caller: Caller, stack_id: str) -> None:
         orchestrator = self.engine.orchestrator_for(caller.project, caller.user_name)
@@ -163,9 +164,22 @@ class TestUse:
         finally:
             it.keystone.admin().call("PUT", grant)
 
-    def test_without_any_the_reason_is_told(self, site: Callable[..., Site]) -> None:
-        with pytest.raises(errors.Permanent, match="Nobody has lent"):
+    def test_without_any_it_is_waited_for(self, site: Callable[..., Site]) -> None:
+        with pytest.raises(errors.NotBegun, match="No user has lent"):
             run(site().trusts.authentication("00000000-0000-0000-0000-000000000000"))
+
+    def test_it_is_there_as_soon_as_the_stack_is(self, site: Callable[..., Site]) -> None:
+        """The transaction that accepts the stack binds it: a worker that is faster than the request finds it."""
+        it = site()
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            orchestrator = it.engine.orchestrator_for(caller.project, caller.user_name)
+            async with it.trusts.borrowed(caller, caller.project) as orchestrator.credential:
+                made = await orchestrator.create("s", Request(EMPTY))
+                assert await it.trusts.authentication(made.stack_id)
+
+        run(story())
 
 
 class TestGivingBack:
@@ -180,6 +194,52 @@ class TestGivingBack:
 
         run(story())
         assert len(it.lent()) == 1
+
+    def test_an_accepted_request_keeps_it_though_its_answer_was_lost(self, site: Callable[..., Site]) -> None:
+        it = site()
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            with pytest.raises(ConnectionError):
+                async with it.trusts.borrowed(caller, caller.project) as credential:
+                    orchestrator = it.engine.orchestrator_for(caller.project, caller.user_name)
+                    orchestrator.credential = credential
+                    await orchestrator.create("s", Request(EMPTY))
+                    raise ConnectionError("the answer is lost")
+            await it.trusts.sweep()
+
+        run(story())
+        assert len(it.lent()) == 1
+
+    @pytest.mark.parametrize("dies", ["after Keystone", "before Keystone"])
+    def test_who_dies_on_the_way_leaves_none(self, site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch,
+                                             dies: str) -> None:
+        """The row is announced first, so that a trust whose id was never written down is found and ended."""
+        it = site()
+        create = Trusts._create
+
+        def dying(trusts: Trusts, asked: Any) -> str:
+            if dies == "after Keystone":
+                create(trusts, asked)
+            raise KeyboardInterrupt
+
+        async def story() -> None:
+            caller = it.caller("demo")
+            other = await it.create(caller, "other")
+            monkeypatch.setattr(Trusts, "_create", dying)
+            with pytest.raises(KeyboardInterrupt):
+                async with it.trusts.borrowed(caller, caller.project):
+                    raise AssertionError("it died before")
+            await it.trusts.sweep()
+            assert len(it.lent()) == (2 if dies == "after Keystone" else 1), "the request may still be under way"
+            monkeypatch.setattr(custody, "_UNBOUND_S", -1.0)
+            await it.trusts.sweep()
+            assert await it.trusts._custody.useless() == []
+            assert await it.trusts.authentication(other)
+
+        run(story())
+        assert len(it.lent()) == 1
+        assert len(databases.rows(it.engine.path)["credentials"]) == 1
 
     def test_the_same_user_lends_once(self, site: Callable[..., Site]) -> None:
         it = site()
@@ -207,8 +267,7 @@ class TestGivingBack:
 
         async def story() -> None:
             stack = await it.create(it.caller("demo"))
-            async with it.trusts.borrowed(it.caller("admin"), it.keystone.project("demo"), stack) as bind:
-                await bind(stack)
+            await it.update(it.caller("admin"), stack, it.keystone.project("demo"))
 
         run(story())
         assert [one["trustor_user_id"] for one in it.lent()] == [it.keystone.user("demo")]

@@ -71,6 +71,8 @@ def test_a_path_leads_to_its_longest_part_that_exists(path: str, line: int, colu
     ("The Parameter (size) was not provided.", 3),
     ("Invalid key 'x' for parameter (size)", 3),
     ("The Resource Type (My::Type) could not be found.", 10),
+    ("HEAT-E99001 Service nova is not available for resource type My::Type, reason: it is not.", 10),
+    ("HEAT-E99001 Resource type My::Type is not available, reason: it is not.", 10),
     ('"colour" is not a valid keyword inside a resource definition', 11),
     ("Circular Dependency Found: web -> db -> web", 5),
     ('The specified reference "db" (in web) is incorrect.', 5),

@@ -60,6 +60,27 @@ def ids(run: Run, name: str = "pair") -> dict[str, str]:
     return {r["resource_name"]: r["physical_resource_id"] for r in run("resources", name, "--json").data}
 
 
+def test_lost_and_wrong_keys_are_told_in_words(run: Run, pair: Path, home: Path) -> None:
+    run("deploy", "pair", "-t", pair)
+    keys = (home / "keys").read_text()
+    (home / "keys").unlink()
+    for command in (("show", "pair"), ("list",), ("delete", "pair", "--yes")):
+        ran = run(*command)
+        assert (ran.code, ran.out) == (codes.WRONG, ""), command
+        assert str(home / "keys") in ran.err
+        assert "Traceback" not in ran.err
+    assert not (home / "keys").exists()
+    (home / "keys").write_text("0123456789abcdef" * 4)
+    (home / "keys").chmod(0o600)
+    for command in (("outputs", "pair"), ("export", "pair")):
+        ran = run(*command)
+        assert (ran.code, ran.out) == (codes.WRONG, ""), command
+        assert "auth_encryption_key_ring" in ran.err
+        assert "Traceback" not in ran.err
+    (home / "keys").write_text(keys)
+    assert run("outputs", "pair").code == codes.OK
+
+
 @pytest.mark.ledger("S2.1", "S2.3")
 def test_deploy_makes_a_stack_and_tells_each_event(run: Run, pair: Path) -> None:
     ran = run("deploy", "pair", "-t", pair)

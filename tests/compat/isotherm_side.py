@@ -38,7 +38,7 @@ def _describe(question: Mapping[str, Any]) -> corpus.Answer:
     values = parameters.bind(template.parameters, environ, pseudo, require_all=False, check_values=False)
     bound = model.bind(template, values, files=question.get("files", {}), facade=_facade(question),
                        zones=("zone-a", "zone-b"))
-    validation.validate(bound, environ, known.registry(), strict=strict, custom=custom_constraints.LOCAL)
+    validation.validate(bound, environ, known.registry(), strict=strict, inside=strict, custom=custom_constraints.LOCAL)
     references = _Known(question, values)
     return {
         "parameters": {name: _parameter(values, name) for name in template.parameters},

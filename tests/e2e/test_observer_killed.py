@@ -16,7 +16,10 @@ from pathlib import Path
 
 import pytest
 
-KILLS = 50
+from tests.long_form import ALL
+
+# Each of the moments, several times.
+KILLS = 50 if ALL else 20
 PATIENCE_S = 120.0
 NURSERY = Path(__file__).with_name("nursery.py")
 OPTIONS = "[DEFAULT]\nobserver_interval = 0.1\nobserver_rate = 0\n"

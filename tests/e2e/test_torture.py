@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import databases
+from tests.long_form import ALL
 from tools.services import Impossible
 from tools.torture import run
 from tools.torture.farm import NONE, SQLITE
@@ -28,8 +29,8 @@ def test_whatever_fails_nothing_is_lost(tmp_path: Path, database: str) -> None:
     print(f"SEED={seed}")  # noqa: T201 - whoever finds a failure wants to see it again
     (tmp_path / "run").mkdir()
     broker = NONE if database == SQLITE else "rabbitmq"
-    wish = run.Wish(tmp_path / "run", database, broker, stacks=12, seconds=20, seed=seed, quiet_s=(0.2, 1.5),
-                    longest_cut_s=4, every_kind=True)
+    wish = run.Wish(tmp_path / "run", database, broker, stacks=12, seconds=120 if ALL else 20, seed=seed,
+                    quiet_s=(0.2, 1.5), longest_cut_s=4, every_kind=True)
     try:
         outcome = asyncio.run(run.torture(wish, print))
     except Impossible as error:

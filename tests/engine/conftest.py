@@ -18,6 +18,7 @@ from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
 from isotherm.resources.local import processes
 from isotherm.resources.reality import JournalReality
+from tests import databases, of_one_database
 from tests.engine.differences import DIFFERENCES, OF_ONE_PATH
 
 PATHS = ("convergence", "legacy")
@@ -26,10 +27,11 @@ PATIENCE_S = 60.0
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each test of an engine is told twice, once for each path, except where the list of differences has it."""
+    """Tell each test of an engine on both paths, except where the list of differences has it, or the run is on a server."""
     module, test = metafunc.module.__name__.rpartition(".")[2], metafunc.function.__name__
     if "tmp_path" in metafunc.fixturenames:
-        paths = (OF_ONE_PATH[module],) if module in OF_ONE_PATH else PATHS[:1] if test in DIFFERENCES else PATHS
+        paths = (OF_ONE_PATH[module],) if module in OF_ONE_PATH else PATHS[:1] if test in DIFFERENCES \
+            else of_one_database.paths(databases.ON, PATHS)
         metafunc.parametrize("architecture", paths, indirect=True)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from isotherm.states import NodeState
 from isotherm.store import claim as claiming
 from isotherm.store import settle
 from tests.engine.conftest import Lab, resource
@@ -35,7 +36,7 @@ def is_beginning(one: Any) -> bool:
 
 
 def is_outcome(one: Any) -> bool:
-    return bool(one.claim.name == "bad" and one.version is not None)
+    return bool(one.claim.name == "bad" and one.state is NodeState.DONE)
 
 
 def is_anything(one: Any) -> bool:

@@ -34,7 +34,7 @@ def take_stack(connection: Connection, engine: str, until: float, now: float) ->
     assert phase is not None
     waiting = {edge.dst for edge in phase.edges}
     ready = [stop.id for stop in phase.stops if stop.id not in waiting]
-    return len([walk.take(connection, lock, phase.operation, id_, until) for id_ in ready])
+    return len([walk.take(connection, lock, phase.operation, id_, until, 0.0) for id_ in ready])
 
 
 async def take(engine: Embedded, worker: str, until: float) -> int:
@@ -98,7 +98,7 @@ def test_a_worker_that_was_wrongly_called_dead_cannot_speak_any_more(tmp_path: P
         lease = claim.Lease("slow", until, 10)
         claims = await engine.store.write(lambda c: claim.due(c, lease, engine.clock.now()))
         await engine.store.write(lambda c: release.workers(c, ["slow"], engine.clock.now()))
-        return await engine.store.write(lambda c: claim.renew(c, claims, until))
+        return await engine.store.write(lambda c: claim.renew(c, claims, until, engine.clock.now()))
 
     assert run(tmp_path, work) == set()
 

@@ -283,11 +283,24 @@ def test_an_answer_without_an_id_is_a_failure(service, body):
 
 def test_a_service_in_trouble_is_asked_again(allowed, service):
     async def story(it: Lab) -> None:
-        service.says = [(503, {"Retry-After": "0"}, b"")] * 3
-        stack = await it.create({"t": thing(service)})
+        service.says = [(status, {"Retry-After": "0"}, b"") for status in (429, 503, 504)]
+        stack = await it.create({"t": thing(service, token_header="Idempotency-Key")})
         assert stack["status"] == "COMPLETE", stack
         assert service.methods().count("POST") == 4
         assert len({one[2]["Idempotency-Key"] for one in service.asked if one[0] == "POST"}) == 1
+
+    allowed(story)
+
+
+@pytest.mark.parametrize("status", [503, 504])
+def test_a_lost_answer_of_a_service_that_cannot_be_searched_is_told(allowed, service, status):
+    async def story(it: Lab) -> None:
+        service.says = [(429, {"Retry-After": "0"}, b""), (status, {"Retry-After": "0"}, b"")]
+        stack = await it.create({"t": thing(service)})
+        assert stack["status"] == "FAILED"
+        told = f"Look for an object that {service.url}/things made for s-t-"
+        assert told in stack["stack_status_reason"]
+        assert service.methods().count("POST") == 2, "429 says that nothing was begun, and the other does not"
 
     allowed(story)
 
@@ -336,7 +349,7 @@ def test_an_import_is_looked_at_and_left_alone(allowed, service):
 
 
 @pytest.mark.parametrize("more", [
-    {}, {"token_header": "X-Other", "find": {"url": "URL/things?key={token}"}},
+    {"token_header": "Idempotency-Key"}, {"token_header": "X-Other", "find": {"url": "URL/things?key={token}"}},
     {"id_path": "{token}", "create": {"url": "URL/things/{token}", "method": "PUT"}},
 ], ids=["by the repeated request", "by asking", "by its name"])
 def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, service, more):
@@ -427,7 +440,29 @@ def test_what_cannot_work_is_told_before_anything_is_made(allowed, service, give
     allowed(story)
 
 
+@pytest.mark.parametrize("name", ["Transfer-Encoding", "upgrade", "Connection", "HOST", "Content-Length", "TE", "Trailer",
+                                  "Keep-Alive", "Proxy-Authorization", "Expect"])
+@pytest.mark.parametrize("place", ["headers", "auth_header", "token_header"])
+def test_headers_of_http_itself_are_refused_where_they_stand(allowed, service, name, place):
+    async def story(it: Lab) -> None:
+        given = {place: {"X-Fine": "1", name: "x"} if place == "headers" else name}
+        with pytest.raises(errors.UserError) as raised:
+            await it.api.create("s", it.request({"t": thing(service, **given)}))
+        assert [one.path for one in raised.value.problems] == [f"resources.t.properties.{place}"]
+        assert name in raised.value.problems[0].message
+
+    allowed(story)
+    assert service.asked == []
+
+
 # The client.
+
+
+@pytest.mark.parametrize("name", ["Transfer-Encoding", "host", "Proxy-Connection"])
+def test_headers_of_http_itself_are_not_sent_wherever_they_come_from(service, name):
+    with pytest.raises(errors.Permanent):
+        call(service, config.Settings(allowed_fetch_networks=("127.0.0.0/8",)), headers={name: "x"})
+    assert service.asked == []
 
 
 def call(service: Service, settings: config.Settings, **more: Any) -> reach.Reply:

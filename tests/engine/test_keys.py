@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.engine import keyfile
 from isotherm.engine.embedded import Embedded
 from isotherm.resources import known
 from isotherm.store import tables as t
@@ -99,13 +100,41 @@ def test_keys_can_be_rotated(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def lose(folder: Path) -> None:
+    """The keys are lost for good, and their owner goes on with a new one."""
+    (folder / "keys").unlink()
+    with pytest.raises(errors.UserError) as raised:
+        Embedded(folder)
+    assert raised.value.kind == "InvalidEncryptionKey"
+    assert str(folder / "keys") in raised.value.problems[0].hint
+    assert not (folder / "keys").exists()
+    keyfile.make(folder / "keys")
+
+
+def test_no_key_is_made_where_something_is_sealed(tmp_path: Path) -> None:
+    async def story() -> None:
+        Embedded(tmp_path).close()
+        Embedded(tmp_path).close()  # nothing was sealed, and no key was needed
+        assert not (tmp_path / "keys").exists()
+        async with engine_on(tmp_path) as it:
+            await it.create(tree(), **OPTIONS)
+        keys = (tmp_path / "keys").read_text()
+        lose(tmp_path)
+        (tmp_path / "keys").unlink()
+        (tmp_path / "isotherm.conf").write_text(f"[DEFAULT]\nauth_encryption_key = {keys.split()[-1]}\n")
+        async with engine_on(tmp_path) as it:
+            assert (await it.api.export("s", hidden=True))["environment"]["parameters"] == {"pw": MARKER}
+
+    asyncio.run(story())
+
+
 def test_a_lost_key_says_so_and_the_stack_can_be_deleted(tmp_path: Path) -> None:
     """Case 45: reading gives a clear error, an update fails, deleting works; nobody else is held up."""
 
     async def story() -> None:
         async with engine_on(tmp_path) as it:
             await it.create(tree(), **OPTIONS)
-        (tmp_path / "keys").unlink()
+        lose(tmp_path)
         async with engine_on(tmp_path) as it:
             assert (await it.api.show("s"))["stack_status"] == "CREATE_COMPLETE"
             assert {one["resource_name"] for one in await it.api.resources("s")} == {"a", "b", "n", "r"}
@@ -131,7 +160,7 @@ def test_what_could_not_be_read_is_not_overwritten(tmp_path: Path) -> None:
         async with engine_on(tmp_path) as it:
             await it.create({"a": resource(SECRET)}, **OPTIONS)
         keys = (tmp_path / "keys").read_text()
-        (tmp_path / "keys").unlink()
+        lose(tmp_path)
         async with engine_on(tmp_path) as it:
             await it.end(await it.api.check("s"))
         (tmp_path / "keys").write_text(keys)

@@ -83,7 +83,11 @@ def test_a_delete_stops_what_runs(lab):
         assert it.objects() == {}
         begun = {one["resource_name"] for one in await it.api.events(stack["id"], last=1000)}
         assert begun == {"", "a", "b"}, "of c, nothing was begun"
-        assert await rows(it.engine, t.stack_locks) == []
+
+        async def no_lock_is_left() -> bool:
+            return await rows(it.engine, t.stack_locks) == []
+
+        await it.until(no_lock_is_left)
 
     lab(story)
 
@@ -303,14 +307,14 @@ def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path):
             (lost,) = locks.due(connection, "slow", now - 1, now, 9)
             phase = walk.phase(connection, lost, now)
             assert phase is not None
-            claim = walk.take(connection, lost, phase.operation, phase.stops[0].id, now - 1)
+            claim = walk.take(connection, lost, phase.operation, phase.stops[0].id, now - 1, now)
             assert claim is not None
             assert locks.due(connection, "quick", now + 30, now, 9)
             return lost, Report(claim, NodeState.FAILED, reason="of no importance")
 
         lost, report = await it.engine.store.write(stolen)
         for unit in (lambda c: walk.record(c, lost, report, walk.Wave(), "new", now),
-                     lambda c: walk.take(c, lost, report.claim.operation, report.claim.node_id, now),
+                     lambda c: walk.take(c, lost, report.claim.operation, report.claim.node_id, now, now),
                      lambda c: walk.hand_on(c, lost, now)):
             with pytest.raises(errors.Superseded):
                 await it.engine.store.write(unit)

@@ -12,6 +12,9 @@ import pytest
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from isotherm.states import Action, Status
+from isotherm.store import rows
+from isotherm.store.records import Event
 from tests import databases
 from tests.engine.conftest import Lab, resource
 
@@ -66,6 +69,9 @@ from pathlib import Path
 from isotherm import errors
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from isotherm.states import Action, Status
+from isotherm.store import rows
+from isotherm.store.records import Event
 
 async def main():
     engine = Embedded(Path(sys.argv[1]))
@@ -227,6 +233,37 @@ def test_events_of_a_stack(lab, tmp_path):
         kept = await it.api.events("s", last=1000)
         assert len(kept) == 10
         assert kept[-1]["resource_status"] == "UPDATE_COMPLETE", "the newest are kept"
+
+    lab(story)
+
+
+def test_events_of_a_stack_that_no_step_writes(lab, tmp_path):
+    """An update that changes nothing and a signal write events too, without a step of a worker."""
+    options(tmp_path, max_events_per_stack=10)
+
+    async def story(it: Lab) -> None:
+        template = {"r": resource(), "h": {"type": "OS::Heat::WaitConditionHandle"}}
+        await it.create(template)
+        for _ in range(8):
+            await it.update(template)
+        assert len(await it.api.events("s", last=1000)) == 10
+        for number in range(12):
+            await it.api.signal("s", "h", {"id": str(number), "status": "SUCCESS"})
+        kept = await it.api.events("s", last=1000)
+        assert [one["resource_name"] for one in kept] == ["h"] * 10
+
+    lab(story)
+
+
+def test_all_events_of_a_stack_are_kept_by_default(lab):
+    async def story(it: Lab) -> None:
+        stack = await it.create({"r": resource()})
+        many = [Event(stack["id"], stack["id"], "r", "T", None, Action.SIGNAL, Status.COMPLETE, "")] * 10_001
+        await it.engine.store.write(lambda connection: rows.insert_events(connection, many, 0.0))
+        before = await count(it, "events")
+        await it.update({"r": resource("2")})
+        assert before > 10_001
+        assert await count(it, "events") == before + 4, "two of the stack, and two of the resource"
 
     lab(story)
 

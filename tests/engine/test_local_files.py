@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from isotherm.resources.local.file import File
 from tests.engine.conftest import Lab
 from tests.engine.local_stage import Stage, file, folder
 from tests.engine.test_moving import abandoned
+
+MIB = 1024 * 1024
 
 
 def mode(path: Path) -> str:
@@ -55,6 +59,34 @@ def test_attributes_tell_what_is_there(tmp_path):
         assert await one.attribute("sha256") == "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
 
     asyncio.run(story())
+
+
+def test_a_big_file_is_read_in_pieces_and_a_huge_one_not_at_all(tmp_path):
+    """Both are sparse: they take no space, and would take all memory."""
+    def peak(size: int) -> tuple[int, object, object, contract.Sight]:
+        os.truncate(tmp_path / "a.txt", size)
+        tracemalloc.start()
+        try:
+            found = asyncio.run(look())
+            return tracemalloc.get_traced_memory()[1], *found
+        finally:
+            tracemalloc.stop()
+
+    async def look() -> tuple[object, object, contract.Sight]:
+        one = stage.resource()
+        return await one.attribute("size"), await one.attribute("sha256"), await stage.seen()
+
+    stage = Stage(tmp_path, File, path="a.txt", content="hello")
+    asyncio.run(stage.run("create"))
+    for size in (64 * MIB, 64 * MIB + 1):
+        used, told, sha256, seen = peak(size)
+        assert used < 8 * MIB
+        assert (told, sha256) == (size, hashlib.sha256(b"hello" + bytes(size - 5)).hexdigest())
+        assert isinstance(seen, contract.Seen) and seen.properties["content"] == f"sha256:{sha256} ({size} bytes)"
+    used, told, sha256, seen = peak(3 * 1024 * MIB)
+    assert used < 8 * MIB
+    assert (told, sha256) == (3 * 1024 * MIB, None)
+    assert isinstance(seen, contract.Seen) and "sha256" not in seen.properties["content"]
 
 
 def test_another_path_is_another_file(lab, base):
@@ -276,18 +308,18 @@ def test_the_reality_of_a_folder(tmp_path):
 def test_a_file_whose_maker_was_killed_is_found_and_not_made_twice(tmp_path):
     async def story() -> None:
         stage = Stage(tmp_path, File, path="a.txt", content="hello")
-        assert await stage.resource().find_by_token() is None
+        assert await stage.resource().find_by_token() == contract.Absent()
         await stage.run("create")
         inode = (tmp_path / "a.txt").stat().st_ino
         stage.self_.physical_id = None  # nobody lived to write it down
-        assert await stage.resource().find_by_token() == "a.txt"
+        assert await stage.resource().find_by_token() == contract.Found("a.txt")
         assert (tmp_path / "a.txt").stat().st_ino == inode
         # Killed after the claim, before the file: it is made then.
         (tmp_path / "a.txt").unlink()
-        assert await stage.resource().find_by_token() is None
+        assert await stage.resource().find_by_token() == contract.Absent()
         await stage.run("create")
         assert (tmp_path / "a.txt").read_text() == "hello"
-        assert await Stage(tmp_path, File, "token-2", path="a.txt").resource().find_by_token() is None
+        assert await Stage(tmp_path, File, "token-2", path="a.txt").resource().find_by_token() == contract.Absent()
 
     asyncio.run(story())
 

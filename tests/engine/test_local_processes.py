@@ -216,11 +216,11 @@ def test_a_process_that_was_killed_is_gone(base):
 def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base):
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, log="log.txt", settle_secs=0)
-        assert await stage.resource().find_by_token() is None
+        assert await stage.resource().find_by_token() == contract.Absent()
         await stage.run("create")
         child = state(base).child
         stage.self_.physical_id = None
-        assert await stage.resource().find_by_token() == "token-1"
+        assert await stage.resource().find_by_token() == contract.Found("token-1")
         # Even if nobody looks: for one token there is one keeper.
         await stage.resource().handle_create()
         assert state(base).child == child

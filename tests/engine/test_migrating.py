@@ -289,7 +289,7 @@ async def _have_template(it: Lab, template: dict[str, Any]) -> None:
     request = it.request(template)
     stack = (await rows(it.engine, t.stacks))[0]
     goal = await it.api._desire(request, stack["name"], stack["id"])
-    acceptance = it.api._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
+    acceptance = await it.api._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
     await it.api._supersede(acceptance, lambda connection, *_: _as_if_ended(connection))
 
 

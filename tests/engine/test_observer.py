@@ -15,7 +15,9 @@ import pytest
 from isotherm.engine.observer.service import Tuning
 from isotherm.resources.local import confinement, keeping
 from isotherm.store import watch as watching
-from isotherm.store import watch_views
+from isotherm.store import watch_repairs, watch_views
+from isotherm.store.database import Connection
+from isotherm.store.watch import Watch
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 from tests.engine.local_stage import file, folder, process
 
@@ -354,6 +356,51 @@ def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab, tmp_path, h
                 await it.api.set_resource_policy("s", "one", "repair")
             await until(_is((base / "1").exists))
             assert not (base / "2").exists()
+
+    lab(story)
+
+
+def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab, tmp_path):
+    """What was given up in it has another chance, and whoever looks at it just now cannot write the old counts again."""
+    inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
+            "properties: {path: a.txt, content: x}}\n"
+
+    async def story(it: Lab) -> None:
+        await it.create({"inside": {"type": "inner.yaml"}}, files={"inner.yaml": inner})
+        within, store = (await it.physical())["inside"], it.engine.store
+        given_up = watch_repairs.Repair("f", told_at=1.0, rounds=3, since=1.0, last_at=2.0, tripped_at=3.0)
+
+        def held(connection: Connection) -> Watch:
+            watching.enrol(connection, 0.0)
+            watch_repairs.write(connection, within, [given_up])
+            return next(one for one in watching.take(connection, "o", 1.0, 1e12, 10) if one.stack_id == within)
+
+        watch = await store.write(held)
+        await it.api.set_resource_policy("s", "inside", "report")
+        [one] = (await store.read(lambda connection: watch_repairs.of_stack(connection, within))).values()
+        assert (one.rounds, one.tripped_at, one.last_at) == (0, None, 2.0)
+        assert not await store.read(lambda connection: watching.is_held(connection, watch, "o"))
+
+    lab(story)
+
+
+def test_what_is_seen_is_compared_with_what_is_applied_now(lab):
+    """The definition stays the same, and what it resolves to does not: the last comparison says nothing of the next."""
+
+    async def story(it: Lab) -> None:
+        def pair(value: str) -> dict[str, Any]:
+            return {"a": resource(value), "b": resource({"get_attr": ["a", "output"]})}
+
+        await it.create(pair("1"))
+        b = (await it.physical())["b"]
+        await it.api.observe("s")
+        await it.update(pair("2"))
+        await it.change(b, {"value": "1"})
+        await it.api.observe("s")
+        assert await seen(it, "b") == "drifted", "it looks as it did before, which was right then"
+        await it.update(pair("1"))
+        await it.api.observe("s")
+        assert await seen(it, "b") == "in_sync", "it looks as it did before, which was wrong then"
 
     lab(story)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -45,18 +46,25 @@ def test_each_operation_has_an_id_of_its_own(lab):
     lab(story)
 
 
-def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab):
+def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab, monkeypatch):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("0")})
+        both = asyncio.Barrier(2)
+        desire = it.api._desire
+
+        async def together(*arguments: Any, **named: Any) -> Any:
+            # Both have read the stack: whichever is accepted first, the other one was decided on what is no longer so.
+            answer = await desire(*arguments, **named)
+            await both.wait()
+            return answer
+
+        monkeypatch.setattr(it.api, "_desire", together)
         asked = [it.api.update("s", it.request({"a": resource(str(number))})) for number in range(2)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
-        lost = [one for one in answers if isinstance(one, errors.Conflict)]
-        won = [one for one in answers if not isinstance(one, Exception)]
-        assert len(won) + len(lost) == 2
-        assert len(won) >= 1
-        await it.end(won[-1])
-        winner = max(won, key=lambda one: one.generation)
-        assert it.values() == [str(answers.index(winner))]
+        [won] = [one for one in answers if not isinstance(one, Exception)]
+        assert [isinstance(one, errors.Conflict) for one in answers].count(True) == 1
+        await it.end(won)
+        assert it.values() == [str(answers.index(won))]
 
     lab(story)
 

@@ -32,8 +32,8 @@ class Sleeper(contract.Resource):
         self.physical_id = self.physical_name
         return None
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.world.reality.find(self.token))
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         found = await self.world.reality.get(self.physical_id or "")
@@ -207,6 +207,37 @@ def test_an_update_wakes_what_still_sleeps_before_it_changes_it(lab):
     lab(story)
 
 
+def test_an_update_wakes_in_the_order_of_what_objects_use_before_it_changes_anything(lab):
+    """The template has turned the two round: what is to be used by the other was its user when it went to rest."""
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper("1"), "b": sleeper("1", needs=["a"])})
+        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.check("s"))
+        stack = await it.update({"a": sleeper("2", needs=["b"]), "b": sleeper("2")})
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert (it.values(), asleep(it)) == (["2", "2"], [False, False])
+        assert (await began(it, "RESUME"), await began(it, "UPDATE")) == (["a", "b"], ["b", "a"])
+        done = [(one["resource_name"], one["resource_status"]) for one in await it.api.events("s", last=1000)]
+        assert done.index(("b", "RESUME_COMPLETE")) < done.index(("b", "UPDATE_IN_PROGRESS"))
+
+    lab(story)
+
+
+def test_what_cannot_be_woken_does_not_fail_the_update_that_replaces_it(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"a": sleeper(refuses="resume"), "b": sleeper(needs=["a"])})
+        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.check("s"))
+        before = await it.physical()
+        stack = await it.update({"a": sleeper(), "b": sleeper(needs=["a"])})
+        assert (stack["stack_status"], asleep(it)) == ("UPDATE_COMPLETE", [False, False])
+        after = await it.physical()
+        assert (after["a"] == before["a"], after["b"] == before["b"]) == (False, True)
+
+    lab(story)
+
+
 def test_one_that_refuses_keeps_awake_what_it_needs(lab):
     async def story(it: Lab) -> None:
         template = {"a": sleeper(), "b": sleeper(needs=["a"], refuses="suspend"), "c": sleeper(needs=["b"]),
@@ -249,9 +280,10 @@ def test_what_was_never_made_does_not_look_well_after_a_visit(lab, action):
         await it.create({"bad": {"type": "OS::Heat::TestResource", "properties": {"fail": True}}})
         stack = await it.end(await getattr(it.api, action)("s"))
         assert stack["stack_status"] == f"{action.upper()}_FAILED"
-        assert await it.status("bad") == "CREATE_FAILED"
+        shown = "CHECK_FAILED" if action == "check" else "CREATE_FAILED"
+        assert await it.status("bad") == shown
         await it.end(await it.api.resume("s"))
-        assert await it.status("bad") == "CREATE_FAILED"
+        assert await it.status("bad") == shown
         assert (await it.update({"bad": {"type": "OS::Heat::TestResource"}}))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)

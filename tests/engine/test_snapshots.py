@@ -34,8 +34,8 @@ class Disk(contract.Resource):
         self.physical_id = self.physical_name
         return None
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.world.reality.find(self.token))
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         if "copy" in changed:

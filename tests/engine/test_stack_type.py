@@ -80,3 +80,17 @@ def test_a_failure_inside(lab):
         assert it.values() == ["v"]
 
     lab(story)
+
+
+def test_its_reference_is_its_id_and_its_time_its_own(lab):
+    """As in Heat: not its ARN, and not the time that was asked for the stack around it."""
+
+    async def story(it: Lab) -> None:
+        shown = {"ref": {"value": {"get_resource": "x"}}}
+        await complete(it, await it.create({"x": stack()}, outputs=shown, timeout_s=600.0))
+        x = (await it.physical())["x"]
+        assert ((await outputs(it))["ref"], (await it.api.show(x))["timeout_s"]) == (x, None)
+        await complete(it, await it.update({"x": stack(timeout=5)}, outputs=shown, timeout_s=600.0))
+        assert (await it.api.show(x))["timeout_s"] == 300.0
+
+    lab(story)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine import nesting
 from isotherm.engine.steps import visiting
 from isotherm.resources import contract, drift, properties, sight
-from isotherm.states import Action
+from isotherm.states import Action, NodeKind
 from isotherm.store import accept, adopt, claim, nodes, reads, rows, settle, signals, visit
+from isotherm.store import tables as t
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -80,6 +82,21 @@ def what_rests_is_changed_in_its_sleep(patch: Patch) -> None:
         return found
 
     patch.setattr(visiting, "begin", begin)
+
+
+@bug
+def an_overtaken_check_forgets_what_is_to_be_deleted(patch: Patch) -> None:
+    """[I14] A check was about to look at it, and another operation came first: it passes for wanted."""
+
+    def clear_order(original: Any, connection: Any, stack_id: str) -> None:
+        node = t.nodes.c
+        visited = (node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.dirty == nodes.DOOMED)
+        doomed = connection.execute(sa.select(node.id).where(*visited)).scalars().all()
+        original(connection, stack_id)
+        connection.execute(
+            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT, dirty=nodes.DOOMED), rows.ids(doomed))
+
+    wrapped(patch, nodes, "clear_order", clear_order)
 
 
 @bug

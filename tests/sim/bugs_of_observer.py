@@ -116,20 +116,6 @@ def maintenance_does_not_count(patch: Patch) -> None:
 
 
 @bug
-def what_was_decided_before_the_pause_is_done_after_it(patch: Patch) -> None:
-    """Between the decision and the deed nobody asks again."""
-    patch.setattr(service.Observer, "_expect_wanted", nothing)
-    wrapped(patch, watch, "configure", _without_new_fence)
-
-
-def _without_new_fence(original: Any, connection: Any, stack_id: str, now: float, **values: Any) -> None:
-    before = connection.execute(sa.select(watches.c.worker, watches.c.fence).where(watches.c.stack_id == stack_id)).first()
-    original(connection, stack_id, now, **values)
-    if before is not None:
-        connection.execute(sa.update(watches).where(watches.c.stack_id == stack_id).values(**before._mapping))
-
-
-@bug
 def a_fight_has_no_end(patch: Patch) -> None:
     """Repairs are not counted."""
     counted = recording.Recording.count

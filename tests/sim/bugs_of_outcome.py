@@ -8,9 +8,10 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine import decide
+from isotherm.engine import decide, publishing
 from isotherm.engine.references import PublishedReferences
 from isotherm.engine.steps import act, consider
+from isotherm.resources import calls
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import accept, claim, finish, nodes, plan, reads, slots, spares, stop
@@ -60,11 +61,11 @@ def an_unreadable_attribute_is_nothing(patch: Patch) -> None:
 
     async def attribute(resource: Any, name: str) -> object:
         try:
-            return await resource.attribute(name)
+            return await calls.call(resource.world.threads, resource.attribute, name)
         except Exception:  # noqa: BLE001
             return None
 
-    patch.setattr(act, "_attribute", attribute)
+    patch.setattr(publishing, "attribute", attribute)
 
 
 @bug
@@ -168,6 +169,25 @@ def a_rollback_leaves_behind_what_moved_with_a_replacement(patch: Patch) -> None
     """[I7] The old version is taken up again, and its users stay with the new one, which is deleted."""
     wrapped(patch, spares, "take_up", lambda original, connection, slots, left, wanted: original(
         connection, slots, left, [msgspec.structs.replace(want, requires=()) for want in wanted]))
+
+
+@bug
+def an_interrupted_rollback_takes_copies_for_originals(patch: Patch) -> None:
+    """[I15] What stands is not asked whether it is as wanted: any other version of that definition takes its place."""
+    wrapped(patch, spares, "_best", lambda original, stands, *rest: original(None, *rest))
+
+
+@bug
+def what_is_about_to_be_deleted_is_past_saving(patch: Patch) -> None:
+    """[I15] A worker has only taken the node that is to delete the original, and a copy is made of it."""
+
+    def of(original: Any, connection: Any, stack_id: str) -> dict[str, Any]:
+        node = t.nodes.c
+        leased = set(connection.execute(sa.select(node.resource_id).where(node.worker.is_not(None))).scalars())
+        found = original(connection, stack_id)
+        return {name: [one for one in left if one.id not in leased] for name, left in found.items()}
+
+    wrapped(patch, spares, "of", of)
 
 
 # What must not be lost, and what must not be left.

@@ -21,6 +21,7 @@ from isotherm.sim.clients import Clients
 from isotherm.sim.cloud import Thing
 from isotherm.sim.history import History
 from isotherm.sim.hosts import IDLE_S, LEASE_S, Hosts, VirtualClock
+from isotherm.sim.threads import SimThreads
 from isotherm.sim.witness import UNFINISHED, Witness
 from isotherm.states import Action
 
@@ -78,7 +79,7 @@ class LegacyHosts(Hosts):
         host = self._hosts[name]
         host.task.cancel()
         clock = VirtualClock(self._loop)
-        world = contract.World(clock, self._cloud, Random(self._chance.new_id()))
+        world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
         types = type(self._types)(self._types.types.values())
         planning = Planning(self._store, types, clock)
         nesting = Nesting(self._store, types, planning, clock, self._chance.new_id, self.wake, SETTINGS)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import pytest
 
 from isotherm.sim import history
+from tests.long_form import ALL
 from tests.sim.legacy_world import LegacyRun
 
-SEEDS = 200
+SEEDS = 200 if ALL else 100
 CHUNK = 25
 
 

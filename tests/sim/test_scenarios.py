@@ -1,4 +1,4 @@
-"""Every story under tests/scenarios, in many orders of its messages; all 200 with `make scenarios`."""
+"""Every story under tests/scenarios, in many orders of its messages; all 200 with `make scenarios` or `make test-all`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from isotherm.sim import scenario
+from tests.long_form import ALL
 
 STORIES = sorted((Path(__file__).parents[1] / "scenarios").glob("*.py"))
-ORDERS = int(os.environ.get("ISOTHERM_ORDERS", "12"))
+ORDERS = int(os.environ.get("ISOTHERM_ORDERS", "200" if ALL else "12"))
 
 
 @pytest.mark.ledger("S2.6", "S2.7", "S2.13", "S2.14")

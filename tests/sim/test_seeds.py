@@ -1,4 +1,4 @@
-"""Two thousand histories, each with its own crashes, lost answers and quarrelling clients: nothing breaks.
+"""Histories of many seeds, each with its own crashes, lost answers and quarrelling clients: nothing breaks.
 
 A seed that does is made smaller, and its story is the message of the failure.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import pytest
 
 from isotherm.sim import history, run, shrink
+from tests.long_form import ALL
 
-SEEDS = 2000
+SEEDS = 2000 if ALL else 400
 CHUNK = 25
 
 

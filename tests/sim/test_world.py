@@ -18,6 +18,7 @@ from isotherm import errors
 from isotherm.sim import history, processes, run, shapes, shrink
 from isotherm.sim.history import History, Request, Verb
 from isotherm.sim.loop import SimLoop
+from isotherm.store import spares
 
 REPLAY = """
 import hashlib
@@ -215,6 +216,35 @@ def test_a_rollback_takes_up_what_a_replacement_moved_with_it(seed: int) -> None
         assert sum(f"cloud: created s0-{name}-" in line for line in world.log.lines) == 3
 
 
+def _after_the_newer_version(*then: Request) -> tuple[Request, ...]:
+    """Requests that leave e without its newer version, which was dropped and deleted first, and with its older one."""
+    f, older, newer = shapes.Part(fixed="x"), shapes.Part(base="f"), shapes.Part()
+    return (Request(0.0, "s0", Verb.CREATE, {"f": f, "e": older}),
+            Request(100.0, "s0", Verb.UPDATE, {"f": f, "e": newer, "z": shapes.Part(after=("e",), fail="create")}),
+            Request(200.0, "s0", Verb.UPDATE, {"f": f, "y": shapes.Part(after=("f",), fail="create")}), *then)
+
+
+@pytest.mark.ledger("S2.14")
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rollback_takes_up_an_original_whose_newer_version_was_deleted(seed: int) -> None:
+    """The name has no node any more: the original gets one, and is not made anew (I15)."""
+    requests = _after_the_newer_version(Request(300.0, "s0", Verb.ROLLBACK))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    assert outcome.well, outcome.violations
+    assert any("ROLLBACK_COMPLETE" in line for line in outcome.lines)
+    assert sum("cloud: created s0-e-" in line for line in outcome.lines) == 2, "the original, and the newer one"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_deletion_policy_holds_for_an_older_version_whose_newer_one_was_deleted(seed: int) -> None:
+    """The name has no node any more when the template says that its objects are to be kept (I17)."""
+    kept = {"f": shapes.Part(fixed="x"), "e": shapes.Part(fixed="x", retain=True)}
+    requests = _after_the_newer_version(Request(300.0, "s0", Verb.UPDATE, kept))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    assert outcome.well, outcome.violations
+    assert sum("cloud: deleted s0-e-" in line for line in outcome.lines) == 1, "only the newer one"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_slept_when_its_deletion_began_is_made_anew_and_not_woken(seed: int) -> None:
     """A check calls the deletion off when the object is gone already; then everything is wanted back."""
@@ -233,6 +263,36 @@ def test_what_was_to_be_given_up_is_kept_where_a_newer_update_wants_it() -> None
         drawn = dataclasses.replace(history.draw(0), requests=requests, rates={}, workers=1, dice=dice)
         outcome = run.play(drawn)
         assert outcome.well, (dice, outcome.violations)
+
+
+@pytest.mark.parametrize(("hook", "after"), [
+    ("after", {"a": shapes.Part(), "b": shapes.Part("Sim::Repeatable", a="2", uses=("a",))}),
+    # What the first request named changes while it would be repeated: its user is told instead.
+    ("before", {"a": shapes.Part(a="2"), "b": shapes.Part("Sim::Repeatable", a="2")}),
+])
+def test_a_create_is_repeated_as_it_was_and_in_order(
+    hook: str, after: shapes.Shape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker dies right before or after the request; the next one comes for a newer template."""
+    first = {"a": shapes.Part(), "b": shapes.Part("Sim::Repeatable", a="1", uses=("a",))}
+    requests = (Request(0.0, "s0", Verb.CREATE, first), Request(30.0, "s0", Verb.UPDATE, after))
+    for dice in range(8):
+        world = run.Run(dataclasses.replace(history.draw(0), requests=requests, rates={}, workers=2, dice=dice))
+        create, killed = world.cloud.create, []
+
+        async def dies_once(kind: str, token: str, *rest: Any, world=world, create=create, killed=killed) -> None:
+            dies = kind == "Sim::Repeatable" and not killed
+            killed += [token] * dies
+            if dies and hook == "after":
+                world.loop.call_soon(world.faults.kill, processes.current(), hook)
+            elif dies:
+                world.faults.kill(processes.current(), hook)
+            await create(kind, token, *rest)
+
+        monkeypatch.setattr(world.cloud, "create", dies_once)
+        outcome = world.play()
+        assert outcome.well, (dice, outcome.violations)
+        assert len(killed) == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -268,3 +328,100 @@ def test_what_could_not_be_woken_is_woken_before_it_is_changed(inside: bool, mon
     assert outcome.well, outcome.violations
     assert any("RESUME_FAILED of s0:" in line for line in outcome.lines)
     assert sum("cloud: created" in line for line in outcome.lines) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_sleeps_wakes_before_what_it_used_is_changed(seed: int) -> None:
+    """The newest template does not say any more who uses whom; the objects still do (I6)."""
+    before = {"f": shapes.Part(), "a": shapes.Part(uses=("f",))}
+    after = {"c": shapes.Part(), "f": shapes.Part(a="2", uses=("c",)), "a": shapes.Part(a="2", uses=("c",))}
+    requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.SUSPEND),
+                Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.UPDATE, after))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}, workers=2))
+    assert outcome.well, outcome.violations
+    assert sum("cloud: created" in line for line in outcome.lines) == 3, "nothing was made anew"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_sleeps_wakes_after_what_it_used_and_will_be_used_by(seed: int) -> None:
+    """The two have changed places: each has to be there before the other, once to wake and once to change."""
+    before = {"f": shapes.Part(), "a": shapes.Part(uses=("f",))}
+    after = {"a": shapes.Part(a="2"), "f": shapes.Part(uses=("a",))}
+    requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.SUSPEND),
+                Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.UPDATE, after))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    assert outcome.well, outcome.violations
+    assert sum("cloud: created" in line for line in outcome.lines) == 2, "nothing was made anew"
+
+
+@pytest.mark.parametrize("seconds", [0.5, 3.0, 8.0])
+def test_what_uses_one_that_is_still_waking_waits_for_it_though_it_is_not_wanted_any_more(seconds: float) -> None:
+    """A resume that ran out of time leaves it half awake; the next template has no place for it."""
+    before = {"g": shapes.Part(), "e": shapes.Part(uses=("g",))}
+    requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, before, timeout_s=11.0),
+                Request(200.0, "s0", Verb.SUSPEND), Request(300.0, "s0", Verb.RESUME),
+                Request(300.0 + seconds, "s0", Verb.CANCEL_STAY), Request(300.1 + seconds, "s0", Verb.UPDATE, {
+                    "e": shapes.Part(a="2")}))
+    for dice in range(5):
+        outcome = run.play(dataclasses.replace(history.draw(0), requests=requests, rates={}, dice=dice))
+        assert outcome.well, (dice, outcome.violations)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_gone_inside_does_not_fail_the_update_that_would_wake_it(seed: int) -> None:
+    """A stack inside need not be woken before it is updated, and cannot be when something in it is gone."""
+    shape = {"q": shapes.Part("", inner={"n": shapes.Part("", inner={"f": shapes.Part()})})}
+    requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(100.0, "s0", Verb.SUSPEND),
+                Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.STIR),
+                Request(400.0, "s0", Verb.UPDATE, shape, converge=True))
+    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}))
+    assert outcome.well, outcome.violations
+    assert any("vanishes" in line for line in outcome.lines)
+    assert not any("UPDATE_FAILED" in line for line in outcome.lines)
+
+
+def test_what_cannot_be_adopted_any_more_is_brought_to_what_the_update_wants() -> None:
+    """Its creation had failed, and nobody had looked at it when the update came: the update does not fail because of it."""
+    requests = (Request(0.0, "s0", Verb.CREATE, {"c": shapes.Part(fail="build")}), Request(100.0, "s0", Verb.ABANDON),
+                Request(200.0, "s0", Verb.ADOPT), Request(200.08, "s0", Verb.UPDATE, {"c": shapes.Part(a="2")}))
+    overtaken = 0
+    for dice in range(20):
+        outcome = run.play(dataclasses.replace(history.draw(0), requests=requests, rates={}, dice=dice))
+        assert outcome.well, (dice, outcome.violations)
+        assert not any("UPDATE_FAILED" in line for line in outcome.lines), dice
+        overtaken += not any("ADOPT_FAILED" in line for line in outcome.lines)
+    assert overtaken
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_to_be_deleted_need_not_rest_though_a_check_had_meant_to_look_at_it(seed: int) -> None:
+    requests = (Request(0.0, "s0", Verb.CREATE, {"a": shapes.Part(), "d": shapes.Part(fail="delete")}),
+                Request(100.0, "s0", Verb.UPDATE, {"a": shapes.Part()}), Request(200.0, "s0", Verb.CHECK),
+                Request(200.0, "s0", Verb.SUSPEND))
+    for dice in range(10):
+        outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}, dice=dice))
+        assert outcome.well, (dice, outcome.violations)
+
+
+def test_a_version_whose_deletion_ends_after_its_node_was_given_to_another_leaves_no_node_behind() -> None:
+    """A rollback to nothing has begun to delete the newer of two versions when an update wants the older one back (I9)."""
+    first = {"a": shapes.Part(fixed="x"), "e": shapes.Part(base="a")}
+    late = {"z": shapes.Part(after=("e",), fail="create")}
+    requests = (Request(0.0, "s0", Verb.CREATE, {**first, **late}),
+                Request(200.0, "s0", Verb.UPDATE, {**first, "a": shapes.Part(fixed="y", fail="build")}),
+                Request(400.0, "s0", Verb.ROLLBACK), Request(400.1, "s0", Verb.UPDATE, first))
+    for dice in range(15):
+        outcome = run.play(dataclasses.replace(history.draw(0), requests=requests, rates={}, dice=dice))
+        assert outcome.well, (dice, outcome.violations)
+
+
+def test_the_witness_knows_copies_from_originals() -> None:
+    """An object that was to be brought back is deleted for the rollback, and another like it is made (I15)."""
+    good = {"c": shapes.Part(fixed="x"), "a": shapes.Part(base="c")}
+    bad = {"c": shapes.Part(fixed="y"), "a": shapes.Part(base="c"), "d": shapes.Part(base="a", fail="create")}
+    requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
+    drawn = dataclasses.replace(history.draw(0), requests=requests, rates={}, ends_with_delete=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spares, "take_up", lambda *arguments: set())
+        outcome = run.play(drawn)
+    assert outcome.violations[0].startswith("I15: s0-"), outcome.violations

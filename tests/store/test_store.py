@@ -174,8 +174,16 @@ def test_once_a_newer_operation_is_accepted_nothing_is_begun_for_the_older(store
     create(store, "a", "b")
     taken = take(store)
     write(store, lambda c: accept.supersede(c, acceptance("op2", 1, Action.UPDATE), 12.0))
-    assert write(store, lambda c: claim.renew(c, taken, 99.0)) == set()
+    assert write(store, lambda c: claim.renew(c, taken, 99.0, 12.5)) == set()
     assert take(store, now=13.0) == [], "not planned yet: nothing may be taken"
+
+
+def test_a_lease_that_has_run_out_is_not_renewed(store):
+    create(store, "a", "b")
+    taken = take(store)
+    until = taken[0].lease_until
+    assert write(store, lambda c: claim.renew(c, taken, until + 9.0, until - 1.0)) == {one.key for one in taken}
+    assert write(store, lambda c: claim.renew(c, taken, until + 99.0, until + 9.5)) == set()
 
 
 @pytest.mark.parametrize(("state", "after"), [(NodeState.DONE, NodeState.DONE), (NodeState.FAILED, NodeState.SKIPPED)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,3 +48,10 @@ def test_what_cannot_be_tested_is_told(nothing, monkeypatch, capsys, ci):
 def test_servers_are_for_whole_runs_only(nothing, monkeypatch, capsys, arguments):
     assert run(monkeypatch, *arguments) == 0
     assert "NOT TESTED" not in capsys.readouterr().out
+
+
+def test_the_long_form_is_told_to_the_tests(nothing, monkeypatch, capsys):
+    monkeypatch.setenv("ISOTHERM_TEST_ALL", "")
+    assert run(monkeypatch, "test-all") == 0
+    assert os.environ["ISOTHERM_TEST_ALL"] == "1"
+    assert capsys.readouterr().out.count("NOT TESTED ON") == len(gate.SERVERS)

@@ -103,8 +103,8 @@ def _inside(name: str, kind: str) -> Any:
 def _object(body: Mapping[str, Any], cloud: str, kind: str) -> dict[str, Any]:
     one = f"{cloud}/objects/{{id}}"
     properties = {"object": body, "create": {"url": f"{cloud}/objects"}, "read": {"url": one}, "object_path": "object",
-                  "timeout_secs": 5, "ready": {"values": ["READY"]} if kind == SLOW else None,
-                  "update": None if kind == FIXED else {},
+                  "token_header": "Idempotency-Key", "timeout_secs": 5,
+                  "ready": {"values": ["READY"]} if kind == SLOW else None, "update": None if kind == FIXED else {},
                   "find": {"url": f"{cloud}/objects?token={{token}}"}}
     return {"type": "Isotherm::Http::Object", "properties": {k: v for k, v in properties.items() if v is not None}}
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from keystoneauth1.access import service_catalog
 from keystonemiddleware import auth_token
 from oslo_config import cfg
 from starlette.requests import Request
@@ -26,6 +27,7 @@ from isotherm import errors
 from isotherm.api import faults
 from isotherm.api.caller import Caller
 from isotherm.api.policy import Enforcer
+from isotherm.resources import heat_types
 
 log = logging.getLogger(__name__)
 
@@ -178,5 +180,11 @@ def _caller(environ: Environ, told: Mapping[str, Any]) -> Caller:
         user_id=told["user"]["id"], user_name=told["user"]["name"],
         roles=frozenset(role["name"] for role in told.get("roles", ())),
         is_admin_project=environ.get("HTTP_X_IS_ADMIN_PROJECT") == "True",
-        token=environ["HTTP_X_AUTH_TOKEN"].strip(),
+        token=environ["HTTP_X_AUTH_TOKEN"].strip(), services=_services(told.get("catalog") or ()),
     )
+
+
+def _services(catalog: Any) -> frozenset[str]:
+    """Return the types of services that resource types need and the catalog has, under any of their official names."""
+    found = service_catalog.ServiceCatalogV3(catalog)
+    return frozenset(one for one in heat_types.SERVICE_TYPES if any(found.get_endpoints_data(service_type=one).values()))

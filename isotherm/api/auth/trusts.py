@@ -4,16 +4,22 @@ A trust goes from the user to the user of this service, for the user's project, 
 `trusts_delegated_roles` names. It cannot be passed on. Keystone ends it when the user loses a role; we give it back when
 the stack is gone or another user has taken it over. Its id is a secret: it is kept sealed.
 
+A row announces each trust before Keystone is asked for it, and the transaction that accepts the operation binds it to the
+stack. A process that dies in between leaves the row. The trust of each row expires in a second of its own, centuries from
+now: by this the sweep finds the trust of a row that does not know its id, and touches no trust of another service.
+
 The user of this service is the one of the section [trustee], or of [keystone_authtoken] where that section is empty.
 """
 
 from __future__ import annotations
 
 import asyncio
+import datetime
 import logging
+import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from keystoneauth1 import exceptions, loading, plugin, session
@@ -22,7 +28,6 @@ from oslo_config import cfg
 from isotherm import errors
 from isotherm.api import faults
 from isotherm.api.caller import Caller
-from isotherm.api.lending import Bind, nothing
 from isotherm.config import Settings
 from isotherm.engine.custody import Custody, Lent
 
@@ -34,6 +39,10 @@ PATH = "/OS-TRUST/trusts"
 _TIMEOUT_S = 20
 _THREADS = 4
 _SWEEP_S = 10.0
+# The status of a request of which it is not known whether Keystone has done it.
+_UNKNOWN = 503
+# The first second in which a trust expires; the last is 2^32 seconds later.
+_EXPIRES = datetime.datetime(2200, 1, 1)
 # With a trust the scope is that of the trust, and no other.
 _NO_SCOPE = dict.fromkeys(("project_id", "project_name", "project_domain_id", "project_domain_name", "domain_id",
                            "domain_name", "system_scope"))
@@ -52,36 +61,40 @@ class Trusts:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="trusts")
 
     @asynccontextmanager
-    async def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AsyncIterator[Bind]:
-        """Inside, a stack is made or changed; then it is told which. Should that fail, what was lent is given back.
+    async def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AsyncIterator[str]:
+        """Borrow a trust, and answer the id of its row, which is bound to a stack inside. Unbound, it is given back.
 
         A stack that the caller has already lent something for needs nothing more. One who acts on a stack of another
         project (an admin) has no rights there to lend: the stack keeps what it has.
         """
         if caller.project != project or (stack_id and await self._holder(stack_id) == caller.user_id):
-            yield nothing
+            yield ""
             return
-        lent = await self._custody.keep(project, caller.user_id, await self._call(self._create, caller))
-        bound = False
-
-        async def bind(made: str) -> None:
-            nonlocal bound
-            # From here on the stack exists: should this fail, the row that is left over is found by the sweep.
-            bound = True
-            await self._custody.bind(lent, made)
-
+        lent = await self._borrow(caller, project)
         try:
-            yield bind
-        finally:
-            if not bound:
-                await self._give_back(lent)
+            yield lent.id
+        except BaseException:
+            # Whether the operation was accepted is for the database to say: its answer may have been lost. If it does not
+            # answer now either, the sweep will ask.
+            with suppress(errors.Unavailable):
+                if not await self._custody.is_bound(lent):
+                    await self._give_back(lent)
+            raise
+
+    async def _borrow(self, caller: Caller, project: str) -> Lent:
+        """Return a new trust. If it is not known whether Keystone made one, the row stays, and the sweep looks."""
+        announced = await self._custody.announce(project, caller.user_id)
+        try:
+            trust = await self._call(self._create, (caller, announced.id))
+        except (faults.Fault, errors.UserError) as error:
+            if not isinstance(error, faults.Fault) or error.status != _UNKNOWN:
+                await self._custody.forget(announced)
+            raise
+        return await self._custody.fill(project, announced, trust)
 
     async def authentication(self, stack_id: str) -> plugin.BaseAuthPlugin:
         """What to authenticate with to act on a stack, in the name of its user."""
-        lent = await self._custody.of_stack(stack_id)
-        if lent is None:
-            raise errors.Permanent(f"Nobody has lent the service the right to act on stack {stack_id}; update it once.")
-        return self._plugin(lent.secret)
+        return self._plugin((await self._custody.needed(stack_id)).secret)
 
     async def run(self) -> None:
         """Give back what is of no use any more, until cancelled."""
@@ -104,7 +117,7 @@ class Trusts:
         return lent.user_id if lent else None
 
     async def _give_back(self, lent: Lent) -> None:
-        if await self._call(self._delete, lent.secret):
+        if await self._call(self._end, lent):
             await self._custody.forget(lent)
         else:
             await self._custody.postpone(lent)
@@ -114,13 +127,15 @@ class Trusts:
 
     # On a thread: Keystone.
 
-    def _create(self, caller: Caller) -> str:
-        """The id of a new trust."""
+    def _create(self, asked: tuple[Caller, str]) -> str:
+        """Return the id of a new trust, which the row of this id is for."""
+        caller, row = asked
         missing = sorted(set(self._roles) - caller.roles)
         if missing:
             raise errors.UserError(f"Missing required credential: roles {missing}", kind="MissingCredentialError")
         wanted = {"trustor_user_id": caller.user_id, "project_id": caller.project, "impersonation": True,
-                  "allow_redelegation": False, "roles": [{"name": name} for name in self._roles or sorted(caller.roles)]}
+                  "allow_redelegation": False, "expires_at": f"{_mark(row)}.000000Z",
+                  "roles": [{"name": name} for name in self._roles or sorted(caller.roles)]}
         try:
             wanted["trustee_user_id"] = self._session.get_user_id(self._service)
             answer = self._session.post(self._url(), json={"trust": wanted}, headers={"X-Auth-Token": caller.token},
@@ -130,8 +145,24 @@ class Trusts:
                                    "Forbidden") from error
         except exceptions.ClientException as error:
             log.warning("no trust could be had: %s", error)
-            raise faults.Fault(503, "The identity service does not answer.", headers={"Retry-After": "5"}) from error
+            raise faults.Fault(_UNKNOWN, "The identity service does not answer.", headers={"Retry-After": "5"}) from error
         return str(answer.json()["trust"]["id"])
+
+    def _end(self, lent: Lent) -> bool:
+        """Whether Keystone has no trust of this row any more."""
+        try:
+            trust = lent.secret or self._found(lent)
+        except exceptions.ClientException as error:
+            log.info("whether a trust was made cannot be told: %s", error)
+            return False
+        return trust is None or self._delete(trust)
+
+    def _found(self, lent: Lent) -> str | None:
+        """Return the trust that was made for a row which does not know its id."""
+        ours = {"trustee_user_id": self._session.get_user_id(self._service)}
+        found = self._session.get(self._url(), params=ours, auth=self._service)
+        return next((str(one["id"]) for one in found.json()["trusts"]
+                     if one["trustor_user_id"] == lent.user_id and str(one["expires_at"]).startswith(_mark(lent.id))), None)
 
     def _delete(self, trust: str) -> bool:
         """Whether it is gone. The trust itself lets us act as the one who may end it; an administrator may, too."""
@@ -157,6 +188,11 @@ class Trusts:
         if made is None:
             raise errors.Bug(f"[{self._section}] has lost its auth_type")
         return made
+
+
+def _mark(row: str) -> str:
+    """Return the second in which the trust of a row expires."""
+    return (_EXPIRES + datetime.timedelta(seconds=uuid.UUID(row).int >> 96)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _section(conf: cfg.ConfigOpts) -> str:

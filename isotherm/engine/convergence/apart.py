@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.steps import answers, telling
-from isotherm.states import NodeState
+from isotherm.engine.steps import answers, failing, telling
 from isotherm.store import claim as claiming
 from isotherm.store import settle
 from isotherm.store.database import Connection, Store
@@ -30,20 +29,20 @@ class Apart:
         self._new_id = new_id
         self._now = now
 
-    async def __call__(self, reports: Iterable[Report], begins: Iterable[answers.Begin]) -> set[tuple[int, int]]:
+    async def __call__(self, reports: Iterable[Report], begins: Iterable[answers.Begin]) -> dict[tuple[int, int], bool]:
         """What was begun. What can be written in no way is nobody's any more when its lease has run out."""
-        begun: set[tuple[int, int]] = set()
+        begun: dict[tuple[int, int], bool] = {}
         for report in reports:
             await self._alone(report.claim, self._settled(report))
         for begin in begins:
-            begun |= await self._alone(begin.beginning.claim, self._begun(begin)) or set()
+            begun |= await self._alone(begin.beginning.claim, self._begun(begin)) or {}
         return begun
 
     async def _alone(self, claim: Claim, unit: Callable[[Connection], Any]) -> Any:
         answer, error = await self._tried(claim, unit)
         if error is not None:
             reason = f"What came of it cannot be stored: {type(error).__name__}: {getattr(error, 'orig', error)}"
-            failed = await self._tell(Report(claim, NodeState.FAILED, reason=reason[:1000]))
+            failed = await self._tell(failing.failed(claim, reason))
             await self._tried(claim, self._settled(failed))
         return answer
 
@@ -57,7 +56,7 @@ class Apart:
                       extra={"node": claim.node_id, "resource": claim.name})
             return None, error
 
-    def _begun(self, begin: answers.Begin) -> Callable[[Connection], set[tuple[int, int]]]:
+    def _begun(self, begin: answers.Begin) -> Callable[[Connection], dict[tuple[int, int], bool]]:
         return lambda connection: claiming.begin(connection, [begin.beginning], self._now())
 
     def _settled(self, report: Report) -> Callable[[Connection], None]:

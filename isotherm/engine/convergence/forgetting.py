@@ -8,7 +8,7 @@ from isotherm import errors
 from isotherm.engine import concealing, documents
 from isotherm.engine.planning import Planning
 from isotherm.engine.steps import answers
-from isotherm.resources import contract, runner
+from isotherm.resources import calls, contract, runner
 from isotherm.store import snapshots
 from isotherm.store.database import Store
 from isotherm.store.records import Part
@@ -47,7 +47,7 @@ class Forgetting:
         known = contract.Self(part.name, doomed.stack_name, doomed.stack_id, "", {}, was["resource_id"],
                               was["resource_data"], was["metadata"] or {})
         resource = self._types(part.implementation)(known, self._world)
-        await runner.call(resource.handle_delete_snapshot, was["snapshot"])
+        await calls.call(self._world.threads, resource.handle_delete_snapshot, was["snapshot"])
 
     async def _tick_off(self, doomed: snapshots.Doomed, name: str) -> None:
         until = self._world.clock.now() + self._lease_s

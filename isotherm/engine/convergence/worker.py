@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -22,12 +22,12 @@ from isotherm.engine import documents, ports
 from isotherm.engine.convergence import apart, forgetting
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.planning import Planning
-from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
+from isotherm.engine.steps import act, answers, consider, failing, finding, hooks, telling
 from isotherm.engine.steps.slots import Slots
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store import claim as claiming
-from isotherm.store import limits, settle, snapshots, stop
+from isotherm.store import settle, snapshots, stop
 from isotherm.store.database import Connection, Store
 from isotherm.store.records import Claim, Operation, Report, Version
 from isotherm.store.shares import START, Place
@@ -66,7 +66,7 @@ class _Turn:
 
     # Where the looks at the stacks that share ended: for nodes, and for operations to plan.
     places: tuple[Place, Place]
-    begun: set[tuple[int, int]] = field(default_factory=set)
+    begun: dict[tuple[int, int], bool] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     snapshots: list[snapshots.Doomed] = field(default_factory=list)
@@ -233,8 +233,6 @@ class Worker:
         # After that: nothing is begun for an operation that this very transaction ends (INV-4).
         if begins:
             turn.begun = claiming.begin(connection, [b.beginning for b in begins], now)
-        claims = (*(report.claim for report in reports), *(begin.beginning.claim for begin in begins))
-        limits.events(connection, {claim.stack_id for claim in claims}, self._settings.max_events_per_stack)
         if is_late or len(turn.begun) < len(begins):
             # What was overtaken has been given back, and what was ended goes on otherwise.
             ahead = claiming.ahead(connection)
@@ -266,10 +264,13 @@ class Worker:
         if is_held_back and not turn.claims:
             turn.next_due = now + _HELD_BACK_S
 
-    def _start(self, begins: list[answers.Begin], begun: set[tuple[int, int]]) -> None:
+    def _start(self, begins: list[answers.Begin], begun: Mapping[tuple[int, int], bool]) -> None:
         for begin in begins:
-            claim = begin.beginning.claim
-            if claim.key in begun:
+            # As the database has it now: what comes of it is told of the row that was begun.
+            claim = replace(begin.beginning.claim, version=begin.beginning.version)
+            if claim.key in begun and not begun[claim.key]:
+                self._report(begin.forgotten())
+            elif claim.key in begun:
                 self._spawn(claim, self._step(claim, begin.beginning.version, begin.intent, begin.target))
             else:
                 self._slots.free(claim.key)
@@ -281,7 +282,7 @@ class Worker:
         except Exception as error:
             log.error("considering a node failed", exc_info=telling.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
-            answer = Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000])
+            answer = failing.raised(claim, error)
         if (waits := self._slots.take(claim, answer)) is not None:
             self._report(waits)
         elif isinstance(answer, Report):
@@ -325,7 +326,7 @@ class Worker:
         except Exception as error:
             log.error("a step failed in the engine", exc_info=telling.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
-            await self._told(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
+            await self._told(failing.raised(claim, error))
 
     async def _step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None
@@ -362,7 +363,7 @@ class Worker:
         if not late:
             return
         until = now + self._tuning.lease_s
-        ours = await self._store.write(lambda connection: claiming.renew(connection, [r.claim for r in late], until))
+        ours = await self._store.write(lambda connection: claiming.renew(connection, [r.claim for r in late], until, now))
         for running in late:
             if running.claim.key in ours:
                 running.guard.until = until

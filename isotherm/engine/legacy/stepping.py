@@ -10,7 +10,7 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine.legacy.room import Room
 from isotherm.engine.planning import Planning
-from isotherm.engine.steps import act, answers, consider, finding, hooks, telling
+from isotherm.engine.steps import act, answers, consider, failing, finding, hooks, telling
 from isotherm.engine.steps.slots import Slots
 from isotherm.resources import contract
 from isotherm.states import NodeState
@@ -19,7 +19,7 @@ from isotherm.store.records import Beginning, Claim, Report
 
 log = logging.getLogger(__name__)
 
-Begin = Callable[[Beginning], Awaitable[None]]
+Begin = Callable[[Beginning], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Shared:
 
 
 class Stepping:
-    """Brings claims to reports. `begin` makes an intent durable, or raises Superseded."""
+    """Brings claims to reports. `begin` makes an intent durable and tells whether to act, or raises Superseded."""
 
     def __init__(self, shared: Shared, guard: act.LeaseGuard, begin: Begin) -> None:
         self._shared = shared
@@ -63,7 +63,7 @@ class Stepping:
         except Exception as error:
             log.error("a step failed in the engine", exc_info=telling.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
-            return await tell(Report(claim, NodeState.FAILED, reason=f"{type(error).__name__}: {error}"[:1000]))
+            return await tell(failing.raised(claim, error))
         finally:
             self._shared.slots.free(claim.key)
 
@@ -74,8 +74,8 @@ class Stepping:
         if isinstance(answer, answers.Republish):
             return await self._shared.act.republish(claim, answer, self._guard)
         version = answer.beginning.version if isinstance(answer, answers.Begin) else answer.version
-        if isinstance(answer, answers.Begin):
-            await self._begin(answer.beginning)
+        if isinstance(answer, answers.Begin) and not await self._begin(answer.beginning):
+            return answer.forgotten()
         intent = answer.intent
         report = await self._shared.act.step(claim, version, intent, answer.target, self._guard)
         return hooks.after(claim, await self._shared.tell(report, intent.after, intent.before))

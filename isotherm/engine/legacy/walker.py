@@ -21,7 +21,6 @@ from isotherm.engine.legacy.stepping import Shared, Stepping
 from isotherm.engine.legacy.walk import Step, Walk
 from isotherm.engine.steps import act, telling
 from isotherm.states import NodeState
-from isotherm.store import limits
 from isotherm.store import walk as walking
 from isotherm.store.database import Connection
 from isotherm.store.locks import Lock
@@ -121,12 +120,8 @@ class Walker:
             await self._end(phase.operation)
 
     async def _end(self, operation: Operation) -> None:
-        def unit(connection: Connection) -> None:
-            walking.end_phase(connection, self.lock, operation, self._shared.clock.now())
-            self._limit(connection)
-
         try:
-            await self._write(unit)
+            await self._write(lambda c: walking.end_phase(c, self.lock, operation, self._shared.clock.now()))
         except errors.Superseded:
             return  # overtaken at the last moment; if the lock is gone too, the next look at it says so
         self._wake()
@@ -252,15 +247,15 @@ class Walker:
             now = self._shared.clock.now()
             if most and not walking.may_take(connection, self.lock, operation, node_id, most, now):
                 return _HeldBack()
-            return walking.take(connection, self.lock, operation, node_id, self.guard.until)
+            return walking.take(connection, self.lock, operation, node_id, self.guard.until, now)
 
         async with self._shared.takes.place(operation.project, operation.stack_id):
             return await self._write(unit)
 
-    async def _begin(self, beginning: Beginning) -> None:
+    async def _begin(self, beginning: Beginning) -> bool:
         operation = beginning.claim.operation
         async with self._shared.begins.place(operation.project, operation.stack_id):
-            await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
+            return await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
 
     def _follow(self, report: Report) -> Step:
         """What follows from a report."""
@@ -272,17 +267,12 @@ class Walker:
     async def _record(self, reports: Sequence[tuple[Report, Step]]) -> list[bool | None]:
         def unit(connection: Connection) -> list[bool | None]:
             now = self._shared.clock.now()
-            answers = [
+            return [
                 walking.record(connection, self.lock, report, step.wave, self._shared.new_id(), now)
                 for report, step in reports
             ]
-            self._limit(connection)
-            return answers
 
         return await self._write(unit)
-
-    def _limit(self, connection: Connection) -> None:
-        limits.events(connection, [self.lock.stack_id], self._shared.settings.max_events_per_stack)
 
     async def _write(self, unit: Callable[[Connection], T]) -> T:
         return await self._shared.store.write(unit)

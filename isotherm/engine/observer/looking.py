@@ -10,7 +10,7 @@ from typing import Any
 
 from isotherm.engine import documents
 from isotherm.engine.observer.budget import Budget
-from isotherm.resources import contract, drift
+from isotherm.resources import calls, contract, drift
 from isotherm.states import Sight
 from isotherm.store.records import Observation
 from isotherm.store.watch_chunks import Target
@@ -127,7 +127,7 @@ async def _sights(
 ) -> Sequence[contract.Sight]:
     """Of all of them. Whatever goes wrong with the list, nothing was seen."""
     try:
-        seen = await _patiently(lambda: type_.observe_many(world, many), within_s)
+        seen = await _patiently(lambda: calls.call(world.threads, type_.observe_many, world, many), within_s)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, it has not seen anything
         return [contract.Unseen(f"{type(error).__name__}: {error}")] * len(many)
     return [_SLOW] * len(many) if seen is None or len(seen) != len(many) else seen
@@ -164,7 +164,7 @@ def _observation(type_: type[contract.Resource], target: Target, seen: contract.
     if isinstance(seen, contract.Gone):
         return Observation(id_, stack_id, at, Sight.GONE, digest=digest)
     live = documents.encode(dict(seen.properties))
-    if live == target.live and digest == target.seen_digest and target.drift is not None:
+    if live == target.live and target.drift is not None and target.is_compared:
         # The same as before, compared with the same: so is the answer. Most looks end here.
         return Observation(id_, stack_id, at, Sight.SEEN, "", live, target.drift, digest=digest)
     applied = documents.decode(target.properties, dict[str, Any])

@@ -10,11 +10,13 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from isotherm import errors
-from isotherm.engine import documents
+from isotherm.engine import concealing, documents, publishing
 from isotherm.engine.nesting import Nesting
 from isotherm.engine.steps import answers
-from isotherm.resources import contract, reach, runner
+from isotherm.resources import calls, contract, reach, runner
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
@@ -67,13 +69,18 @@ class Acting:
         self._world = world
         self._nesting = nesting
 
-    async def find(self, claim: Claim, version: Version, guard: LeaseGuard) -> str | None:
-        """The object that carries the version's token, if there is one."""
+    async def find(self, claim: Claim, version: Version, guard: LeaseGuard) -> contract.Search:
+        """Search for the object that carries the version's token."""
         if version.physical_id is not None:
-            return version.physical_id
+            return contract.Found(version.physical_id)
         resource = self._resource(claim, version, self._properties(version), guard)
-        resource.physical_id = await resource.find_by_token()
-        return resource.physical_id
+        answer: contract.Search = await calls.call(self._world.threads, resource.find_by_token)
+        if not isinstance(answer, contract.Search):
+            raise errors.Permanent(f"find_by_token of {version.type} answered {answer!r}; it has to answer Found, Absent "
+                                   "or CannotTell")
+        if isinstance(answer, contract.CannotTell) and not answer.look_for:
+            return dataclasses.replace(answer, look_for=f"an object named {resource.physical_name}")
+        return answer
 
     async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> answers.Look:
         """What can be seen of the version's object now."""
@@ -85,7 +92,19 @@ class Acting:
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
         guard: LeaseGuard,
     ) -> Report:
-        """One step of what the intent says; the report tells how it ended."""
+        """One step of what the intent says; the report tells how it ended, also where no handler could be called."""
+        version = replace(version)
+        try:
+            return await self._stepped(claim, version, intent, target, guard)
+        except (errors.Superseded, errors.Temporary):
+            raise
+        except Exception as error:  # noqa: BLE001 - a type that is gone, a context that cannot be built
+            return _failed(claim, version, intent, runner.describe(claim.name, error))
+
+    async def _stepped(
+        self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
+        guard: LeaseGuard,
+    ) -> Report:
         deleting = intent.action is Action.DELETE
         wanted = self._properties(version) if deleting else intent.after
         resource = self._resource(claim, version, wanted, guard, intent, target)
@@ -96,17 +115,24 @@ class Acting:
         if resource.data:
             version.data = documents.encode(resource.data)
         intent.handled, intent.progress = task.handled, task.progress
+        published = version.published
         if isinstance(outcome, runner.Done):
             try:
                 published = await _published(version, intent, target, resource)
-                # An update of a stack inside wakes whatever slept in there.
-                wakes = intent.action is Action.RESUME or (intent.action is Action.UPDATE and resource.preemptible)
-                version.suspended = version.suspended and not wakes
-                return _done(claim, version, intent, published, _said(version, intent, resource))
             except errors.Temporary as error:
                 # The object is there, but what others want to know of it cannot be read yet.
                 outcome = runner.Waiting(error.retry_after_s, str(error))
+            except errors.Superseded:
+                raise
+            except Exception as error:  # noqa: BLE001 - a mistake in the type is the failure of its resource
+                outcome = runner.Failed(runner.describe(version.name, error))
+        if isinstance(outcome, runner.Done):
+            # An update of a stack inside wakes whatever slept in there.
+            wakes = intent.action is Action.RESUME or (intent.action is Action.UPDATE and resource.preemptible)
+            version.suspended = version.suspended and not wakes
+            return _done(claim, version, intent, published, _said(version, intent, resource))
         if isinstance(outcome, runner.Waiting):
+            intent.not_begun = outcome.not_begun and not intent.repeated
             version.intent = documents.encode(intent)
             return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason,
                           awaits=outcome.awaits, seen=outcome.seen)
@@ -117,7 +143,7 @@ class Acting:
         version, target = answer.version, answer.target
         resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard,
                                   target=target)
-        published = await _publish(resource, target)
+        published = await publishing.publish(resource, target.exports)
         changed = published != version.published
         version.published = published
         return Report(claim, NodeState.DONE, version, changed=changed, observation=answer.observation)
@@ -142,7 +168,8 @@ class Acting:
         type_ = self._types(version.implementation)
         stacks = None
         if type_.preemptible and self._nesting is not None:
-            stacks = self._nesting.of(claim, _facade(version, intent))
+            around = concealing.Around(version.name, version.type, _facade(version, intent))
+            stacks = self._nesting.of(claim, around)
         reality = GuardedReality(self._world.reality, guard)
         world = dataclasses.replace(
             self._world, reality=reality, stacks=stacks, doors=self._world.doors.of(claim.operation.project),
@@ -173,7 +200,7 @@ async def _published(
 ) -> str | None:
     if target is None or intent.action is Action.DELETE:
         return version.published
-    return await _publish(resource, target)
+    return await publishing.publish(resource, target.exports)
 
 
 def _said(version: Version, intent: documents.Intent, resource: contract.Resource) -> str:
@@ -211,23 +238,12 @@ def _ending(claim: Claim, version: Version, intent: documents.Intent, state: Nod
     if intent.operation_id != claim.operation.id:
         return NodeState.SCHEDULED
     if claim.kind is NodeKind.VISIT:
-        purpose = intent.action is claim.operation.action
+        purpose = intent.action is claim.operation.visit
     elif intent.action is Action.ADOPT:
         purpose = claim.operation.action is Action.ADOPT
     else:
         purpose = intent.action not in VISITING or version.external
+    if intent.action is Action.ADOPT and not purpose:
+        # Whether it can be adopted or not, its state is known now, and the decision goes on from there.
+        return NodeState.SCHEDULED
     return state if purpose or state is NodeState.FAILED else NodeState.SCHEDULED
-
-
-async def _publish(resource: contract.Resource, target: documents.Target) -> str:
-    values = {name: await _attribute(resource, name) for name in target.exports}
-    return documents.encode(documents.Published(await resource.reference(), values))
-
-
-async def _attribute(resource: contract.Resource, name: str) -> object:
-    try:
-        return await resource.attribute(name)
-    except errors.Temporary:
-        raise
-    except Exception:  # noqa: BLE001 - an attribute that cannot be read is not known; the resource itself is fine
-        return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from isotherm.engine import documents, papers
 from isotherm.resources import contract
+from isotherm.states import NodeState
 from isotherm.store.records import Beginning, Claim, Event, Observation, Part, Report, Version
 
 Parameter = Callable[[str], object]
@@ -29,7 +30,7 @@ class Look:
 class Facts:
     """What had to be looked up before a decision: the object that carries our token, hidden parameters, reality."""
 
-    physical_id: str | None = None
+    search: contract.Search | None = None
     parameter: Parameter | None = None
     look: Look | None = None
 
@@ -39,6 +40,10 @@ class Begin:
     beginning: Beginning
     intent: documents.Intent
     target: documents.Target | None
+
+    def forgotten(self) -> Report:
+        """Report the end of a deletion that the store has refused: the object is held by another version."""
+        return Report(self.beginning.claim, NodeState.DONE, self.beginning.version, removed=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from isotherm import errors
 from isotherm.engine import decide, documents
 from isotherm.engine.references import PublishedReferences
-from isotherm.engine.steps import looking, visiting
+from isotherm.engine.steps import failing, looking, visiting
 from isotherm.engine.steps.answers import (
     Answer,
     Begin,
@@ -25,14 +25,16 @@ from isotherm.engine.steps.answers import (
     event,
     intent_of,
 )
-from isotherm.resources import custom_constraints, properties, registry, runner
-from isotherm.resources.nested import IMPLEMENTATION, is_forgotten
+from isotherm.resources import contract, custom_constraints, properties, registry, runner
+from isotherm.resources.nested import IMPLEMENTATION, is_forgotten, is_inside, is_template
 from isotherm.secrets import is_sealed, unreadable
-from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
-from isotherm.store.records import Beginning, Claim, Event, Report, Version
+from isotherm.states import KEPT, Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store.records import Beginning, Claim, Report, Version
 from isotherm.template import definitions
 from isotherm.template.parameter_schema import missing
 
+# How often to look whether an older version has been deleted.
+_LEAVING_S = 1.0
 # Values that were not known when the template was accepted are judged now that they are.
 _RULES = properties.Rules(custom=custom_constraints.LOCAL)
 
@@ -64,7 +66,7 @@ class Considering:
         text is gone; the one that is wanted is needed, and may have come back."""
         wanted = _wanted_template(claim)
         for name in (wanted, claim.version.implementation if claim.version is not None else ""):
-            if not _is_template(name):
+            if not is_template(name):
                 continue
             try:
                 found = self._types(name)
@@ -86,18 +88,11 @@ class Considering:
             if intent.handled and intent.action is not Action.DELETE:
                 if not self._preempts(claim, version, intent):
                     return Continue(version, intent, target)
-            elif intent.action is Action.CREATE:
-                if facts is None:
-                    return LookUp(version)
-                if facts.physical_id is not None:
-                    intent.handled = True
-                    return Continue(replace(version, physical_id=facts.physical_id), intent, target)
-        if version is not None and version.suspended and not _is_past_waking(version):
-            if wish_to_look := looking.first(claim, self._types(version.implementation), facts):
-                return wish_to_look
-            # What is gone cannot be woken, and need not be: the decision will see that too.
-            if not looking.is_gone(facts):
-                return visiting.begin(claim, version, Action.RESUME, target)
+            elif _is_to_be_found(version, intent):
+                found = _after_search(claim, version, intent, target, facts)
+                if not isinstance(found, Claim):
+                    return found
+                claim = found
         return self._decide(claim, target, intent, facts)
 
     def _preempts(self, claim: Claim, version: Version, intent: documents.Intent) -> bool:
@@ -120,25 +115,25 @@ class Considering:
             resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
             given = decide.given(implementation, resolved.properties or {}, target.restored)
             after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
-            if claim.version is not None and _is_to_be_adopted(claim.version, intent, definition.type):
+            if claim.version is not None and _is_to_be_adopted(claim.version, intent, target):
                 if wish_to_look := looking.first(claim, implementation, facts):
                     return wish_to_look
                 if not looking.is_gone(facts):
                     return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
-            applied, renew = _applied(claim.version, intent, target), _is_new_to(claim)
-            decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)
+            applied, renew = _applied(claim.version, intent), _is_new_to(claim)
+            decision = decide.decide(implementation, applied, after, resolved.metadata, renew=renew)
             if applied and claim.version and looking.is_worth_while(claim, implementation, decision):
                 if look is None:
                     return LookUp(claim.version, live=True, known=facts or Facts())
                 seen = looking.observation(implementation, claim.version, look, after)
                 applied = looking.with_live(applied, look, tolerant=self._tolerant)
-                decision = decide.decide(implementation, definition.type, applied, after, resolved.metadata, renew=renew)
+                decision = decide.decide(implementation, applied, after, resolved.metadata, renew=renew)
                 decision = _unfinished(decision, intent)
                 if decision.verdict is decide.Verdict.NOTHING:
                     seen = looking.as_wanted(seen)
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
-            return looking.told(_refused(claim, definition.type, error), seen)
+            return looking.told(_refused(claim, error), seen)
         wish = documents.Intent(
             Action.UPDATE if decision.verdict is decide.Verdict.UPDATE else Action.CREATE, claim.operation.id,
             digest=claim.digest, after=after, metadata=resolved.metadata, changed=dict(decision.changed),
@@ -146,27 +141,28 @@ class Considering:
             requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
         )
         answer = self._answer(claim, (definition, resolved, target), wish, decision, intent)
-        return looking.told(answer, seen, gone=decision.cause == decide.GONE)
+        return looking.told(answer, seen, gone=looking.is_gone(facts))
 
     def _answer(
         self, claim: Claim, wanted: tuple[Any, Any, documents.Target], wish: documents.Intent,
         decision: decide.Decision, intent: documents.Intent | None,
     ) -> Answer:
         definition, resolved, target = wanted
+        version = None if claim.version is None else replace(claim.version, type=definition.type)
         stays = decision.verdict in (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
         if stays and claim.version is not None and self._sleeps(claim.version):
             return visiting.begin(claim, claim.version, Action.RESUME, target)
-        if decision.verdict is decide.Verdict.NOTHING and claim.version is not None:
-            if not self._is_to_be_told(claim, claim.version, target, intent):
-                return _nothing(claim, claim.version, wish, target)
+        if decision.verdict is decide.Verdict.NOTHING and version is not None:
+            if not self._is_to_be_told(claim, version, target, intent):
+                return _nothing(claim, version, wish, target)
             wish.action = Action.UPDATE
-            return self._begin_update(claim, claim.version, wish, target)
-        if claim.version is not None and claim.version.external:
+            return self._begin_update(claim, version, wish, target)
+        if version is not None and version.external:
             # Somebody else's object: all that can be done about it is to look.
             wish.action = Action.CHECK
-            return self._begin_update(claim, claim.version, wish, target)
-        if decision.verdict is decide.Verdict.UPDATE and claim.version is not None:
-            return self._begin_update(claim, claim.version, wish, target)
+            return self._begin_update(claim, version, wish, target)
+        if decision.verdict is decide.Verdict.UPDATE and version is not None:
+            return self._begin_update(claim, version, wish, target)
         return self._begin_create(claim, definition, resolved, wish, target)
 
     def _sleeps(self, version: Version) -> bool:
@@ -186,17 +182,22 @@ class Considering:
 
     def _begin_create(
         self, claim: Claim, definition: Any, resolved: Any, wish: documents.Intent, target: documents.Target
-    ) -> Begin:
+    ) -> Begin | Report:
         old = claim.version
+        if target.implementation in claim.leaving:
+            # A type may give the new object the same id: the deletion that is under way would hit it.
+            return Report(claim, NodeState.WAITING, wake_in_s=_LEAVING_S, reason="an older version is being deleted")
         # A row whose creation provably never began is used again, with its token.
         begun = intent_of(old)
-        unborn = old is not None and old.action is Action.CREATE and begun is not None and not begun.handled
+        began = old is not None and begun is not None and not begun.handled and (
+            old.action is Action.CREATE or (old.action is Action.ADOPT and old.physical_id is None))
         external = resolved.external_id
+        unborn = old is not None and (began or (not old.token and external is None))
         if external is not None:
             wish.action = Action.CHECK
         version = Version(
             old.id if unborn and old else 0, claim.stack_id, claim.name, definition.type, target.implementation,
-            old.token if unborn and old else self._new_token(), external, wish.action, Status.IN_PROGRESS, "",
+            (old.token if unborn and old else "") or self._new_token(), external, wish.action, Status.IN_PROGRESS, "",
             documents.encode(wish.after), None, documents.encode(wish.metadata), "{}", None,
             documents.encode(wish.requires), None if unborn or old is None else old.id, False,
             DeletionPolicy.RETAIN if external is not None else policy_of(definition), external is not None,
@@ -239,24 +240,60 @@ class Considering:
         if version.action is Action.DELETE and version.status is Status.COMPLETE:
             # It paused after its end, and goes on now.
             return Report(claim, NodeState.DONE, version, removed=True)
+        begun = None if is_sealed(version.intent) else intent_of(version)
         if version.physical_id is None and version.digest is None:
-            if facts is None:
-                return LookUp(version)
-            if facts.physical_id is None:
+            if not version.token or (begun is not None and begun.not_begun):
                 return _removed(claim, version, "nothing had been made")
-            version = replace(version, physical_id=facts.physical_id)
-        if version.deletion_policy is DeletionPolicy.RETAIN or version.external:
+            if facts is None or facts.search is None:
+                return LookUp(version)
+            if isinstance(facts.search, contract.Absent):
+                return _removed(claim, version, "nothing had been made")
+            if isinstance(facts.search, contract.CannotTell):
+                return _not_found(claim, version, facts.search)
+            version = replace(version, physical_id=facts.search.physical_id)
+        if self._is_kept(version):
             return _removed(claim, version, "retained", retained=True)
-        # A deletion whose beginning cannot be read begins again.
-        intent = None if is_sealed(version.intent) else intent_of(version)
-        if intent is not None and intent.action is Action.DELETE and intent.handled:
-            return Continue(version, intent, None)
+        # A deletion whose beginning cannot be read begins again, and so does that of an older operation: another version
+        # may have an object of the same id by now, and the deletion would wait for that one to go.
+        if begun is not None and begun.action is Action.DELETE and begun.handled and _is_of(claim, begun):
+            return Continue(version, begun, None)
         wish = documents.Intent(Action.DELETE, claim.operation.id)
-        begun = replace(
+        doomed = replace(
             version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,
             intent=documents.encode(wish),
         )
-        return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, None)
+        return Begin(Beginning(claim, doomed, False, event(claim, doomed)), wish, None)
+
+    def _is_kept(self, version: Version) -> bool:
+        abandoned = version.deletion_policy is DeletionPolicy.ABANDON
+        goes = abandoned and is_inside(self._types(version.implementation))
+        return version.external or (version.deletion_policy in KEPT and not goes)
+
+
+class CreationUnknown(errors.Permanent):
+    """The answer to a creation was lost, and its type cannot search for the object."""
+
+    def __init__(self, type_: str, search: contract.CannotTell) -> None:
+        super().__init__(f"Whether it was made is not known: the answer was lost, and {type_} cannot search for it. Look "
+                         f"for {search.look_for} and delete it if it is there.")
+
+
+def _unknown(claim: Claim, version: Version, search: contract.CannotTell) -> Report:
+    """Fail the resource, and close its intent: from now on the user knows, and what is asked next goes on without it."""
+    reason = runner.describe(claim.name, CreationUnknown(version.type, search))
+    failed = replace(version, status=Status.FAILED, reason=reason, intent=None)
+    return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
+
+
+def _not_found(claim: Claim, version: Version, search: contract.CannotTell) -> Report:
+    """Remove the row of a creation that was told to have failed. The first to find out that its end is unknown fails."""
+    if version.intent is not None:
+        return _unknown(claim, replace(version, action=Action.DELETE, operation_id=claim.operation.id), search)
+    return _removed(claim, version, str(CreationUnknown(version.type, search)))
+
+
+def _is_of(claim: Claim, intent: documents.Intent) -> bool:
+    return intent.operation_id == claim.operation.id
 
 
 def _sealed(claim: Claim) -> str:
@@ -268,24 +305,16 @@ def _sealed(claim: Claim) -> str:
 
 
 def _unreadable(claim: Claim, text: str) -> Report:
-    """The resource stays as it is; the operation fails on it."""
-    type_ = claim.version.type if claim.version is not None else ""
-    return _refused(claim, type_, unreadable(text, "What is kept of it, or of what it needs,"))
+    """The object stays as it is; the operation fails on it."""
+    return failing.failed(claim, runner.describe(claim.name, unreadable(text, "What is kept of it, or of what it needs,")))
 
 
 def _wanted_template(claim: Claim) -> str:
     """The template that this claim's target is made of, if it is one."""
     if claim.kind is NodeKind.UPDATE and claim.definition is not None and IMPLEMENTATION in claim.definition:
         found = documents.decode(claim.definition, documents.Target).implementation
-        return found if _is_template(found) else ""
+        return found if is_template(found) else ""
     return ""
-
-
-def _is_past_waking(version: Version) -> bool:
-    """It was found to be gone, could not be woken, or its deletion had begun: whether to make it anew is for the decision
-    to say."""
-    failed = version.status is Status.FAILED and version.action is not Action.SUSPEND
-    return failed or version.action is Action.DELETE
 
 
 def _unfinished(decision: decide.Decision, intent: documents.Intent | None) -> decide.Decision:
@@ -296,8 +325,43 @@ def _unfinished(decision: decide.Decision, intent: documents.Intent | None) -> d
     return decision
 
 
-def _is_to_be_adopted(version: Version, intent: documents.Intent | None, type_: str) -> bool:
-    return intent is not None and intent.action is Action.ADOPT and version.type == type_
+def _is_to_be_found(version: Version, intent: documents.Intent) -> bool:
+    """Whether an object may exist whose id is not known: its creation was begun, here or before the stack was adopted."""
+    if intent.action is Action.ADOPT:
+        return version.physical_id is None
+    return intent.action is Action.CREATE and not intent.not_begun
+
+
+def _after_search(
+    claim: Claim, version: Version, intent: documents.Intent, target: documents.Target, facts: Facts | None
+) -> Answer | Claim:
+    """Go on with an object that was found by its token. The claim is returned where a decision is still to be made."""
+    if facts is None or facts.search is None:
+        return LookUp(version)
+    search = facts.search
+    if isinstance(search, contract.CannotTell) and not (search.repeat_is_harmless and _is_in_order(claim, intent)):
+        return _unknown(claim, version, search)
+    if isinstance(search, contract.Found):
+        version = replace(version, physical_id=search.physical_id)
+    if intent.action is Action.CREATE and not isinstance(search, contract.Absent):
+        # The object may be there as the first request asked for it: the repeated one asks for the same. A newer operation
+        # decides after that what to change.
+        intent.handled, intent.repeated = isinstance(search, contract.Found), True
+        return Continue(version, intent, target)
+    return replace(claim, version=version)
+
+
+def _is_in_order(claim: Claim, intent: documents.Intent) -> bool:
+    """Tell whether the first request can be repeated now: all that it named comes before the node in this operation too.
+
+    Anything else may be changing at this moment.
+    """
+    return {*intent.requires} <= {one.resource_id for one in claim.inputs}
+
+
+def _is_to_be_adopted(version: Version, intent: documents.Intent | None, target: documents.Target) -> bool:
+    same = decide.makes_the_same(version.implementation, target.implementation)
+    return intent is not None and intent.action is Action.ADOPT and version.physical_id is not None and same
 
 
 def _is_new_to(claim: Claim) -> bool:
@@ -315,29 +379,26 @@ def _no_parameter(name: str) -> object:
     raise missing(name)
 
 
-def _is_template(implementation: str) -> bool:
-    return implementation.startswith(IMPLEMENTATION)
-
-
-def _applied(
-    version: Version | None, intent: documents.Intent | None, target: documents.Target
-) -> decide.Applied | None:
-    """What is known of the version. One that was made by a class is another thing than one made of a template."""
-    if version is None or (intent is not None and intent.action is Action.CREATE and not intent.handled):
+def _applied(version: Version | None, intent: documents.Intent | None) -> decide.Applied | None:
+    """Tell what is known of the version. One without a token is nothing yet."""
+    if version is None or not version.token or (
+        intent is not None and intent.action is Action.CREATE and not intent.handled
+    ):
         return None
     uncertain = intent.changed if intent is not None and intent.action is Action.UPDATE else ()
     status = Status.COMPLETE if version.status is Status.IN_PROGRESS else version.status
-    same_kind = _is_template(version.implementation) == _is_template(target.implementation)
     return decide.Applied(
-        version.type if same_kind else version.implementation, version.action, status,
+        version.implementation, version.action, status,
         documents.decode(version.properties, dict[str, Any]),
         documents.decode_any(version.metadata), uncertain, version.physical_id is not None, version.digest is not None,
+        not version.operation_id,
     )
 
 
 def _refuse(claim: Claim, target: documents.Target, resolved: Any, decision: decide.Decision) -> None:
     verdict = decision.verdict
-    version = claim.version
+    # One without a token is nothing yet.
+    version = claim.version if claim.version is not None and claim.version.token else None
     if version is not None and version.external != (resolved.external_id is not None):
         raise errors.UserError(f"Update to property external_id of {claim.name} ({version.type}) is not supported.",
                                kind="NotSupported")
@@ -348,15 +409,11 @@ def _refuse(claim: Claim, target: documents.Target, resolved: Any, decision: dec
         raise errors.UserError(f"{verdict.value} is restricted for resource.", kind="ResourceActionRestricted")
 
 
-def _refused(claim: Claim, type_: str, error: errors.IsothermError) -> Report:
-    """The resource stays as it is; the operation fails on it."""
-    version = claim.version
-    action = Action.CREATE if version is None else Action.UPDATE
-    restricted = isinstance(error, errors.UserError) and error.kind == "ResourceActionRestricted"
-    reason = str(error) if restricted else runner.describe(claim.name, error)
-    said = Event(claim.stack_id, claim.operation.id, claim.name, type_, version.physical_id if version else None, action,
-                 Status.FAILED, reason)
-    return Report(claim, NodeState.FAILED, reason=reason, event=said)
+def _refused(claim: Claim, error: errors.IsothermError) -> Report:
+    """The object stays as it is; the operation fails on it. As in Heat, a restricted action leaves the resource alone."""
+    if isinstance(error, errors.UserError) and error.kind == "ResourceActionRestricted":
+        return replace(failing.failed(claim, str(error)), version=None)
+    return failing.failed(claim, runner.describe(claim.name, error))
 
 
 def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
@@ -368,13 +425,22 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
         # It may be that a visit was about to begin, and never did.
         status=Status.COMPLETE, intent=None,
     )
+    if version.status is Status.FAILED:
+        settled.reason = ""
     published = None if version.published is None else documents.decode(version.published, documents.Published)
     # Who looks at reality reads anew what others read of it. It may be that somebody put it right, and never said so.
     fresh = looking.looks(claim) and bool(target.exports or version.intent is not None)
     if not applied or fresh or published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
-    same = (settled.digest, settled.requires, None) == (version.digest, version.requires, version.intent)
-    return Report(claim, NodeState.DONE, None if same else settled)
+    if version.status is Status.FAILED:
+        return Report(claim, NodeState.DONE, settled, event=event(claim, settled))
+    return Report(claim, NodeState.DONE, None if _is_recorded(settled, claim.version) else settled)
+
+
+def _is_recorded(settled: Version, row: Version | None) -> bool:
+    """Tell whether the row says already what is settled."""
+    return row is not None and (
+        (settled.type, settled.digest, settled.requires, None) == (row.type, row.digest, row.requires, row.intent))
 
 
 def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = False) -> Report:

@@ -34,7 +34,7 @@ class Finding:
         if question.live:
             return dataclasses.replace(question.known, look=await self._look(claim, question.version, guard))
         found = await self._act.find(claim, question.version, guard)
-        return dataclasses.replace(question.known, physical_id=found)
+        return dataclasses.replace(question.known, search=found)
 
     async def _look(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> answers.Look:
         look = await self._patient_look(claim, version, guard)

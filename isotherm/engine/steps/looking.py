@@ -20,6 +20,7 @@ from isotherm.states import Action, Sight, Status
 from isotherm.store.records import Beginning, Claim, Observation, Report, Version
 
 UNSEEN = "It could not be looked at"
+LOST = "gone already, forgotten"
 _TAKEN = "; it is taken for what was last applied"
 _VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
 
@@ -87,11 +88,13 @@ def as_wanted(seen: Observation) -> Observation:
 
 def told(answer: answers.Answer, seen: Observation | None, *, gone: bool = False) -> answers.Answer:
     """The answer, with what was seen before it was decided, and a word of what could not be seen."""
+    if gone and isinstance(answer, answers.Begin):
+        answer = dataclasses.replace(answer, beginning=_lost(answer.beginning))
     if seen is None:
         return answer
     said = f"{UNSEEN}: {seen.reason}{_TAKEN}" if seen.sight is Sight.UNSEEN else ""
     if isinstance(answer, answers.Begin):
-        return dataclasses.replace(answer, beginning=_begun(answer.beginning, seen, said, gone=gone))
+        return dataclasses.replace(answer, beginning=_begun(answer.beginning, seen, said))
     if isinstance(answer, answers.Republish):
         return dataclasses.replace(answer, observation=seen)
     if not isinstance(answer, Report):
@@ -103,6 +106,15 @@ def told(answer: answers.Answer, seen: Observation | None, *, gone: bool = False
     return replace(answer, observation=seen)
 
 
-def _begun(beginning: Beginning, seen: Observation, said: str, *, gone: bool) -> Beginning:
+def _begun(beginning: Beginning, seen: Observation, said: str) -> Beginning:
     event = replace(beginning.event, reason=said) if said else beginning.event
-    return replace(beginning, observation=seen, event=event, gone=gone)
+    return replace(beginning, observation=seen, event=event)
+
+
+def _lost(beginning: Beginning) -> Beginning:
+    """Tell of the version that it takes the place of that nothing is left to delete."""
+    version = beginning.claim.version
+    if version is None:
+        return beginning
+    lost = replace(version, action=Action.DELETE, status=Status.COMPLETE, reason=LOST)
+    return replace(beginning, lost=answers.event(beginning.claim, lost))

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import concealing, documents
+from isotherm.engine import computing, concealing, documents
 from isotherm.engine.planning import Planning
 from isotherm.engine.steps import answers
 from isotherm.resources.schema import Schema
@@ -43,9 +43,10 @@ class Telling:
 
     async def __call__(self, report: Report, *properties: Mapping[str, Any]) -> Report:
         """The report without secrets. `properties` are those that the resource had to do with."""
-        if _says_something(report):
-            await self._learn(report)
-        return self.masked(report, *properties)
+        if not _says_something(report):
+            return report
+        await self._learn(report)
+        return await self._planning.compute(computing.weight(properties), lambda: self.masked(report, *properties))
 
     def masked(self, report: Report, *properties: Mapping[str, Any]) -> Report:
         if not _says_something(report):

@@ -7,17 +7,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm.engine import documents
+from isotherm.engine.steps import failing
 from isotherm.engine.steps.answers import Answer, Begin, Continue, event, intent_of, part
 from isotherm.resources import runner
 from isotherm.states import VISITING, Action, NodeState, Status
-from isotherm.store.records import Beginning, Claim, Event, Report, Version
+from isotherm.store.records import Beginning, Claim, Report, Version
 
 # What may have failed before without making a resource unfit for another visit.
 _HARMLESS = frozenset({Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
 
 
 def consider(claim: Claim) -> Answer:
-    version, action = claim.version, claim.operation.action
+    version, action = claim.version, claim.operation.visit
     if version is None:
         return Report(claim, NodeState.DONE)
     if version.action is Action.DELETE:
@@ -25,10 +26,12 @@ def consider(claim: Claim) -> Answer:
     intent = intent_of(version)
     if intent is not None and intent.handled:
         return Continue(version, intent, _target(claim, intent))
+    if intent is not None and intent.action not in VISITING and claim.operation.action not in VISITING:
+        return Report(claim, NodeState.DONE)  # the update that wakes it decides how to go on with it
     if intent is not None and intent.action is Action.ADOPT:
         return _not_now(claim, version)
     if intent is not None and intent.action not in VISITING:
-        return _interrupted(claim, version, intent)
+        return _interrupted(claim, intent)
     if _is_so_already(version, action):
         kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
         return Report(claim, NodeState.DONE, part=kept)
@@ -53,18 +56,16 @@ def begin(claim: Claim, version: Version, action: Action, target: documents.Targ
     )
     begun = replace(
         version, action=action, status=Status.IN_PROGRESS, reason="", intent=documents.encode(wish),
+        operation_id=version.operation_id or claim.operation.id,
         # From this moment on it may be at rest, and is woken before anything else is done to it.
         suspended=version.suspended or action is Action.SUSPEND,
     )
     return Begin(Beginning(claim, begun, False, event(claim, begun)), wish, target)
 
 
-def _interrupted(claim: Claim, version: Version, intent: documents.Intent) -> Report:
+def _interrupted(claim: Claim, intent: documents.Intent) -> Report:
     """What an older operation was about to do may have been begun or not: the next update finds out, a visit does not."""
-    reason = f"{intent.action.name} was interrupted"
-    digest = None if intent.action is Action.UPDATE else version.digest
-    failed = replace(version, status=Status.FAILED, reason=reason, intent=None, digest=digest)
-    return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))
+    return failing.failed(claim, f"{intent.action.name} was interrupted")
 
 
 def _is_so_already(version: Version, action: Action) -> bool:
@@ -84,10 +85,7 @@ def _is_unfit(version: Version, action: Action) -> bool:
 
 
 def _not_now(claim: Claim, version: Version) -> Report:
-    """The operation fails on it, in Heat's words; the resource stays as it is."""
+    """The operation fails on it, in Heat's words; the object stays as it is."""
     state = f"{version.action.name}_{version.status.name}"
-    action = claim.operation.action
-    reason = f"Error: {runner.step(claim.name)}: State {state} invalid for {action.name.lower()}"
-    said = Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, action,
-                 Status.FAILED, reason)
-    return Report(claim, NodeState.FAILED, reason=reason, event=said)
+    action = claim.operation.visit.name.lower()
+    return failing.failed(claim, f"Error: {runner.step(claim.name)}: State {state} invalid for {action}")

@@ -11,7 +11,7 @@ from isotherm.resources.schema import LIST, Schema
 ALLOWED = "AllowedResources"
 
 
-class AccessPolicy(contract.Resource):
+class AccessPolicy(contract.RowOnly):
     """A list of names. The API asks it when a user of the stack wants to see a resource."""
 
     TYPE = "OS::Heat::AccessPolicy"

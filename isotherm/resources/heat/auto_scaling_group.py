@@ -93,7 +93,7 @@ class AutoScalingGroup(grouping.Group):
         if RESOURCE not in changed or not there:
             return {"operation": await self.start(await self.resized(size, there))}
         policy = self.properties[ROLLING]
-        fresh = sum(member.definition == self.properties[RESOURCE] for member in there)
+        fresh = sum(grouping.is_fresh(member, self.properties[RESOURCE]) for member in there)
         steps = list(grouping.batches(len(there), len(there), fresh, policy["max_batch_size"], policy["min_in_service"]))
         if size != len(there) or not steps:
             steps.append((size, size))
@@ -133,9 +133,10 @@ class AutoScalingGroup(grouping.Group):
 
     def _arranged(self, there: Sequence[contract.Member], capacity: int, fresh: int) -> contract.Child:
         grouping.check_size(capacity)
-        kept = [(member.name, member.definition) for member in there[max(0, len(there) - capacity):]]
+        kept = there[max(0, len(there) - capacity):]
         names = self._new_names({member.name for member in there})
-        return self.child_of(grouping.arrange(kept, names, lambda name: self.properties[RESOURCE], capacity, fresh))
+        after, held = grouping.arrange(kept, names, lambda name: self.properties[RESOURCE], capacity, fresh)
+        return self.child_of(after, held)
 
     def _new_names(self, taken: set[str]) -> Iterator[str]:
         """Names that follow from the token, so that whoever orders the same again gives the same names."""

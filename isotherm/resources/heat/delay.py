@@ -15,7 +15,7 @@ MIN_WAIT, MAX_JITTER, MULTIPLIER, ACTIONS = "min_wait", "max_jitter", "jitter_mu
 _NOT_NEGATIVE = (constraints.Range(minimum=0),)
 
 
-class Delay(contract.Resource):
+class Delay(contract.RowOnly):
     """Waits between what it depends on and what depends on it."""
 
     TYPE = "OS::Heat::Delay"

@@ -17,7 +17,7 @@ _NEEDS = {CFN: "an API that takes signed requests (the CloudFormation API)", TEM
 _NOT_EMPTY = (constraints.Length(minimum=1),)
 
 
-class DeployedServer(contract.Resource):
+class DeployedServer(contract.RowOnly):
     """Stands for a server that nobody here makes or deletes. Its metadata says what is to be deployed to it."""
 
     TYPE = "OS::Heat::DeployedServer"

@@ -68,10 +68,10 @@ class SoftwareDeploymentGroup(grouping.Group):
             return await self.whole()
         names = list(self.properties[SERVERS])
         there = {} if self.physical_id is None else {
-            member.name: member.definition for member in await self.stacks.members(self.physical_id)}
-        kept = [(name, there[name]) for name in names if name in there]
-        after = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
-        return self.child_of(after)
+            member.name: member for member in await self.stacks.members(self.physical_id)}
+        kept = [there[name] for name in names if name in there]
+        after, held = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
+        return self.child_of(after, held)
 
     async def handle_create(self) -> object:
         return await self._change(BATCH_CREATE, current=0)

@@ -6,7 +6,7 @@ from isotherm.resources import contract
 from isotherm.resources.schema import Support
 
 
-class NoneResource(contract.Resource):
+class NoneResource(contract.RowOnly):
     """Takes any property, has any attribute (null), and is never changed or replaced."""
 
     TYPE = "OS::Heat::None"

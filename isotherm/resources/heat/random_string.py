@@ -45,7 +45,7 @@ _MINIMUM = Schema(INTEGER, "How many characters of the string are from here, at 
                   constraints=(_COUNT,))
 
 
-class RandomString(contract.Resource):
+class RandomString(contract.RowOnly):
     """A random string, the same for as long as the resource lives."""
 
     TYPE = "OS::Heat::RandomString"

@@ -24,6 +24,7 @@ _SINCE = Support(version="12.0.0")
 class RemoteStack(nested.StackResource):
     """A stack of its own."""
 
+    owned = False
     TYPE = "OS::Heat::Stack"
     DESCRIPTION = "A stack of its own, from a template that is a property."
     properties_schema: ClassVar[Mapping[str, Schema]] = {
@@ -59,6 +60,10 @@ class RemoteStack(nested.StackResource):
         return properties.get(TEMPLATE) or None
 
     @classmethod
+    def parameters_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return properties.get(PARAMETERS) or {}
+
+    @classmethod
     def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
         cause = f"ERROR: {problem}"
         return errors.Problem(f'Failed validating stack template using Heat endpoint at region "{HERE}" due to "{cause}"')
@@ -67,11 +72,11 @@ class RemoteStack(nested.StackResource):
         for refusal in self.validate_properties(self.properties):
             raise errors.Permanent(refusal)
         minutes = self.properties[TIMEOUT]
-        return contract.Child(self.properties[TEMPLATE], self.properties[PARAMETERS] or {},
-                              timeout_s=minutes * 60.0 if minutes else None, owned=False)
+        return contract.Child(self.properties[TEMPLATE], self.parameters_for(self.properties),
+                              timeout_s=minutes * 60.0 if minutes else None, owned=self.owned)
 
-    async def find_by_token(self) -> str | None:
-        return await self.stacks.find(self.physical_name, owned=False)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.stacks.find(self.physical_name, owned=self.owned))
 
     async def attribute(self, name: str) -> object:
         if self.physical_id is None:

@@ -103,12 +103,12 @@ class ResourceGroup(grouping.NumberedGroup):
             return await self.whole()
         names, target = self.names(capacity), self.properties[COUNT]
         there = {} if self.physical_id is None else {
-            member.name: member.definition for member in await self.stacks.members(self.physical_id)}
+            member.name: member for member in await self.stacks.members(self.physical_id)}
         # The highest of those that stay are changed first; those on top of the target are gone soon anyway.
         order = [*reversed(names[:target]), *names[target:]]
-        kept = [(name, there[name]) for name in order if name in there]
-        after = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
-        return self.child_of({name: after[name] for name in names})
+        kept = [there[name] for name in order if name in there]
+        after, held = grouping.arrange(kept, (name for name in names if name not in there), self.make, capacity, fresh)
+        return self.child_of({name: after[name] for name in names}, held)
 
     async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
         if self.physical_id is not None:
@@ -139,9 +139,9 @@ class ResourceGroup(grouping.NumberedGroup):
         return await self.at_once()
 
     async def _roll(self, policy: Mapping[str, Any]) -> dict[str, Any]:
-        there = {member.name: member.definition for member in await self.stacks.members(self.physical_id or "")}
+        there = {member.name: member for member in await self.stacks.members(self.physical_id or "")}
         wanted = self.names()
-        fresh = sum(1 for name in wanted if there.get(name) == self.make(name))
+        fresh = sum(name in there and grouping.is_fresh(there[name], self.make(name)) for name in wanted)
         current = len(there.keys() - set(self.removed))
         steps = list(grouping.batches(len(wanted), current, fresh, policy["max_batch_size"], policy["min_in_service"]))
         return await self.in_batches(steps or [(len(wanted), len(wanted))], policy["pause_time"])

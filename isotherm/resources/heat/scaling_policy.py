@@ -15,7 +15,7 @@ GROUP, ADJUSTMENT, KIND, COOLDOWN, MIN_STEP = (
 CHANGE, EXACT, PERCENT = "change_in_capacity", "exact_capacity", "percent_change_in_capacity"
 
 
-class ScalingPolicy(contract.Resource):
+class ScalingPolicy(contract.RowOnly):
     """Scales a group when it is signalled."""
 
     TYPE = "OS::Heat::ScalingPolicy"

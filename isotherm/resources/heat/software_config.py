@@ -69,9 +69,9 @@ class SoftwareConfig(contract.Resource):
         self.physical_id = id_
         return None
 
-    async def find_by_token(self) -> str | None:
+    async def find_by_token(self) -> contract.Search:
         found = await self._software.config(self.stack_id, software.id_for(self.token))
-        return None if found is None else found.id
+        return contract.Absent() if found is None else contract.Found(found.id)
 
     async def handle_delete(self) -> object:
         if self.physical_id is not None:

@@ -112,9 +112,9 @@ class SoftwareDeployment(contract.Resource):
     async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._answered(progress)
 
-    async def find_by_token(self) -> str | None:
+    async def find_by_token(self) -> contract.Search:
         found = await self._software.deployment(self.stack_id, self._own_id())
-        return None if found is None else found.id
+        return contract.Absent() if found is None else contract.Found(found.id)
 
     async def attribute(self, name: str) -> object:
         found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None

@@ -24,7 +24,7 @@ def _schema(kind: constraints.Kind) -> dict[str, Schema]:
 _BY_TYPE = {name: _schema(kind) for name, kind in _KINDS.items()}
 
 
-class Value(contract.Resource):
+class Value(contract.RowOnly):
     """Has its property as its attribute."""
 
     TYPE = "OS::Heat::Value"

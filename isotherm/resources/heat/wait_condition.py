@@ -28,7 +28,7 @@ class WaitConditionTimeout(errors.Permanent):
     """Too few signals came in time."""
 
 
-class _Handle(contract.Resource):
+class _Handle(contract.RowOnly):
     """Receives signals. The names that a signal's fields have differ between the kinds of handles."""
 
     id_field: ClassVar[str]
@@ -143,7 +143,7 @@ class UpdateWaitConditionHandle(_Handle):
 HANDLES = frozenset({WaitConditionHandle.TYPE, UpdateWaitConditionHandle.TYPE})
 
 
-class WaitCondition(contract.Resource):
+class WaitCondition(contract.RowOnly):
     """Is complete when its handle has got enough signals."""
 
     TYPE = "OS::Heat::WaitCondition"

@@ -33,8 +33,8 @@ def over(clock: contract.Clock, progress: Mapping[str, Any] | None, reason: str)
 class Pretender(contract.Resource):
     """A type whose objects exist in the world's `reality`, and whose deletion is a wait."""
 
-    async def find_by_token(self) -> str | None:
-        return await self.world.reality.find(self.token)
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.world.reality.find(self.token))
 
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
         done = over(self.world.clock, progress, "being deleted")
@@ -53,7 +53,7 @@ class Pretender(contract.Resource):
     @classmethod
     async def observe_many(cls, world: contract.World, many: Sequence[contract.Self]) -> Sequence[contract.Sight]:
         # The journal is at hand: nothing is gained by making an object of each.
-        return [await sight.attempt(_seen, one.physical_id, world, one.physical_id) for one in many]
+        return [await sight.attempt(world.threads, _seen, one.physical_id, world, one.physical_id) for one in many]
 
 
 async def _seen(world: contract.World, physical_id: str | None) -> contract.Sight:

@@ -19,6 +19,7 @@ from isotherm.config import Settings
 from isotherm.fetch import connecting
 from isotherm.fetch.addresses import Outside, Refused, Resolve, look_up
 from isotherm.resources import reach
+from isotherm.resources.http import headers
 
 _AGAIN_S = 2.0
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -37,6 +38,8 @@ class Client:
         # Judged before anything is sent: whatever ends a line would begin a header, or a request, of its own.
         if not all(_NAME.fullmatch(name) and _VALUE.fullmatch(value) for name, value in call.headers.items()):
             raise errors.Permanent("the request has headers that HTTP does not allow")
+        if any(headers.is_own(name) for name in call.headers):
+            raise errors.Permanent("the request has headers by which HTTP itself is spoken")
         try:
             async with asyncio.timeout(call.timeout_s):
                 return await self._send(call)
@@ -45,6 +48,8 @@ class Client:
                                    "networks of his own with the option allowed_fetch_networks.") from None
         except TimeoutError:
             raise errors.Temporary(f"the service took longer than {call.timeout_s:g} seconds", _AGAIN_S) from None
+        except (httpcore2.ConnectTimeout, httpcore2.ConnectError):
+            raise errors.NotBegun("the service does not answer", _AGAIN_S) from None
         except (httpcore2.TimeoutException, httpcore2.NetworkError):
             raise errors.Temporary("the service does not answer", _AGAIN_S) from None
         except httpcore2.ProtocolError:
@@ -54,26 +59,26 @@ class Client:
     async def _send(self, call: reach.Call) -> reach.Reply:
         target = connecting.target(call.url)
         address = await self._outside.address(target.raw_host.decode("ascii"), connecting.port(target))
-        headers = [(b"Host", target.netloc), (b"User-Agent", b"isotherm"), (b"Accept-Encoding", b"identity"),
+        sent = [(b"Host", target.netloc), (b"User-Agent", b"isotherm"), (b"Accept-Encoding", b"identity"),
                    (b"Connection", b"close"), (b"Content-Length", str(len(call.body)).encode())]
-        headers += [(name.encode(), value.encode()) for name, value in call.headers.items()]
+        sent += [(name.encode(), value.encode()) for name, value in call.headers.items()]
         async with httpcore2.AsyncConnectionPool(
             ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connecting.Pinned(address)
         ) as pool:
             request = {"timeout": {"connect": 10.0, "read": None, "write": None, "pool": None},
                        "trace": _before_it_is_sent(call)}
-            async with pool.stream(call.method, connecting.raw(target), headers=headers, content=call.body,
+            async with pool.stream(call.method, connecting.raw(target), headers=sent, content=call.body,
                                    extensions=request) as response:
                 return await self._read(response)
 
     async def _read(self, response: httpcore2.Response) -> reach.Reply:
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+        said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         content = bytearray()
         async for chunk in response.aiter_stream():
             content += chunk
             if len(content) > self._limit:
                 raise errors.Permanent(f"the service's answer has more than {self._limit} bytes")
-        return reach.Reply(response.status, headers, bytes(content))
+        return reach.Reply(response.status, said, bytes(content))
 
 
 def _before_it_is_sent(call: reach.Call) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:

@@ -37,7 +37,10 @@ from isotherm.resources.http.schemas import (
 from isotherm.resources.schema import ANY, CACHE_NONE, STRING, AttributeSchema, Schema
 
 _GONE = (404, 410)
-_LATER = frozenset({408, 425, 429, 502, 503, 504})
+# A proxy says 503 too, of a service that may have acted: such a request counts as begun.
+_LATER = frozenset({408, 502, 503, 504})
+# The same, and the service says that it has not begun with the request.
+_NOT_BEGUN = frozenset({425, 429})
 _LONGEST_PAUSE_S = 300.0
 _TOLD = 300
 _OWN_ID = "{token}"
@@ -97,21 +100,26 @@ class Object(contract.Resource):
             raise errors.Permanent(f"{self.physical_id} does not exist")
         return None
 
-    async def find_by_token(self) -> str | None:
+    async def find_by_token(self) -> contract.Search:
+        find = self.properties[FIND]
         if self.world.http is None:
-            return None
+            return self._unknown(is_repeatable=False)
         if self.properties[ID_PATH] == _OWN_ID:
             self.physical_id = self.token
-            return self.token if await self._read() is not None else None
-        find = self.properties[FIND]
+            return contract.found(self.token if await self._read() is not None else None)
         if not find:
-            return None
+            return self._unknown(is_repeatable=bool(self.properties[TOKEN_HEADER]))
         reply = await self._call(FIND, "GET", find[URL], None, {})
         if reply.status in _GONE:
-            return None
+            return contract.Absent()
         self._expect(FIND, reply, (200,))
         found = filling.found(_decoded(reply), find[ID_PATH])
-        return None if found is None else str(found)
+        return contract.found(None if found is None else str(found))
+
+    def _unknown(self, *, is_repeatable: bool) -> contract.CannotTell:
+        create = self.properties[CREATE] or {}
+        where = filling.url(create[URL], self._values()) if create.get(URL) else "the service"
+        return contract.CannotTell(f"an object that {where} made for {self.physical_name}", is_repeatable)
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:
@@ -205,6 +213,8 @@ class Object(contract.Resource):
         if secret:
             text = text.replace(secret, "******")
         said = f"{what}: the service answered {reply.status}" + (f": {text}" if text else "")
+        if reply.status in _NOT_BEGUN:
+            raise errors.NotBegun(said, _pause(reply))
         if reply.status in _LATER:
             raise errors.Temporary(said, _pause(reply))
         raise errors.Permanent(said)

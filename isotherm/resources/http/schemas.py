@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from isotherm.resources.http import headers
 from isotherm.resources.schema import ANY, INTEGER, LIST, MAP, NUMBER, STRING, Schema
 from isotherm.template import constraints
 
@@ -13,7 +14,7 @@ HEADERS, AUTH, AUTH_HEADER, TOKEN_HEADER, TIMEOUT = "headers", "auth", "auth_hea
 PATH, VALUES, FAILED = "path", "values", "failed"
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-_HEADER = (constraints.AllowedPattern(pattern=r"[A-Za-z0-9!#$%&'*+.^_|~\-]*"),)
+_HEADER = (constraints.AllowedPattern(pattern=r"[A-Za-z0-9!#$%&'*+.^_|~\-]*"), headers.Sendable())
 _URL = (constraints.AllowedPattern(pattern="https?://[^ ]+", description="a URL begins with http:// or https://"),)
 
 
@@ -64,13 +65,14 @@ PROPERTIES: Mapping[str, Schema] = {
     ID_PATH: _steering("", "Where its id is: a path in the answer to create, such as items.0.id; header:NAME for the last "
                        "part of a header's value; or {token}, if it is made under an address with {token} in it.", "id"),
     OBJECT_PATH: _steering("", "Where in what is read the object is. Empty: it is the whole.", ""),
-    HEADERS: Schema(MAP, "Headers to send with each request.", default={}, schema=Schema(STRING), update_allowed=True,
-                    observable=False),
+    HEADERS: Schema(MAP, "Headers to send with each request. Those by which HTTP itself is spoken cannot be set.",
+                    default={}, schema=Schema(STRING), update_allowed=True, observable=False,
+                    constraints=(headers.Sendable(),)),
     AUTH: Schema(STRING, "The value of the header that tells who asks, such as a token. Give it by a hidden parameter.",
                  default="", update_allowed=True, observable=False, write_only=True),
     AUTH_HEADER: _steering(HEADERS, "The name of that header.", "Authorization"),
-    TOKEN_HEADER: _steering(HEADERS, "The header by which a service knows that a request to create is a repeated one. "
-                            "Empty: none is sent.", "Idempotency-Key"),
+    TOKEN_HEADER: _steering(HEADERS, "The header by which the service knows a repeated request to create, such as "
+                            "Idempotency-Key: a request whose answer was lost is then sent again.", ""),
     TIMEOUT: Schema(NUMBER, "How long one request may take, in seconds.", default=30, update_allowed=True,
                     observable=False, constraints=(constraints.Range(minimum=1, maximum=600),)),
 }

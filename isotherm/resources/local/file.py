@@ -7,7 +7,8 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
 
 from isotherm import errors
 from isotherm.resources import contract
@@ -20,14 +21,44 @@ from isotherm.resources.schema import CACHE_NONE, INTEGER, STRING, AttributeSche
 CONTENT = "content"
 # Beyond this, files are compared and told by their hash.
 _SHOWN_BYTES = 64 * 1024
-# What is read or written at once without holding up anybody else.
+# What is read or written at once without holding up anybody else; more is read in pieces of this size.
 _QUICK_BYTES = 1024 * 1024
+# Beyond this, a file is not read at all: no template can have written it.
+_READ_BYTES = 256 * 1024 * 1024
 _DRAFTS = "drafts"
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What is in a file."""
+
+    status: os.stat_result
+    size: int
+    # Nothing if the file is too big to be read.
+    sha256: str | None
+    # As it is compared and told.
+    summary: str
 
 
 def _summary(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     return text if len(data) <= _SHOWN_BYTES else _hashed(hashlib.sha256(data).hexdigest(), len(data))
+
+
+def _content(status: os.stat_result, file: BinaryIO) -> _Content:
+    if status.st_size > _READ_BYTES:
+        return _Content(status, status.st_size, None, f"{status.st_size} bytes, which are too many to be read")
+    digest, size, start = hashlib.sha256(), 0, b""
+    # It may grow meanwhile.
+    while size <= _READ_BYTES and (piece := file.read(_QUICK_BYTES)):
+        start = start or piece
+        digest.update(piece)
+        size += len(piece)
+    summary = _hashed(digest.hexdigest(), size)
+    if size <= _SHOWN_BYTES:
+        with contextlib.suppress(UnicodeDecodeError):
+            summary = start.decode()
+    return _Content(status, size, digest.hexdigest(), summary)
 
 
 def _hashed(digest: str, size: int) -> str:
@@ -50,7 +81,8 @@ class File(Placed):
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
         "path": AttributeSchema("The absolute path.", STRING),
-        "sha256": AttributeSchema("The SHA-256 hash of the content that is there now, in hexadecimal.", STRING, CACHE_NONE),
+        "sha256": AttributeSchema("The SHA-256 hash of the content that is there now, in hexadecimal; nothing if it has "
+                                  f"more than {_READ_BYTES} bytes.", STRING, CACHE_NONE),
         "size": AttributeSchema("How many bytes it has now.", INTEGER, CACHE_NONE),
     }
 
@@ -80,11 +112,11 @@ class File(Placed):
         return None
 
     async def handle_get_reality(self) -> contract.Sight:
-        found = await self._looked()
+        found = await self._read(self.place())
         if found is None:
             return contract.Gone()
-        live, aliases = ownership.seen(found[0])
-        return contract.Seen({CONTENT: found[1], **live}, aliases)
+        live, aliases = ownership.seen(found.status)
+        return contract.Seen({CONTENT: found.summary, **live}, aliases)
 
     async def attribute(self, name: str) -> object:
         parts = self.place()
@@ -93,27 +125,17 @@ class File(Placed):
         found = await self._read(parts)
         if found is None:
             return None
-        return len(found[1]) if name == "size" else hashlib.sha256(found[1]).hexdigest()
+        return found.size if name == "size" else found.sha256
 
     def fits(self, found: os.stat_result | None) -> bool:
         return confinement.is_file(found)
 
-    async def _looked(self) -> tuple[os.stat_result, str] | None:
-        found = await self._read(self.place())
-        if found is None:
-            return None
-        status, data = found
-        try:
-            return status, _summary(data.decode())
-        except UnicodeDecodeError:
-            return status, _hashed(hashlib.sha256(data).hexdigest(), len(data))
-
-    async def _read(self, parts: Parts) -> tuple[os.stat_result, bytes] | None:
+    async def _read(self, parts: Parts) -> _Content | None:
         with confinement.told("/".join(parts)):
             size = getattr(self._status(parts), "st_size", 0)
             return self._content(parts) if size <= _QUICK_BYTES else await asyncio.to_thread(self._content, parts)
 
-    def _content(self, parts: Parts) -> tuple[os.stat_result, bytes] | None:
+    def _content(self, parts: Parts) -> _Content | None:
         """What is there, if it is a file; anything else that stands there is not what we made."""
         if not self.fits(self._status(parts)):
             return None
@@ -125,7 +147,7 @@ class File(Placed):
             return None
         with os.fdopen(file, "rb") as opened:
             status = os.fstat(file)
-            return (status, opened.read()) if self.fits(status) else None
+            return _content(status, opened) if self.fits(status) else None
 
     async def _write(self, parts: Parts, *, new: bool) -> None:
         try:

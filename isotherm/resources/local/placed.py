@@ -79,12 +79,12 @@ class Placed(Local):
         """Whether what stands at the place is of our kind."""
         raise NotImplementedError
 
-    async def find_by_token(self) -> str | None:
+    async def find_by_token(self) -> contract.Search:
         if self.world.local is None:
-            return None  # nothing can have been made
+            return contract.CannotTell(f"the {self.noun} {self.properties[PATH]}")
         parts = self.place()
         with confinement.told("/".join(parts)):
-            return "/".join(parts) if self.is_ours(parts) and self.fits(self._status(parts)) else None
+            return contract.found("/".join(parts) if self.is_ours(parts) and self.fits(self._status(parts)) else None)
 
     async def handle_check(self) -> object:
         parts = self.place()

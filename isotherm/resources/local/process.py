@@ -107,9 +107,12 @@ class Process(Local):
         keeping.forget(self.confined, self._key)
         return True
 
-    async def find_by_token(self) -> str | None:
-        found = None if self.world.local is None else self._state()
-        return self.token if found is not None and (found.is_kept or found.is_running) else None
+    async def find_by_token(self) -> contract.Search:
+        if self.world.local is None:
+            return contract.CannotTell(f"a process of {self.stack_name} that runs {self.properties[COMMAND]}")
+        found = self._state()
+        known = found is not None and (found.is_kept or found.is_running)
+        return contract.Found(self.token) if known else contract.Absent()
 
     # How it is.
 

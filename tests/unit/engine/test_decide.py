@@ -46,29 +46,53 @@ def applied(status=Status.COMPLETE, action=Action.CREATE, uncertain=(), **proper
     (applied(soft="1", uncertain=("soft",)), {"soft": "1"}, Verdict.UPDATE, ""),
 ])
 def test_verdicts(was, after, verdict, cause):
-    decision = decide(Thing, "Test::Thing", was, after, {})
+    decision = decide(Thing, was, after, {})
     assert (decision.verdict, decision.cause) == (verdict, cause)
 
 
-def test_another_type_is_another_thing():
-    assert decide(Thing, "Test::Other", applied(), {}, {}).cause == "type"
+class Other(Thing):
+    TYPE = "Test::Other"
+
+
+class Inside(Thing):
+    TYPE = ""
+    implementation = "template:2"
+
+
+def test_another_class_is_another_thing():
+    assert decide(Other, applied(), {}, {}).cause == "type"
+    assert decide(Inside, applied(), {}, {}).cause == "type"
+
+
+def test_another_template_is_a_change_of_the_stack_inside():
+    was = dataclasses.replace(applied(soft="1"), implementation="template:1")
+    assert decide(Inside, was, {"soft": "2"}, {}).verdict is Verdict.UPDATE
+    assert decide(Thing, was, {"soft": "2"}, {}).cause == "type"
+
+
+def test_an_update_that_never_began_is_no_reason_to_make_it_anew():
+    failed = applied(status=Status.FAILED, action=Action.UPDATE, soft="1")
+    assert decide(Thing, failed, {"soft": "1"}, {}).verdict is Verdict.NOTHING
+    assert decide(Thing, failed, {"soft": "2"}, {}).changed == {"soft": "2"}
+    unknown = dataclasses.replace(failed, proven=False)
+    assert decide(Thing, unknown, {"soft": "1"}, {}).verdict is Verdict.REPLACE
 
 
 def test_a_type_may_mend_what_failed():
-    failed = applied(status=Status.FAILED, action=Action.UPDATE, soft="1")
-    assert decide(Sturdy, "Test::Thing", failed, {"soft": "1"}, {}).verdict is Verdict.UPDATE
+    failed = dataclasses.replace(applied(status=Status.FAILED, action=Action.UPDATE, soft="1"), proven=False)
+    assert decide(Sturdy, failed, {"soft": "1"}, {}).verdict is Verdict.UPDATE
     checked = applied(status=Status.FAILED, action=Action.CHECK, soft="1")
-    assert decide(Sturdy, "Test::Thing", checked, {"soft": "1"}, {}).verdict is Verdict.REPLACE, "it is not there"
+    assert decide(Sturdy, checked, {"soft": "1"}, {}).verdict is Verdict.REPLACE, "it is not there"
 
 
 def test_what_is_immutable_is_refused():
     with pytest.raises(errors.UserError) as refused:
-        decide(Thing, "Test::Thing", applied(fixed="1"), {"fixed": "2"}, {})
+        decide(Thing, applied(fixed="1"), {"fixed": "2"}, {})
     assert refused.value.kind == "NotSupported"
 
 
 def test_metadata_alone_is_an_update_without_changed_properties():
-    decision = decide(Thing, "Test::Thing", applied(soft="1"), {"soft": "1"}, {"new": True})
+    decision = decide(Thing, applied(soft="1"), {"soft": "1"}, {"new": True})
     assert decision.verdict is Verdict.UPDATE
     assert decision.changed == {}
 
@@ -85,15 +109,15 @@ def test_metadata_alone_is_an_update_without_changed_properties():
     ({"soft": "1"}, contract.Seen({}), {"soft": "2"}, Verdict.UPDATE, {"soft"}),
 ])
 def test_what_was_seen_is_what_counts(was, live, after, verdict, changed):
-    decision = decide(Thing, "Test::Thing", dataclasses.replace(applied(**was), live=live), after, {})
+    decision = decide(Thing, dataclasses.replace(applied(**was), live=live), after, {})
     assert (decision.verdict, set(decision.changed)) == (verdict, changed)
 
 
 def test_a_look_takes_away_doubt():
     """How an update ended is not known, or how far one came that failed: reality knows, as far as it can be seen."""
     was = dataclasses.replace(applied(soft="1", uncertain=("soft",)), live=contract.Seen({"soft": "2"}))
-    assert decide(Thing, "Test::Thing", was, {"soft": "2"}, {}).verdict is Verdict.NOTHING
+    assert decide(Thing, was, {"soft": "2"}, {}).verdict is Verdict.NOTHING
     unseen = dataclasses.replace(was, live=contract.Seen({}))
-    assert decide(Thing, "Test::Thing", unseen, {"soft": "2"}, {}).verdict is Verdict.UPDATE
+    assert decide(Thing, unseen, {"soft": "2"}, {}).verdict is Verdict.UPDATE
     failed = dataclasses.replace(was, proven=False, uncertain=())
-    assert decide(Thing, "Test::Thing", failed, {"soft": "2"}, {}).verdict is Verdict.NOTHING
+    assert decide(Thing, failed, {"soft": "2"}, {}).verdict is Verdict.NOTHING

@@ -38,9 +38,6 @@ class Slow(contract.Resource):
         left = progress["until"] - self.world.clock.now()
         return True if left <= 0 else contract.Wait(left, "growing")
 
-    async def find_by_token(self):
-        return await self.world.reality.find(self.token)
-
     def handle_delete(self):
         """Plain, not async: it runs on a thread."""
         self.data["thread"] = True
@@ -61,8 +58,8 @@ def resource(world, physical_id=None):
     return Slow(contract.Self("slow", "stack", "id", "token", {}, physical_id), world)
 
 
-def step(one, task, **options):
-    return asyncio.run(TaskRunner(one, task, **options).step())
+def step(one, task):
+    return asyncio.run(TaskRunner(one, task).step())
 
 
 @pytest.mark.ledger("S0.2")
@@ -86,15 +83,6 @@ def test_another_worker_goes_on_from_the_data_alone(world):
     assert outcome.seconds == 1
     world.clock.time += 1
     assert isinstance(step(resource(world, first.physical_id), again), Done)
-    assert len(world.reality.objects) == 1
-
-
-@pytest.mark.ledger("S0.4")
-def test_an_object_whose_maker_died_is_found_by_its_token(world):
-    step(resource(world), Task(Action.CREATE))
-    heir = resource(world)
-    assert isinstance(step(heir, Task(Action.CREATE), resumed=True), Done)
-    assert heir.physical_id == "object-token"
     assert len(world.reality.objects) == 1
 
 

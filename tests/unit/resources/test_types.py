@@ -118,7 +118,7 @@ def test_dummies_with_short_names_do_not_collide() -> None:
 def test_what_was_made_is_found_again_by_its_token(kind: type[contract.Resource]) -> None:
     stage = Stage(kind)
     asyncio.run(stage.resource().handle_create())
-    assert asyncio.run(stage.resource().find_by_token()) == next(iter(stage.reality.objects))
+    assert asyncio.run(stage.resource().find_by_token()) == contract.Found(next(iter(stage.reality.objects)))
     with pytest.raises(errors.Permanent):
         asyncio.run(stage.resource().handle_create())
     stage.physical_id = next(iter(stage.reality.objects))

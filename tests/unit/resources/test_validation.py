@@ -206,3 +206,20 @@ def test_an_update_policy_that_comes_to_no_map(value: Any) -> None:
     group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": {"type": STRING}}}
     policy = {"yaql": {"expression": "$.data", "data": value}}
     assert refused({"r": {**group, "update_policy": policy}}) == ["Resource r update_policy type must be object"]
+
+
+@pytest.mark.parametrize("hidden", ["outside", "inside"])
+def test_a_hidden_value_is_not_told_by_a_template_inside(hidden: str) -> None:
+    inside = f"""
+heat_template_version: 2021-04-16
+parameters: {{p: {{type: string, hidden: {hidden == "inside"}}}}}
+resources: {{x: {{type: {TEST}, deletion_policy: {{get_param: p}}}}}}
+"""
+    given = {"list_join": ["", ["x", {"get_param": "p"}]]} if hidden == "outside" else SECRET
+    data = {"heat_template_version": "2021-04-16", "resources": one("child.yaml", p=given),
+            "parameters": {"p": {"type": "string", "hidden": hidden == "outside"}}}
+    with pytest.raises(UserError) as caught:
+        validation.accept(model.parse(data), environment.load({"parameters": {"p": SECRET}}), TYPES, pseudo=Pseudo("s"),
+                          files={"child.yaml": inside})
+    assert caught.value.problems[0].message.startswith("Invalid deletion policy")
+    assert SECRET not in repr(caught.value.problems) + str(caught.value)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.errors import UserError
+from isotherm.errors import NotFound, UserError
 from isotherm.template import environment, merging, parameters
 from isotherm.template.environment import Environment, Registry, Target, TargetKind
 from isotherm.template.versions import HOT_LATEST
@@ -81,9 +81,48 @@ def test_a_child_sees_what_lies_below_its_name() -> None:
     child = parent.child("o", {"b": 2})
     assert child.as_dict() == {
         "parameters": {"b": 2}, "parameter_defaults": {"d": 1}, "event_sinks": [], "encrypted_param_names": [],
-        "resource_registry": {"T": "x.yaml", "resources": {"T": "y.yaml", "i": {"T": "z.yaml"}, "U": "u.yaml"}}}
-    assert child.registry.lookup("T", "i", known=KNOWN) == Target(TargetKind.TEMPLATE, "z.yaml")
-    assert child.registry.lookup("T", "q", known=KNOWN) == Target(TargetKind.TEMPLATE, "x.yaml")
+        "resource_registry": {"T": "x.yaml", "resources": {"i": {"T": "z.yaml"}}}}
+    assert child.registry.lookup("T", "i", known=KNOWN) == Target(
+        TargetKind.TEMPLATE, "z.yaml", ("resources", "i", "T"))
+    assert child.registry.lookup("T", "q", known=KNOWN) == Target(TargetKind.TEMPLATE, "x.yaml", ("T",))
+
+
+NONE = "OS::Heat::None"
+
+
+@pytest.mark.parametrize(("lines", "resource", "left"), [
+    ({"T": "t.yaml"}, "r", None), ({"T": NONE}, "r", NONE), ({"T": NONE, NONE: "b.yaml"}, "r", NONE),
+    ({"T": "t.yaml", "resources": {"r": {"T": "r.yaml"}}}, "r", "t.yaml"),
+    ({"T": "t.yaml", "resources": {"r": {"T": "r.yaml"}}}, "q", None),
+    ({"T*": "U*", "U": "u.yaml"}, "r", None), ({"T*": "U*", "U": "u.yaml", "T": "t.yaml"}, "r", "u.yaml"),
+    ({"T*": NONE}, "r", NONE), ({"*": NONE}, "r", NONE), ({"*": NONE, NONE: "b.yaml"}, "r", NONE),
+])
+def test_the_line_that_led_to_a_template_is_not_applied_inside_it(
+    lines: dict[str, Any], resource: str, left: str | None
+) -> None:
+    surroundings = environment.load({"resource_registry": lines})
+    used = surroundings.registry.lookup("T", resource, known=KNOWN).line
+    inside = surroundings.child(resource, {}, used).registry
+    if left is None:
+        with pytest.raises(NotFound):
+            inside.lookup("T", resource, known=KNOWN)
+    else:
+        assert inside.lookup("T", resource, known=KNOWN).name == left
+    assert surroundings == environment.load({"resource_registry": lines}), "the environment around it stays as it is"
+
+
+def test_the_own_name_of_a_resource_has_precedence_over_patterns_inside() -> None:
+    loaded = environment.load({"resource_registry": {"resources": {
+        "web": {"x": {"hooks": ["pre-create"]}}, "*": {"x": {"hooks": "pre-update"}, "y": {"hooks": "pre-update"}}}}})
+    inside = loaded.child("web")
+    assert (inside.hooks_for("x"), inside.hooks_for("y")) == ({"pre-create"}, {"pre-update"})
+
+
+def test_words_about_a_resource_are_not_about_the_stack_inside_it() -> None:
+    loaded = environment.load({"resource_registry": {"resources": {
+        "r": {"hooks": ["pre-create"], "restricted_actions": ["replace"], "x": {"hooks": "pre-update"}}}}})
+    inside = environment.load(loaded.child("r").as_dict())
+    assert inside.registry.data == {"resources": {"x": {"hooks": "pre-update"}}}
 
 
 @pytest.mark.parametrize(("text", "message"), [

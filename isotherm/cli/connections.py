@@ -1,0 +1,261 @@
+"""The connections of the API: how many there may be, and how long a client may take to send a request.
+
+A connection is dropped when the headers of a request are late, when its body makes no progress, or when the client does
+not read its answer. An answer itself may take as long as it likes: streams of events go on for hours. Where there are too
+many connections, a new one takes the place of the one that has been about to send something for the longest time. So
+clients that send half a request, or nothing, keep nobody out. Only if all of them wait for answers, a new one is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import logging
+import resource
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from isotherm.config import Settings
+
+log = logging.getLogger(__name__)
+
+# How many connections are taken at once, before those that are there have been looked at.
+AT_ONCE = 16
+# Descriptors that are left to the rest of the process (database, files, calls), and the share of all that is.
+_RESERVED, _RESERVED_SHARE = 64, 4
+# How fast a body has to come, besides the time it has anyway.
+_BYTES_A_SECOND = 1024
+# How often deadlines are looked at, and how often the same thing is logged.
+_SWEEP_S, _TELL_S = 0.5, 60.0
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_NO_ACCEPT = "socket.accept() out of system resource"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Deadlines and limits for the connections of clients."""
+
+    header_s: float
+    body_s: float
+    keep_alive_s: float
+    most: int
+    most_per_peer: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """The limits that the options set, within what the operating system lets the process open."""
+        allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if allowed == resource.RLIM_INFINITY:
+            most = settings.max_connections
+        else:
+            free = allowed - _open_descriptors() - max(_RESERVED, allowed // _RESERVED_SHARE)
+            most = max(1, min(settings.max_connections, free))
+        return cls(settings.client_header_timeout, settings.client_body_timeout, settings.keep_alive_timeout, most,
+                   max(1, min(settings.max_connections_per_peer, most)))
+
+
+def _open_descriptors() -> int:
+    """How many the process has open now, as far as that can be known."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        with contextlib.suppress(OSError):
+            return sum(1 for _ in Path(folder).iterdir())
+    return _RESERVED
+
+
+class Seldom:
+    """Logs what happens often, once in a while, with how often it has happened."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: dict[str, float] = {}
+        self._times: Counter[str] = Counter()
+
+    def warn(self, message: str, **facts: object) -> None:
+        self._times[message] += 1
+        now = self._clock()
+        if now - self._told.get(message, -_TELL_S) >= _TELL_S:
+            self._told[message] = now
+            log.warning(message, extra={"times": self._times.pop(message), **facts})
+
+
+class Phase(enum.IntEnum):
+    """The phase of a connection. Connections of an earlier phase make room first."""
+
+    #: The client, the headers of a request.
+    WAITING = 0
+    #: The client, the body of a request.
+    RECEIVING = 1
+    #: The API.
+    ANSWERING = 2
+
+
+class Guard:
+    """Knows the connections of a server, and holds them to the limits."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits = limits
+        self.clock = clock
+        self.seldom = Seldom(clock)
+        self._all: dict[Connection, str] = {}
+        self._of_peer: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def admit(self, one: Connection, peer: str) -> bool:
+        """Whether there is room for a connection; another may have to go for it."""
+        for full, whose in ((self._of_peer[peer] >= self.limits.most_per_peer, peer), (len(self) >= self.limits.most, "")):
+            if full and not self._make_room(whose):
+                self.seldom.warn("a connection was refused: too many wait for answers", peer=peer, connections=len(self))
+                return False
+        self._all[one] = peer
+        self._of_peer[peer] += 1
+        return True
+
+    def leave(self, one: Connection) -> None:
+        peer = self._all.pop(one, None)
+        if peer is None:
+            return
+        self._of_peer[peer] -= 1
+        if not self._of_peer[peer]:
+            del self._of_peer[peer]
+
+    def _make_room(self, peer: str) -> bool:
+        """Drop the connection that has been about to send something for the longest time."""
+        found = min((one for one, whose in self._all.items() if not peer or whose == peer),
+                    key=lambda one: (one.phase, one.since), default=None)
+        if found is None or found.phase is Phase.ANSWERING:
+            return False
+        self.seldom.warn("a connection was dropped for a new one: too many send nothing", peer=self._all[found],
+                         connections=len(self))
+        found.transport.abort()
+        # Not when the loop comes to it: the new connection counts from now on.
+        self.leave(found)
+        return True
+
+    def sweep(self) -> None:
+        """Drop whatever is late."""
+        now = self.clock()
+        for one in [one for one in self._all if one.is_late(now)]:
+            self.seldom.warn("a connection was dropped: its client was too slow", peer=self._all[one], phase=one.phase.name)
+            one.drop()
+
+    @contextlib.asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Look at the deadlines as long as this lasts, and keep the log short when no connection can be accepted."""
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(self._handle)
+        task = asyncio.create_task(self._sweep())
+        try:
+            yield
+        finally:
+            task.cancel()
+            loop.set_exception_handler(before)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_SWEEP_S)
+            self.sweep()
+
+    def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        if context.get("message") == _NO_ACCEPT:
+            self.seldom.warn("no connection can be accepted", reason=str(context.get("exception")), connections=len(self))
+        else:
+            loop.default_exception_handler(context)
+
+
+class Connection(H11Protocol):
+    """One connection, which knows since when it waits for what."""
+
+    def __init__(self, guard: Guard, **known: Any) -> None:
+        super().__init__(**known)
+        self._guard = guard
+        #: When the phase began, but for a request that comes late over a kept connection: when that began.
+        self.since = guard.clock()
+        self._phase = Phase.WAITING
+        self._begun = False
+        self._received = 0
+        self._unread_since: float | None = None
+
+    @property
+    def phase(self) -> Phase:
+        if self.cycle is None or self.cycle.response_complete:
+            return Phase.WAITING
+        return Phase.RECEIVING if self.cycle.more_body else Phase.ANSWERING
+
+    def is_late(self, now: float) -> bool:
+        limits, phase = self._guard.limits, self.phase
+        if phase is Phase.ANSWERING:
+            return self._unread_since is not None and now - self._unread_since > limits.body_s
+        if phase is Phase.RECEIVING:
+            if self.flow.read_paused or self.cycle.waiting_for_100_continue:
+                # It is the API's turn, to read what has come or to ask for it.
+                self.since, self._received = now, 0
+            return now - self.since > limits.body_s + self._received / _BYTES_A_SECOND
+        # Over a kept connection nothing need come; what has begun to come has its own time.
+        idle = self.cycle is not None and not self._begun
+        return now - self.since > (max(limits.keep_alive_s, limits.header_s) if idle else limits.header_s)
+
+    def drop(self) -> None:
+        """End the connection: with an answer if it has sent something and had none; the second time at once."""
+        begun = self.phase is Phase.RECEIVING or (self.phase is Phase.WAITING and self._begun)
+        answered = self.phase is not Phase.WAITING and self.cycle.response_started
+        if self.transport.is_closing() or not begun or answered:
+            self.transport.abort()
+            return
+        self.transport.write(_LATE)
+        self.transport.close()
+
+    # What happens to it.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if not self._guard.admit(self, self.client[0] if self.client else ""):
+            transport.write(_TOO_MANY)
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._guard.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase is Phase.WAITING and not self._begun:
+            self._begun, self.since = True, self._guard.clock()
+        self._received += len(data)
+        super().data_received(data)
+        self._note()
+
+    def on_response_complete(self) -> None:
+        self._phase, self._begun, self.since = Phase.WAITING, False, self._guard.clock()
+        super().on_response_complete()
+        self._note()
+
+    def _note(self) -> None:
+        if self.phase is not self._phase:
+            self._phase, self._received, self.since = self.phase, 0, self._guard.clock()
+            self._begun = False
+
+    def pause_writing(self) -> None:
+        self._unread_since = self._guard.clock()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._unread_since = None
+        super().resume_writing()
+
+
+def protocols(guard: Guard) -> Any:
+    """Return the factory of protocols that uvicorn asks for."""
+    def make(**known: Any) -> Connection:
+        return Connection(guard, **known)
+
+    return make

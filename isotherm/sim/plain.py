@@ -1,0 +1,43 @@
+"""Twins of resource types with plain methods: each method waits on its thread for what the async one does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from isotherm.resources import contract
+from isotherm.states import Action
+
+_VERBS = tuple(action.name.lower() for action in Action)
+# Every method of a type that may be async.
+METHODS = (
+    *(f"handle_{verb}" for verb in _VERBS), *(f"check_{verb}_complete" for verb in _VERBS), "handle_delete_snapshot",
+    "find_by_token", "handle_get_reality", "reference", "attribute",
+)
+
+
+def twin(type_: type[contract.Resource], name: str) -> type[contract.Resource]:
+    """Return a type of this name that does what `type_` does, with plain methods."""
+    own = [one for one in METHODS if getattr(type_, one, None) is not getattr(contract.Resource, one, None)]
+    body: dict[str, Any] = {one: _plain(getattr(type_, one)) for one in [*own, "reference"]}
+    observe = type_.observe_many.__func__  # type: ignore[attr-defined]
+    if observe is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
+        body["observe_many"] = classmethod(_plain_with_world(observe))
+    return type(f"Plain{type_.__name__}", (type_,), {**body, "TYPE": name, "__module__": __name__})
+
+
+def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def plain(self: contract.Resource, *arguments: Any) -> Any:
+        return self.world.threads.wait(method(self, *arguments))
+
+    return plain
+
+
+def _plain_with_world(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def plain(cls: type[contract.Resource], world: contract.World, many: Any) -> Any:
+        return world.threads.wait(method(cls, world, many))
+
+    return plain

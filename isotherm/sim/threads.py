@@ -1,0 +1,95 @@
+"""Threads for plain methods in a world in which one thread runs at a time.
+
+A plain method has a thread of its own, as it has outside of the simulator, and the loop stands still while it runs. When
+the method waits for one of the world's ports, the loop goes on: what happens in the meantime is decided by the seed.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from isotherm import errors
+
+T = TypeVar("T")
+_CALL: contextvars.ContextVar[_Call | None] = contextvars.ContextVar("_CALL", default=None)
+
+
+class SimThreads:
+    """Implements the engine's Threads."""
+
+    async def run(self, method: Callable[..., T], *arguments: object) -> T:
+        call = _Call(method, arguments)
+        work = call.start()
+        while work is not None:
+            try:
+                answer = await work
+            except BaseException as error:  # noqa: BLE001 - the method is told, be it that the world ends
+                work = call.go_on(None, error)
+            else:
+                work = call.go_on(answer)
+        made: T = call.result()
+        return made
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        call = _CALL.get()
+        if call is None:
+            work.close()
+            raise errors.Bug("threads.wait was called outside of a plain method")
+        answer: T = call.wait(work)
+        return answer
+
+
+class _Call:
+    """One plain method on its thread. Either that thread runs, or the loop's does."""
+
+    def __init__(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> None:
+        self._method = method
+        self._arguments = arguments
+        self._is_its_turn = threading.Semaphore(0)
+        self._is_turn_of_loop = threading.Semaphore(0)
+        self._work: Coroutine[Any, Any, Any] | None = None
+        self._answer: Any = None
+        self._error: BaseException | None = None
+
+    # On the loop's thread.
+
+    def start(self) -> Coroutine[Any, Any, Any] | None:
+        """Run the method until it waits, or ends. Answers what it waits for."""
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._run,), daemon=True).start()
+        return self._turn()
+
+    def go_on(self, answer: Any, error: BaseException | None = None) -> Coroutine[Any, Any, Any] | None:
+        self._answer, self._error = answer, error
+        return self._turn()
+
+    def _turn(self) -> Coroutine[Any, Any, Any] | None:
+        self._work = None
+        self._is_its_turn.release()
+        self._is_turn_of_loop.acquire()
+        return self._work
+
+    def result(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+    # On its own.
+
+    def _run(self) -> None:
+        self._is_its_turn.acquire()
+        _CALL.set(self)
+        try:
+            self._answer, self._error = self._method(*self._arguments), None
+        except BaseException as error:  # noqa: BLE001 - it is raised where the method was called
+            self._error = error
+        self._is_turn_of_loop.release()
+
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        self._work = work
+        self._is_turn_of_loop.release()
+        self._is_its_turn.acquire()
+        return self.result()

@@ -1,0 +1,130 @@
+"""Credentials that users lend: bound by the transaction that accepts an operation, and waited for where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from isotherm import errors
+from isotherm.engine.custody import Custody
+from isotherm.engine.embedded import new_id
+from isotherm.resources import contract, known
+from isotherm.resources.heat.test_resource import TestResource
+from isotherm.store import credentials
+from tests.engine.conftest import Lab, resource
+
+
+class OfUser(TestResource):
+    """Acts in the name of the stack's user, for a service that cannot be searched."""
+
+    TYPE = "Test::OfUser"
+    custody: Custody
+
+    async def handle_create(self) -> object:
+        self.data["as"] = (await self.custody.needed(self.stack_id)).user_id
+        return await super().handle_create()
+
+    async def find_by_token(self) -> contract.Search:
+        return contract.CannotTell()
+
+    async def attribute(self, name: str) -> object:
+        return self.data["as"]
+
+
+@pytest.fixture(autouse=True)
+def types() -> Iterator[None]:
+    known.registry().register(OfUser)
+    yield
+    del known.registry().types[OfUser.TYPE]
+
+
+OF_USER = {"r": {"type": OfUser.TYPE}}
+OUTPUTS = {"as": {"value": {"get_attr": ["r", "output"]}}}
+
+
+def kept_by(it: Lab) -> Custody:
+    OfUser.custody = Custody(it.engine.store, it.engine.clock, new_id, again_s=0.02)
+    return OfUser.custody
+
+
+async def lent(it: Lab, user: str = "ada") -> str:
+    custody = kept_by(it)
+    return (await custody.fill("default", await custody.announce("default", user), f"secret of {user}")).id
+
+
+async def outputs(it: Lab) -> Any:
+    return [one["output_value"] for one in await it.api.outputs("s")]
+
+
+def test_it_is_bound_on_acceptance(lab):
+    async def story(it: Lab) -> None:
+        it.api.credential = await lent(it)
+        stack = await it.create(OF_USER, outputs=OUTPUTS)
+        assert stack["status"] == "COMPLETE", stack
+        assert await outputs(it) == ["ada"]
+        # Another user takes over with an update, and with that alone.
+        it.api.credential = await lent(it, "bob")
+        await it.end(await it.api.check("s"))
+        assert (await kept_by(it).needed(stack["id"])).user_id == "ada"
+        await it.update({"other": resource()})
+        assert (await kept_by(it).needed(stack["id"])).user_id == "bob"
+
+    lab(story)
+
+
+def test_a_request_that_is_refused_binds_nothing(lab):
+    async def story(it: Lab) -> None:
+        await it.create({"r": resource()})
+        it.api.credential = id_ = await lent(it)
+        with pytest.raises(errors.Conflict):
+            await it.api.create("s", it.request({"r": resource()}))
+        assert not await it.engine.store.read(lambda connection: credentials.is_bound(connection, id_))
+
+    lab(story)
+
+
+def test_what_was_given_back_meanwhile_is_not_accepted(lab):
+    async def story(it: Lab) -> None:
+        it.api.credential = id_ = await lent(it)
+        await it.engine.store.write(lambda connection: credentials.forget(connection, id_))
+        with pytest.raises(errors.Conflict):
+            await it.api.create("s", it.request({"r": resource()}))
+        with pytest.raises(errors.NotFound):
+            await it.api.show("s")
+
+    lab(story)
+
+
+def test_work_that_needs_one_waits_for_it(lab):
+    async def story(it: Lab) -> None:
+        id_ = await lent(it)
+        accepted = await it.api.create("s", it.request({**OF_USER, "other": resource()}, outputs=OUTPUTS))
+
+        async def waits() -> bool:
+            shown = {one["resource_name"]: one for one in await it.api.resources("s")}
+            told = f"No user has lent the service the right to act on stack {accepted.stack_id}"
+            return shown["r"]["resource_status"] == "CREATE_IN_PROGRESS" and told in shown["r"]["waits_for"]
+
+        await it.until(waits)
+        await it.engine.store.write(lambda connection: credentials.bind(connection, id_, accepted.stack_id))
+        stack = await it.end(accepted)
+        assert stack["status"] == "COMPLETE", stack
+        assert await outputs(it) == ["ada"]
+
+    lab(story)
+
+
+def test_a_stack_that_waits_for_one_can_be_deleted(lab):
+    async def story(it: Lab) -> None:
+        kept_by(it)
+        await it.api.create("s", it.request(OF_USER))
+
+        async def waits() -> bool:
+            return [bool(one["waits_for"]) for one in await it.api.resources("s")] == [True]
+
+        await it.until(waits)
+        assert (await it.delete())["status"] == "COMPLETE"
+
+    lab(story)

@@ -1,0 +1,59 @@
+"""Seeded bugs of what a version is: which implementation made it, and whose the object is."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import sqlalchemy as sa
+from seeding import Bugs, Patch, wrapped
+
+from isotherm.engine import decide
+from isotherm.engine.steps import consider
+from isotherm.store import holding
+from isotherm.store import tables as t
+
+BUGS = Bugs()
+bug = BUGS.add
+
+
+@bug
+def an_alias_changes_its_meaning_unseen(patch: Patch) -> None:
+    """[I2] The name of the type is the same, so the object stays, whatever implements the type now."""
+    same = "whatever the alias stands for"
+
+    def applied(original: Any, version: Any, intent: Any) -> Any:
+        found = original(version, intent)
+        named = found is not None and version.type.startswith("Alias::")
+        return dataclasses.replace(found, implementation=same) if named else found
+
+    wrapped(patch, consider, "_applied", applied)
+    wrapped(patch, decide, "makes_the_same", lambda original, one, other: one == same or original(one, other))
+
+
+@bug
+def a_repair_deletes_what_it_made(patch: Patch) -> None:
+    """[I1] A lost version only proves nothing any more; its clean-up deletes by the id that its replacement has."""
+
+    def forget(connection: Any, versions: Any, now: float) -> None:
+        for id_, _ in versions:
+            connection.execute(sa.update(t.resources).where(t.resources.c.id == id_).values(digest=None))
+
+    patch.setattr(holding, "forget", forget)
+    patch.setattr(holding, "elsewhere", lambda *_: set())
+
+
+@bug
+def an_object_is_deleted_while_another_version_has_it(patch: Patch) -> None:
+    """[I1] Nobody asks whether a replacement has the same id."""
+    patch.setattr(holding, "elsewhere", lambda *_: set())
+
+
+@bug
+def an_object_is_left_to_nobody(patch: Patch) -> None:
+    """[I1] Of two versions that go at once, each leaves the object to the other."""
+
+    def elsewhere(original: Any, connection: Any, going: Any) -> set[int]:
+        return {id_ for one in going for id_ in original(connection, [one])}
+
+    wrapped(patch, holding, "elsewhere", elsewhere)
