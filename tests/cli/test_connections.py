@@ -284,3 +284,8 @@ def test_each_thing_is_logged_on_its_own(caplog: pytest.LogCaptureFixture) -> No
     for message in ("a", "b", "a", "b"):
         seldom.warn(message)
     assert [one.message for one in caplog.records] == ["a", "b"]
+
+
+def test_an_idle_connection_outlives_the_poll_of_heats_clients() -> None:
+    # python-heatclient asks for events every 5 seconds over one connection. A server that closes it just then resets it.
+    assert Settings().keep_alive_timeout >= 60
