@@ -102,7 +102,7 @@ class NotBegun(Temporary):
 
 
 class Unavailable(Temporary):
-    """The database does not answer. A step that needs it is tried again; it says nothing about the resource."""
+    """The database or the identity service does not answer. It says nothing about the resource: the step is tried again."""
 
 
 class Permanent(CloudError):

@@ -7,6 +7,7 @@ here: a 500 is a defect of ours, and nothing else.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -72,7 +73,7 @@ def answer(error: Exception) -> Response:
     if isinstance(error, errors.Unreadable):
         return _envelope(500, "InvalidEncryptionKey", str(error))
     if isinstance(error, errors.Unavailable):
-        return _envelope(503, "ServiceUnavailable", str(error), {"Retry-After": "1"})
+        return _envelope(503, "ServiceUnavailable", str(error), {"Retry-After": str(math.ceil(error.retry_after_s))})
     log.error("a request failed that should not have", exc_info=error)
     return _envelope(500, type(error).__name__, "")
 

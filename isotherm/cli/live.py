@@ -17,8 +17,7 @@ from rich.live import Live
 from rich.padding import Padding
 from rich.text import Text
 
-from isotherm.cli import codes, home, picture, show, words
-from isotherm.cli import outputs as outputs_
+from isotherm.cli import codes, home, output_table, picture, show, words
 from isotherm.engine.embedded import Embedded
 from isotherm.engine.following import Following, Frame
 
@@ -155,7 +154,7 @@ def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[Renderab
     if outputs:
         yield Text("")
         yield show.heading("Outputs")
-        yield show.indent(outputs_.table(outputs))
+        yield show.indent(output_table.table(outputs))
     if others:
         yield Text("")
         yield Text(f"Still in progress: {show.clean(words.some(others, len(others)))}. "

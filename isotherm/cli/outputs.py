@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from rich.console import RenderableType
-from rich.text import Text
 
 from isotherm import errors
-from isotherm.cli import home, options, show
+from isotherm.cli import home, options, output_table, show
 from isotherm.engine.embedded import Embedded
-
-# What Heat puts where a template says nothing.
-NO_DESCRIPTION = "No description given"
 
 
 @click.command(epilog=options.example("isotherm outputs web", "isotherm outputs web address"))
@@ -29,7 +23,7 @@ def outputs(terminal: show.Terminal, name: str, output: str | None) -> None:
     """
     found = home.use(Embedded, lambda engine: _outputs(engine, name))
     if output is None:
-        terminal.answer(found, lambda: [table(found)])
+        terminal.answer(found, lambda: [output_table.table(found)])
         return
     one = next((o for o in found if o["output_key"] == output), None)
     if one is None:
@@ -45,15 +39,3 @@ def outputs(terminal: show.Terminal, name: str, output: str | None) -> None:
 
 async def _outputs(engine: Embedded, name: str) -> list[dict[str, Any]]:
     return await engine.orchestrator.outputs(name)
-
-
-def table(found: Sequence[Mapping[str, Any]]) -> RenderableType:
-    rows = [(o["output_key"], _value(o), "" if o["description"] == NO_DESCRIPTION else o["description"]) for o in found]
-    return show.table(["name", "value", "description"], rows, styles=["cyan", "", "dim"])
-
-
-def _value(output: Mapping[str, Any]) -> Text:
-    if "output_error" in output:
-        return show.text(output["output_error"], "red")
-    return show.text(output["output_value"])
-

@@ -9,7 +9,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from isotherm.cli import home, options, outputs, show, words
+from isotherm.cli import home, options, output_table, show, words
 from isotherm.engine import roll
 from isotherm.engine.embedded import Embedded
 
@@ -47,7 +47,7 @@ def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:
     if stack["outputs"]:
         yield Text("")
         yield show.heading("Outputs")
-        yield show.indent(outputs.table(stack["outputs"]))
+        yield show.indent(output_table.table(stack["outputs"]))
     if stack["retained"]:
         yield Text("")
         yield show.heading("Left in place when they were deleted")

@@ -172,8 +172,8 @@ class Settings:
         30, "How many seconds a client may take to send the body of a request, and one more for each KiB of it; and how "
         "long it may leave an answer unread.", group="heat_api", least=1)
     keep_alive_timeout: int = option(
-        75, "Seconds an idle connection is kept open for the next request. Clients of Heat poll for events every 5 seconds, "
-        "so a value near 5 closes connections that are about to be used.", group="heat_api", least=1)
+        75, "Seconds an idle connection is kept open for the next request. Clients of Heat poll for events every 5 "
+        "seconds, so a value near 5 closes connections that are about to be used.", group="heat_api", least=1)
     max_connections: int = option(
         4096, "How many connections a process of the API has at a time. At most so many that a quarter of the descriptors "
         "that the process may open are left. When there are more, those make room first that send nothing.",

@@ -26,7 +26,6 @@ from keystoneauth1 import exceptions, loading, plugin, session
 from oslo_config import cfg
 
 from isotherm import errors
-from isotherm.api import faults
 from isotherm.api.caller import Caller
 from isotherm.config import Settings
 from isotherm.engine.custody import Custody, Lent
@@ -39,8 +38,8 @@ PATH = "/OS-TRUST/trusts"
 _TIMEOUT_S = 20
 _THREADS = 4
 _SWEEP_S = 10.0
-# The status of a request of which it is not known whether Keystone has done it.
-_UNKNOWN = 503
+# When to ask again where Keystone does not answer.
+_RETRY_S = 5.0
 # The first second in which a trust expires; the last is 2^32 seconds later.
 _EXPIRES = datetime.datetime(2200, 1, 1)
 # With a trust the scope is that of the trust, and no other.
@@ -86,9 +85,8 @@ class Trusts:
         announced = await self._custody.announce(project, caller.user_id)
         try:
             trust = await self._call(self._create, (caller, announced.id))
-        except (faults.Fault, errors.UserError) as error:
-            if not isinstance(error, faults.Fault) or error.status != _UNKNOWN:
-                await self._custody.forget(announced)
+        except errors.UserError:
+            await self._custody.forget(announced)
             raise
         return await self._custody.fill(project, announced, trust)
 
@@ -141,11 +139,11 @@ class Trusts:
             answer = self._session.post(self._url(), json={"trust": wanted}, headers={"X-Auth-Token": caller.token},
                                         authenticated=False)
         except (exceptions.Forbidden, exceptions.Unauthorized, exceptions.NotFound, exceptions.BadRequest) as error:
-            raise faults.forbidden(f"The service cannot be lent the right to act in your name: {error.message}",
-                                   "Forbidden") from error
+            raise errors.UserError(f"The service cannot be lent the right to act in your name: {error.message}",
+                                   kind="Forbidden") from error
         except exceptions.ClientException as error:
             log.warning("no trust could be had: %s", error)
-            raise faults.Fault(_UNKNOWN, "The identity service does not answer.", headers={"Retry-After": "5"}) from error
+            raise errors.Unavailable("The identity service does not answer.", _RETRY_S) from error
         return str(answer.json()["trust"]["id"])
 
     def _end(self, lent: Lent) -> bool:
