@@ -27,10 +27,10 @@ import sqlalchemy as sa
 
 from bench import harness, shapes
 from isotherm import collector
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
-from isotherm.store.listing import Wish
+from isotherm.store.reads.stack_list import Wish
 from tools import services
 
 SERVICES = ("postgresql", "rabbitmq")

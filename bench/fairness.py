@@ -22,10 +22,11 @@ import sqlalchemy as sa
 
 from bench import harness, shapes
 from isotherm import collector
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Request
+from isotherm.engine.process.embedded import Embedded
 from isotherm.states import OperationState
-from isotherm.store import choosing, tables
+from isotherm.store.queue import choose
+from isotherm.store.tables import stacks as stacks_tables
 
 SMALL = 10
 # How much longer the small one may take, and how much more work a create may be.
@@ -33,11 +34,11 @@ BESIDE, ALONE, SHARED = 25.0, 1.05, 1.15
 _INDEXES = ("ix_nodes_turns", "ix_nodes_running", "ix_stacks_at_work")
 
 
-def by_age(connection: sa.Connection, wish: choosing.Wish, now: float) -> choosing.Choice:
+def by_age(connection: sa.Connection, wish: choose.Wish, now: float) -> choose.Choice:
     """What there was before stacks took turns."""
-    node = tables.nodes.c
+    node = stacks_tables.nodes.c
     due = sa.select(node.id).where(node.due <= now).order_by(node.due).limit(wish.room)
-    return choosing.Choice(list(connection.execute(due).scalars()), wish.place)
+    return choose.Choice(list(connection.execute(due).scalars()), wish.place)
 
 
 async def _ended(engine: Embedded, accepted: Accepted) -> None:
@@ -49,7 +50,7 @@ async def _ended(engine: Embedded, accepted: Accepted) -> None:
 
 async def _left(engine: Embedded, accepted: Accepted) -> int:
     """How many nodes of the stack have not ended; of one that has no nodes yet, more than there will be."""
-    operation = tables.operations.c
+    operation = stacks_tables.operations.c
     query = sa.select(operation.remaining, operation.state).where(operation.stack_id == accepted.stack_id)
     remaining, state = await engine.store.read(lambda connection: tuple(connection.execute(query).one()))
     return remaining if state != OperationState.PLANNING else sys.maxsize
@@ -95,7 +96,7 @@ async def _measure(folder: Path, what: str, *, fair: bool) -> dict[str, float]:
     engine = Embedded(folder)
     try:
         if not fair:
-            choosing.choose = by_age
+            choose.choose = by_age
             await engine.store.write(_without_indexes)
         async with engine.driving():
             kind, *sizes = what.split()

@@ -19,8 +19,8 @@ from typing import Any
 
 from bench import harness
 from isotherm import collector
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded
 
 SIZE, MORE = 1000, 10
 LIMIT = 1.3

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from bench import harness
 from isotherm import collector
-from isotherm.engine.embedded import Embedded, new_id
-from isotherm.engine.migrating import Migrating, Outcome
+from isotherm.engine.admin.migrate import Migrating, Outcome
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded, new_id
 
 RESOURCES, FEW, MANY = 20, 100, 500
 FILL = "--fill"

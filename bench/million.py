@@ -21,8 +21,8 @@ from typing import Any
 
 from bench import harness
 from isotherm import collector
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded
 
 MEMBERS = 1000
 OPERATIONS = ("create", "no-op", "delete")

@@ -21,10 +21,11 @@ import sqlalchemy as sa
 
 from bench import harness
 from isotherm import collector
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
-from isotherm.resources.reality import JournalReality
-from isotherm.store import watch, watch_tables, watch_views
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources.journal import JournalReality
+from isotherm.store.tables import observer
+from isotherm.store.watch import schedule, views
 
 STACKS, MEMBERS = 100, 1000
 # Of each project and type: the budget that is looked at.
@@ -66,14 +67,14 @@ class Watched:
 
         def ask(connection: Any) -> None:
             for stack_id in ids:
-                watch.hint(connection, stack_id, None, at)
+                schedule.hint(connection, stack_id, None, at)
 
         await self.engine.store.write(ask)
         await self._looked(at)
         return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - worked}
 
     async def _looked(self, at: float) -> None:
-        column = watch_tables.watches.c.looked_at
+        column = observer.watches.c.looked_at
         query = sa.select(sa.func.count()).where(column >= at)
         end = time.monotonic() + PATIENCE_S
         while await self.engine.store.read(lambda c: c.execute(query).scalar_one()) < self.stacks:
@@ -82,7 +83,7 @@ class Watched:
             await asyncio.sleep(0.05)
 
     async def calls(self) -> int:
-        found = await self.engine.store.read(lambda connection: watch_views.numbers(connection, 0.0))
+        found = await self.engine.store.read(lambda connection: views.numbers(connection, 0.0))
         return found.calls
 
 

@@ -15,8 +15,12 @@ import yaml
 from bench import harness
 from isotherm import collector
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import known, validation
-from isotherm.template import document, environment, model, parameters
+from isotherm.resources import builtin
+from isotherm.resources.validation import validate
+from isotherm.template import environment
+from isotherm.template.model import model
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
 
 HEAD = """heat_template_version: 2018-08-31
 parameters:
@@ -50,7 +54,7 @@ def plan(text: str, size: int) -> None:
     given = environment.load({})
     values = parameters.bind(template.parameters, given, parameters.Pseudo(stack_name="bench"))
     bound = model.bind(template, values)
-    validation.validate(bound, given, known.registry())
+    validate.validate(bound, given, builtin.registry())
     frozen = {name: definition.freeze() for name, definition in bound.definitions.items()}
     levels = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()}).levels()
     assert len(frozen) == size == sum(len(level) for level in levels), "the plan does not hold all resources"

@@ -21,8 +21,11 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import config
-from isotherm.engine.folder import CONFIG, DATABASE, database_url
-from isotherm.store import connecting, limits, schema, sealing, tables
+from isotherm.engine.process.home import CONFIG, DATABASE, database_url
+from isotherm.store import limits
+from isotherm.store.database import connect as connect_database
+from isotherm.store.database import schema, sealing
+from isotherm.store.tables import stacks
 from tools import services
 
 ON = os.environ.get("ISOTHERM_TEST_ON", "sqlite")
@@ -101,7 +104,7 @@ class Pool:
     def _make(self) -> str:
         url = self.empty()
         # It keeps its one connection: to make a new one for each test takes longer than to empty the tables.
-        engine = self._engines[url] = sa.create_engine(connecting.parsed(url), pool_size=1)
+        engine = self._engines[url] = sa.create_engine(connect_database.parsed(url), pool_size=1)
         schema.migrate(engine, engine)
         return url
 
@@ -114,23 +117,23 @@ class Pool:
 
 
 def _engine(url: str) -> sa.Engine:
-    return sa.create_engine(connecting.parsed(url), poolclass=sa.NullPool)
+    return sa.create_engine(connect_database.parsed(url), poolclass=sa.NullPool)
 
 
 def _filled() -> sa.CompoundSelect[Any]:
     """Asked for when it is needed: modules that come later have tables of their own."""
     return sa.union_all(*(
         sa.select(sa.literal(table.name)).where(sa.exists(sa.select(sa.literal(1)).select_from(table)))
-        for table in tables.metadata.tables.values()))
+        for table in stacks.metadata.tables.values()))
 
 
 def _empty(engine: sa.Engine) -> None:
     """As the first migration left it."""
     with engine.begin() as connection:
         for name in connection.execute(_filled()).scalars().all():
-            connection.execute(sa.delete(tables.metadata.tables[name]))
+            connection.execute(sa.delete(stacks.metadata.tables[name]))
         for name, row in _ROWS.items():
-            connection.execute(sa.insert(tables.metadata.tables[name]), row)
+            connection.execute(sa.insert(stacks.metadata.tables[name]), row)
 
 
 class _Engines:
@@ -148,7 +151,7 @@ class _Engines:
         if not pool().has(url):
             return self._connect(url, ring, reading=reading, max_events=max_events)
         # A test may have other ideas of how long to wait.
-        key = (url, reading, connecting.SILENCE_S, connecting.LOCK_S, connecting.PATIENCE_S)
+        key = (url, reading, connect_database.SILENCE_S, connect_database.LOCK_S, connect_database.PATIENCE_S)
         if key not in self._known:
             self._known[key] = self._connect(url, reading=reading)
         known = self._known[key]
@@ -180,7 +183,7 @@ def in_force() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(config, "load", loaded)
-        patch.setattr(connecting, "connect", _Engines(connecting.connect))
+        patch.setattr(connect_database, "connect", _Engines(connect_database.connect))
         try:
             yield
         finally:
@@ -212,7 +215,7 @@ def rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All that the tables of a folder hold, as it is stored."""
     with looking(folder) as connection:
         return {table.name: [tuple(row) for row in connection.execute(sa.select(table))]
-                for table in tables.metadata.sorted_tables}
+                for table in stacks.metadata.sorted_tables}
 
 
 def text(folder: Path) -> str:

@@ -17,15 +17,19 @@ from starlette.routing import Route as Place
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from isotherm import errors
-from isotherm.api import answers, faults, health, openapi, routes, stack_users
+from isotherm.api import routes
+from isotherm.api.auth import stack_users
 from isotherm.api.auth.standalone import Authenticator
-from isotherm.api.call import Call
-from isotherm.api.caller import Caller
-from isotherm.api.cutting import Cutting
-from isotherm.api.metrics import Metrics
-from isotherm.api.policy import Policy
-from isotherm.api.service import Service
-from isotherm.api.watching import Watching
+from isotherm.api.http import answers, faults
+from isotherm.api.http.cut import Cutting
+from isotherm.api.monitoring import health
+from isotherm.api.monitoring.metrics import Metrics
+from isotherm.api.monitoring.requests import Watching
+from isotherm.api.openapi import document
+from isotherm.api.policy.enforcer import Policy
+from isotherm.api.request.call import Call
+from isotherm.api.request.service import Service
+from isotherm.identity.caller import Caller
 
 # How often a request that only looks is served anew when what it looks at has moved on.
 LOOKS = 5
@@ -54,7 +58,7 @@ def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASG
         for path, methods in _by_path().items()
     ]
     metrics = Metrics()
-    open_ = [*health.places(service, metrics), openapi.place()]
+    open_ = [*health.places(service, metrics), document.place()]
     inner = Starlette(routes=[*open_, *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
                       exception_handlers={HTTPException: _refused})
     inner.router.redirect_slashes = False

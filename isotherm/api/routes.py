@@ -10,26 +10,26 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from isotherm.api import (
+from isotherm.api.handlers import (
     actions,
     drift,
     events,
-    listing,
+    export,
     lookup,
-    moving,
     outputs,
     preview,
     resources,
-    services,
-    signed,
+    signed_signals,
     snapshots,
     software,
+    stack_list,
     stacks,
     stream,
     templates,
     types,
 )
-from isotherm.api.call import Call
+from isotherm.api.monitoring import services
+from isotherm.api.request.call import Call
 
 STACK = "/stacks/{stack_name}/{stack_id}"
 RESOURCE = STACK + "/resources/{resource_name}"
@@ -110,10 +110,10 @@ _TYPES = [
 
 TABLE: list[Route] = [
     *_TYPES,
-    Route("GET", "/stacks", listing.index, "stacks:index"),
+    Route("GET", "/stacks", stack_list.index, "stacks:index"),
     Route("POST", "/stacks", stacks.create, "stacks:create"),
     Route("POST", "/stacks/preview", preview.create, "stacks:preview"),
-    Route("GET", "/stacks/detail", listing.detail, "stacks:detail"),
+    Route("GET", "/stacks/detail", stack_list.detail, "stacks:detail"),
     *_LOOKUPS,
     Route("GET", STACK, stacks.show, "stacks:show"),
     Route("PUT", STACK, stacks.update, "stacks:update"),
@@ -125,8 +125,8 @@ TABLE: list[Route] = [
     Route("GET", STACK + "/files", templates.files, "stacks:files"),
     Route("PUT", STACK + "/preview", preview.update, "stacks:preview_update"),
     Route("PATCH", STACK + "/preview", preview.patch, "stacks:preview_update_patch"),
-    Route("DELETE", STACK + "/abandon", moving.abandon, "stacks:abandon"),
-    Route("GET", STACK + "/export", moving.export, "stacks:export"),
+    Route("DELETE", STACK + "/abandon", export.abandon, "stacks:abandon"),
+    Route("GET", STACK + "/export", export.export, "stacks:export"),
     *_INSIDE_STACKS,
     *_DRIFT,
     *_SOFTWARE,
@@ -136,7 +136,7 @@ TABLE: list[Route] = [
 ]
 
 # Where no token is asked for: the address itself bears a signature, which the handler looks at.
-SIGNED = [Route(method, "/signal/{stack_id}/{token}", signed.signal, "signed") for method in ("POST", "PUT")]
+SIGNED = [Route(method, "/signal/{stack_id}/{token}", signed_signals.signal, "signed") for method in ("POST", "PUT")]
 
 # Where a method that there is not is answered as if there were nothing at all.
 SILENT = frozenset({"/services"})

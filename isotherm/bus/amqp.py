@@ -17,13 +17,13 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from isotherm.bus import receiving, topology
+from isotherm.bus import receive, topology
 from isotherm.bus.address import Address
 from isotherm.bus.link import Link
 from isotherm.bus.local import Local
 from isotherm.bus.outbox import Outbox
 from isotherm.bus.ports import Ears
-from isotherm.bus.sending import Sending
+from isotherm.bus.send import Sending
 
 log = logging.getLogger(__name__)
 
@@ -114,9 +114,9 @@ class Amqp(Local):
             channel = await link.channel()
             await topology.prepare(link, channel, anew=self._silences >= _ENOUGH)
             if ears is not None:
-                await receiving.News(self._hearing, self.counts, self._sender).begin(link)
+                await receive.News(self._hearing, self.counts, self._sender).begin(link)
                 if hints:
-                    await receiving.Hints(self._hearing, self.counts).begin(link)
+                    await receive.Hints(self._hearing, self.counts).begin(link)
             self._is_up(address)
             # Others may have told something while we were away: nobody knows what.
             self._hearing.news(())
@@ -124,7 +124,7 @@ class Amqp(Local):
                 tasks.create_task(link.lost())
                 tasks.create_task(Sending(self._sender, self._outbox, self.counts).run(link, channel))
                 if ears is not None:
-                    tasks.create_task(receiving.Work(self._hearing, self.counts, self._bell).run(link))
+                    tasks.create_task(receive.Work(self._hearing, self.counts, self._bell).run(link))
         finally:
             await link.close()
 

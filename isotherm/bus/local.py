@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from isotherm import errors
-from isotherm.bus.hearing import Hearing
+from isotherm.bus.listener import Hearing
 from isotherm.bus.ports import Counts, Ears
 
 

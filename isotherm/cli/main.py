@@ -16,52 +16,63 @@ import click
 
 import isotherm
 from isotherm import collector, errors
-from isotherm.cli import codes, problems, show
+from isotherm.cli import codes
+from isotherm.cli.show import console, problems
 
 #: name -> (module:attribute, what it does)
 COMMANDS = {
-    "up": ("isotherm.cli.up:up", "Run the service: API, engine and observer in one process."),
-    "api": ("isotherm.cli.api:api", "Run the API without an engine, until it is told to end."),
-    "engine": ("isotherm.cli.engine:engine", "Run a worker without the API, until it is told to end."),
-    "observer": ("isotherm.cli.observer:observer", "Run an observer alone, until it is told to end."),
-    "config": ("isotherm.cli.config:config", "The options there are, and what they are set to."),
-    "deploy": ("isotherm.cli.deploy:deploy", "Make a stack from a template, and watch it come into being."),
-    "update": ("isotherm.cli.deploy:update", "Bring a stack to another template, environment or parameters."),
-    "delete": ("isotherm.cli.delete:delete", "Delete a stack and all that belongs to it."),
-    "rollback": ("isotherm.cli.steer:rollback", "Take a stack back to the last state that was complete."),
-    "cancel": ("isotherm.cli.steer:cancel", "Stop what is under way on a stack."),
-    "check": ("isotherm.cli.steer:check", "Ask every resource of a stack whether it is still there."),
-    "converge": ("isotherm.cli.steer:converge", "Bring a stack back to what its template says, whatever it really is."),
-    "suspend": ("isotherm.cli.steer:suspend", "Put every resource of a stack to rest."),
-    "resume": ("isotherm.cli.steer:resume", "Wake the resources of a stack that was suspended."),
-    "snapshot": ("isotherm.cli.snapshot:snapshot", "Snapshots of a stack: what it was, to go back to."),
-    "restore": ("isotherm.cli.snapshot:restore", "Bring a stack back to a snapshot."),
-    "export": ("isotherm.cli.papers:export", "All there is to say of a stack, for whoever is to take it over."),
-    "abandon": ("isotherm.cli.papers:abandon", "Let go of a stack, and leave all that it made where it is."),
-    "adopt": ("isotherm.cli.papers:adopt", "Make a stack of what is there already."),
-    "manage": ("isotherm.cli.manage.commands:manage",
-               "What operators do to a service, as with Heat's heat-manage."),
-    "import-heat": ("isotherm.cli.import_heat:import_heat", "Bring the stacks of a real Heat over, from its database."),
-    "watch": ("isotherm.cli.steer:watch", "Show a stack live, and drive what is under way to its end."),
-    "signal": ("isotherm.cli.signal:signal", "Signal a resource of a stack."),
-    "hook": ("isotherm.cli.signal:hook", "Places at which an operation pauses until it is told to go on."),
-    "mark-unhealthy": ("isotherm.cli.signal:mark_unhealthy", "Say of a resource that it does not work."),
-    "drift": ("isotherm.cli.drift:drift", "What of a stack is not what was made of it, and what is done about it."),
-    "observe": ("isotherm.cli.drift:observe", "Look now at what a stack has made, and show what has drifted."),
-    "observing": ("isotherm.cli.drift:observing", "Pause the watching or the repairs of all stacks, or go on."),
-    "list": ("isotherm.cli.stacks:list_", "The stacks there are."),
-    "show": ("isotherm.cli.stack:show_", "One stack: its state, how far it has come, its outputs."),
-    "resources": ("isotherm.cli.contents:resources", "The resources of a stack."),
-    "events": ("isotherm.cli.contents:events", "What happened to a stack, in order."),
-    "outputs": ("isotherm.cli.outputs:outputs", "The outputs of a stack, or the value of one."),
-    "graph": ("isotherm.cli.graph:graph", "Draw the resources of a stack, what they hang on, and their states."),
-    "sim": ("isotherm.cli.sim:sim",
-            "Run the engine in a simulated world, with crashes, lost answers and clients that get in each other's way."),
-    "validate": ("isotherm.cli.validate:validate", "Check a template, and show what it asks for."),
-    "plan": ("isotherm.cli.plan:plan", "Show what a template would make, in which order and why."),
-    "resource-type": ("isotherm.cli.resource_type:resource_type", "The resource types that templates can use."),
-    "function": ("isotherm.cli.function:function", "The functions of the template language."),
-    "template-version": ("isotherm.cli.template_version:template_version", "The versions of the template language."),
+    "up": ("isotherm.cli.service.up:up", "Run the service: API, engine and observer in one process."),
+    "api": ("isotherm.cli.service.api:api", "Run the API without an engine, until it is told to end."),
+    "engine": ("isotherm.cli.service.engine:engine", "Run a worker without the API, until it is told to end."),
+    "observer": ("isotherm.cli.service.observer:observer", "Run an observer alone, until it is told to end."),
+    "config": ("isotherm.cli.tools.config:config", "The options there are, and what they are set to."),
+    "deploy": ("isotherm.cli.stacks.deploy:deploy", "Make a stack from a template, and watch it come into being."),
+    "update": ("isotherm.cli.stacks.deploy:update", "Bring a stack to another template, environment or parameters."),
+    "delete": ("isotherm.cli.stacks.delete:delete", "Delete a stack and all that belongs to it."),
+    "rollback": ("isotherm.cli.stacks.control:rollback", "Take a stack back to the last state that was complete."),
+    "cancel": ("isotherm.cli.stacks.control:cancel", "Stop what is under way on a stack."),
+    "check": ("isotherm.cli.stacks.control:check", "Ask every resource of a stack whether it is still there."),
+    "converge": (
+        "isotherm.cli.stacks.control:converge",
+        "Bring a stack back to what its template says, whatever it really is.",
+    ),
+    "suspend": ("isotherm.cli.stacks.control:suspend", "Put every resource of a stack to rest."),
+    "resume": ("isotherm.cli.stacks.control:resume", "Wake the resources of a stack that was suspended."),
+    "snapshot": ("isotherm.cli.stacks.snapshot:snapshot", "Snapshots of a stack: what it was, to go back to."),
+    "restore": ("isotherm.cli.stacks.snapshot:restore", "Bring a stack back to a snapshot."),
+    "export": ("isotherm.cli.stacks.export:export", "All there is to say of a stack, for whoever is to take it over."),
+    "abandon": ("isotherm.cli.stacks.export:abandon", "Let go of a stack, and leave all that it made where it is."),
+    "adopt": ("isotherm.cli.stacks.export:adopt", "Make a stack of what is there already."),
+    "manage": ("isotherm.cli.manage.commands:manage", "What operators do to a service, as with Heat's heat-manage."),
+    "import-heat": (
+        "isotherm.cli.tools.import_heat:import_heat",
+        "Bring the stacks of a real Heat over, from its database.",
+    ),
+    "watch": ("isotherm.cli.stacks.control:watch", "Show a stack live, and drive what is under way to its end."),
+    "signal": ("isotherm.cli.stacks.signal:signal", "Signal a resource of a stack."),
+    "hook": ("isotherm.cli.stacks.signal:hook", "Places at which an operation pauses until it is told to go on."),
+    "mark-unhealthy": ("isotherm.cli.stacks.signal:mark_unhealthy", "Say of a resource that it does not work."),
+    "drift": ("isotherm.cli.stacks.drift:drift", "What of a stack is not what was made of it, and what is done about it."),
+    "observe": ("isotherm.cli.stacks.drift:observe", "Look now at what a stack has made, and show what has drifted."),
+    "observing": ("isotherm.cli.stacks.drift:observing", "Pause the watching or the repairs of all stacks, or go on."),
+    "list": ("isotherm.cli.stacks.list:list_", "The stacks there are."),
+    "show": ("isotherm.cli.stacks.show:show_", "One stack: its state, how far it has come, its outputs."),
+    "resources": ("isotherm.cli.stacks.contents:resources", "The resources of a stack."),
+    "events": ("isotherm.cli.stacks.contents:events", "What happened to a stack, in order."),
+    "outputs": ("isotherm.cli.stacks.outputs:outputs", "The outputs of a stack, or the value of one."),
+    "graph": ("isotherm.cli.stacks.graph:graph", "Draw the resources of a stack, what they hang on, and their states."),
+    "sim": (
+        "isotherm.cli.tools.sim:sim",
+        "Run the engine in a simulated world, with crashes, lost answers and clients that get in each other's way.",
+    ),
+    "validate": ("isotherm.cli.language.validate:validate", "Check a template, and show what it asks for."),
+    "plan": ("isotherm.cli.stacks.plan:plan", "Show what a template would make, in which order and why."),
+    "resource-type": ("isotherm.cli.language.resource_type:resource_type", "The resource types that templates can use."),
+    "function": ("isotherm.cli.language.function:function", "The functions of the template language."),
+    "template-version": (
+        "isotherm.cli.language.template_version:template_version",
+        "The versions of the template language.",
+    ),
 }
 
 #: What somebody may look for in vain: name -> what to do instead.
@@ -105,7 +116,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None, command: click.Command = cli, name: str = "isotherm") -> int:
     """Run one command; the number is the exit code."""
-    terminal = show.Terminal()
+    terminal = console.Terminal()
     try:
         code = command.main(arguments, prog_name=name, obj=terminal, standalone_mode=False)
         sys.stdout.flush()

@@ -9,25 +9,29 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, documents, names, patching, preview
-from isotherm.engine.accepting import Accepted, Request, refuse_deleted, refuse_suspended
-from isotherm.engine.deploying import Deploying
-from isotherm.engine.describing import Describing
-from isotherm.engine.drifting import Drifting
-from isotherm.engine.event_reading import EventReading
-from isotherm.engine.foreseeing import Foreseeing
-from isotherm.engine.foresight import Place
-from isotherm.engine.moving import Abandoned, Moving
-from isotherm.engine.output_reading import OutputReading
-from isotherm.engine.patching import Patch
-from isotherm.engine.signalling import Signalling
-from isotherm.engine.snapshotting import Snapshotting
-from isotherm.engine.validating import Validating
+from isotherm.engine.accept import Accepted, Request, refuse_deleted, refuse_suspended
+from isotherm.engine.operations import patch as patch_operations
+from isotherm.engine.operations.drift import Drifting
+from isotherm.engine.operations.export import Abandoned, Moving
+from isotherm.engine.operations.patch import Patch
+from isotherm.engine.operations.signals import Signalling
+from isotherm.engine.operations.snapshots import Snapshotting
+from isotherm.engine.operations.software import Deploying
+from isotherm.engine.operations.validate import Validating
+from isotherm.engine.preview import update_preview
+from isotherm.engine.preview.heat_api import Foreseeing
+from isotherm.engine.preview.preview_tree import Place
+from isotherm.engine.queries.events import EventReading
+from isotherm.engine.queries.inputs import Describing
+from isotherm.engine.queries.outputs import OutputReading
+from isotherm.planning import desired, documents, names
 from isotherm.states import Action, Status
-from isotherm.store import accept, limits, plan, reads, stop, visit
-from isotherm.store.database import Connection
+from isotherm.store import limits
+from isotherm.store.database.writer import Connection
+from isotherm.store.operations import accept, plan, stop, visit
+from isotherm.store.reads import lookups
 from isotherm.store.records import NewStack
-from isotherm.template import parameters
+from isotherm.template.parameters import parameters
 
 __all__ = ["Abandoned", "Accepted", "Orchestrator", "Patch", "Request"]
 
@@ -121,9 +125,9 @@ class Orchestrator(
         stack = await self._find(name_or_id)
         return await self._supersede(self._again(stack, action), visit.write)
 
-    async def preview(self, name: str, change: Request | Patch) -> preview.Preview:
+    async def preview(self, name: str, change: Request | Patch) -> update_preview.Preview:
         """What an update to this request (or a create, if there is no such stack) would do; nothing is changed."""
-        found = await self._store.read(lambda connection: reads.stack(connection, self._project, name))
+        found = await self._store.read(lambda connection: lookups.stack(connection, self._project, name))
         living = found if found is not None and not found["tomb"] else None
         if isinstance(change, Patch):
             change = await self._patched(await self._find(name), change)
@@ -131,8 +135,8 @@ class Orchestrator(
         place = Place(name, living["id"] if living else None)
         items = await self._foresight().items(change.asked, goal, place)
         secrets = await self._secrets(living, change.asked)
-        return preview.Preview(await self._planning.compute(
-            change.asked.size, lambda: [preview.without(secrets, item) for item in items]))
+        return update_preview.Preview(await self._planning.compute(
+            change.asked.size, lambda: [update_preview.without(secrets, item) for item in items]))
 
     async def preview_update(self, name_or_id: str, change: Patch, *, nested: bool = False) -> dict[str, Any]:
         """What an update would do, by kind, in Heat's words; `nested`: inside stacks as well."""
@@ -148,14 +152,14 @@ class Orchestrator(
 
     # Inside.
 
-    async def _patched(self, stack: reads.Row, patch: Patch) -> Request:
+    async def _patched(self, stack: lookups.Row, patch: Patch) -> Request:
         """The whole request that the change amounts to. It holds for the generation of `stack`, and no other."""
         operation = await self._operation(stack)
         if patch.template is not None and (operation is None or not operation.input):
             present = desired.Asked(patch.template, {}, {})  # it was rolled back to nothing, and nothing is kept
         else:
             present = await self._asked(stack)
-        asked = patching.apply(present, patch)
+        asked = patch_operations.apply(present, patch)
         return Request(
             asked.template, asked.files, asked.environment,
             bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
@@ -164,7 +168,7 @@ class Orchestrator(
             asked.secrets, patch.converge,
         )
 
-    async def _refuse_immutable(self, stack: reads.Row, goal: desired.Desired) -> None:
+    async def _refuse_immutable(self, stack: lookups.Row, goal: desired.Desired) -> None:
         template = goal.bound.template
         if not any(schema.immutable for schema in template.parameters.values()):
             return
@@ -174,9 +178,9 @@ class Orchestrator(
             parameters.refuse_immutable(template.parameters, before, goal.values)
 
 
-def _expect(connection: Connection, stack: reads.Row) -> None:
+def _expect(connection: Connection, stack: lookups.Row) -> None:
     """Refuse to act on a stack that has moved on since the user looked at it."""
-    found = reads.stack(connection, stack["project"], stack["id"])
+    found = lookups.stack(connection, stack["project"], stack["id"])
     if found is None or found["generation"] != stack["generation"]:
         raise errors.Conflict("Another operation on this stack was accepted at the same moment.", kind="ActionInProgress",
                               hint="Look at the stack, and ask again if you still want it.")

@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import documents
+from isotherm.planning import documents
 from isotherm.resources import contract
-from isotherm.resources.signals import Inbox, Signal
-from isotherm.resources.software import Config, Deployment
-from isotherm.store import signals, software
-from isotherm.store.database import Connection, Store
+from isotherm.resources.world.signals import Inbox, Signal
+from isotherm.resources.world.software import Config, Deployment
+from isotherm.store import software
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.signals import signals
 
 Check = Callable[[], None]
 T = TypeVar("T")

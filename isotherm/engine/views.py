@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from isotherm.engine import documents
-from isotherm.resources.software import Config, Deployment
+from isotherm.planning import documents
+from isotherm.resources.world.software import Config, Deployment
 from isotherm.states import Action, NodeKind, NodeState, Status
-from isotherm.store.reads import Row
+from isotherm.store.reads.lookups import Row
 
 
 def time(at: float | None) -> str | None:

@@ -17,7 +17,7 @@ import httpx2
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.fetch import connecting
+from isotherm.fetch import connect
 from isotherm.fetch.addresses import Outside, Resolve, look_up
 
 _HOPS = 3
@@ -47,20 +47,20 @@ class Fetcher:
 
     async def _follow(self, url: str) -> bytes:
         for _ in range(_HOPS + 1):
-            answer = await self._get(connecting.target(url))
+            answer = await self._get(connect.target(url))
             if isinstance(answer, bytes):
                 return answer
             url = urljoin(url, answer.location)
         raise _failed("there are too many redirects")
 
     async def _get(self, target: httpx2.URL) -> bytes | _Moved:
-        address = await self._outside.address(target.raw_host.decode("ascii"), connecting.port(target))
+        address = await self._outside.address(target.raw_host.decode("ascii"), connect.port(target))
         # A connection of its own, to the address that was checked: there is nothing that could be used again.
         async with httpcore2.AsyncConnectionPool(
-            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connecting.Pinned(address)
+            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.Pinned(address)
         ) as pool:
             request = {"timeout": {"connect": 10.0, "read": None, "write": 10.0, "pool": None}}
-            async with pool.stream("GET", connecting.raw(target), headers=_headers(target), extensions=request) as response:
+            async with pool.stream("GET", connect.raw(target), headers=_headers(target), extensions=request) as response:
                 return await self._read(response)
 
     async def _read(self, response: httpcore2.Response) -> bytes | _Moved:

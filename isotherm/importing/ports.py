@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import desired, outputs
-from isotherm.engine.references import PublishedReferences
-from isotherm.resources import contract, software
-from isotherm.resources.signals import Inbox, Signal
+from isotherm.planning import desired, outputs
+from isotherm.planning.references import PublishedReferences
+from isotherm.resources import contract
+from isotherm.resources.world import software
+from isotherm.resources.world.signals import Inbox, Signal
 from isotherm.store.records import Input
-from isotherm.template import document, parameters
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
 
 
 class Ready:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from isotherm.resources.schema import SHOW, AttributeSchema
-from isotherm.template.constraints import Kind
-from isotherm.template.definitions import select
+from isotherm.template.model.definitions import select
+from isotherm.template.parameters.constraints import Kind
 
 __all__ = ["SHOW_ATTRIBUTE", "fits", "known", "select"]
 

@@ -64,12 +64,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from isotherm import errors
-from isotherm.resources import calls, sight, signals
+from isotherm.resources import gate, observation
+from isotherm.resources.observation import Gone, Seen, Sight, Unseen
 from isotherm.resources.schema import AttributeSchema, Schema, Support
 from isotherm.resources.search import Absent, CannotTell, Found, Search, found
-from isotherm.resources.sight import Gone, Seen, Sight, Unseen
 from isotherm.resources.translation import Rule
-from isotherm.resources.world import Child, Clock, Ending, Member, Reality, Stacks, World
+from isotherm.resources.world import signals
+from isotherm.resources.world.ports import Child, Clock, Ending, Member, Reality, Stacks, World
 from isotherm.states import Action
 
 __all__ = ["Absent", "CannotTell", "Child", "Clock", "Ending", "Found", "Gone", "Member", "Reality", "Resource", "RowOnly",
@@ -217,10 +218,10 @@ class Resource:
 
     async def handle_adopt(self) -> object:
         """Take over the object `self.physical_id`, which has to be there: unless a type knows better, it is checked."""
-        return await calls.call(self.world.threads, self.handle_check)
+        return await gate.call(self.world.threads, self.handle_check)
 
     async def check_adopt_complete(self, progress: Any) -> bool | Wait:
-        answer: bool | Wait = await calls.call(self.world.threads, self.check_check_complete, progress)
+        answer: bool | Wait = await gate.call(self.world.threads, self.check_check_complete, progress)
         return answer
 
     async def handle_suspend(self) -> object:
@@ -254,7 +255,7 @@ class Resource:
 
     async def get_reality(self) -> Sight:
         """What can be seen of the object now. Never raises, except to be cancelled or superseded."""
-        return await sight.attempt(self.world.threads, self.handle_get_reality, self.physical_id)
+        return await observation.attempt(self.world.threads, self.handle_get_reality, self.physical_id)
 
     async def handle_get_reality(self) -> Sight:
         """Look at the object `self.physical_id`. A type whose objects can be looked at overrides this."""

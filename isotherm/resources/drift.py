@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm.resources import contract, properties
+from isotherm.resources.observation import Seen
 from isotherm.resources.schema import Schema
-from isotherm.resources.sight import Seen
 
 
 @dataclass(frozen=True, slots=True)

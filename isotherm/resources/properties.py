@@ -15,8 +15,8 @@ from typing import Any
 
 from isotherm.errors import Problem, UserError
 from isotherm.resources.schema import Schema
-from isotherm.template import constraints
-from isotherm.template.constraints import CustomConstraints, Kind
+from isotherm.template.parameters import constraints
+from isotherm.template.parameters.constraints import CustomConstraints, Kind
 
 LABEL = "Property error"
 

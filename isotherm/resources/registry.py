@@ -13,8 +13,11 @@ from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
-from isotherm.resources import contract, heat_types, nested, properties, reach, translation, type_documents
+from isotherm.resources import contract, properties, translation
+from isotherm.resources.catalog import heat_types, type_documents
+from isotherm.resources.nested import nested_stack
 from isotherm.resources.schema import HIDDEN
+from isotherm.resources.world import local_access
 from isotherm.template.environment import Environment, Target, TargetKind
 
 
@@ -105,7 +108,7 @@ class Registry:
             if type_name not in self._retired:
                 self.require(type_name)
                 raise
-            raise NotFound(f"The Resource Type ({type_name}) is not allowed here. {reach.HINT}",
+            raise NotFound(f"The Resource Type ({type_name}) is not allowed here. {local_access.HINT}",
                            kind="EntityNotFound") from None
 
     def resolve(self, type_name: str, environment: Environment, resource_name: str | None = None,
@@ -141,9 +144,9 @@ class Registry:
         text = files[target.name]
         try:
             # What was accepted once is not judged again when it is applied: nothing is missing then.
-            one = nested.template_type(text)
+            one = nested_stack.template_type(text)
             self._templates[one.implementation] = one
-            return nested.template_type(text, type_name, target.name, frozenset(environment.parameter_defaults))
+            return nested_stack.template_type(text, type_name, target.name, frozenset(environment.parameter_defaults))
         except UserError as error:
             raise BadTemplate(problems=error.problems, file=target.name) from error
 
@@ -152,13 +155,13 @@ class Registry:
 
         A template that this process has not met yet (its blob can be read: `learn`) is a KeyError.
         """
-        if nested.is_template(name):
+        if nested_stack.is_template(name):
             return self._templates[name]
         return self._retired[name] if name in self._retired else self._class(name)
 
     def learn(self, name: str, text: str | None) -> None:
         """Remember the template behind an implementation. Without its text, only deleting is possible."""
-        self._templates[name] = nested.TemplateResource if text is None else nested.template_type(text)
+        self._templates[name] = nested_stack.TemplateResource if text is None else nested_stack.template_type(text)
 
     def get(self, type_name: str) -> type[contract.Resource]:
         self.require(type_name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.calls import call
+from isotherm.resources.gate import call
 from isotherm.states import Action
 
 __all__ = ["DONE", "Done", "Failed", "NestedFailure", "Outcome", "Task", "TaskRunner", "Waiting", "describe"]

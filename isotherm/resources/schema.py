@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isotherm.template import constraints
-from isotherm.template.constraints import Kind
+from isotherm.template.parameters import constraints
+from isotherm.template.parameters.constraints import Kind
 
 STRING, INTEGER, NUMBER, BOOLEAN = Kind.STRING, Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN
 MAP, LIST, ANY = Kind.MAP, Kind.LIST, Kind.ANY

@@ -10,13 +10,15 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import orchestrator
-from isotherm.sim import ledger, oversight, processes, shapes
-from isotherm.sim.chance import Chance
-from isotherm.sim.cloud import Cloud
-from isotherm.sim.history import Request, Verb
-from isotherm.sim.loop import SimLoop
-from isotherm.sim.store import DatabaseGone
-from isotherm.sim.witness import Witness
+from isotherm.sim.checks import observers, operation_log
+from isotherm.sim.checks.witness import Witness
+from isotherm.sim.histories import shapes
+from isotherm.sim.histories.history import Request, Verb
+from isotherm.sim.world import processes
+from isotherm.sim.world.chance import Chance
+from isotherm.sim.world.cloud import Cloud
+from isotherm.sim.world.loop import SimLoop
+from isotherm.sim.world.store import DatabaseGone
 
 
 class Clients:
@@ -82,7 +84,7 @@ class Clients:
             return
         if isinstance(answer, orchestrator.Abandoned):
             answer = answer.accepted
-        expected = isinstance(answer, orchestrator.Accepted) and ledger.expects_operation(request.verb)
+        expected = isinstance(answer, orchestrator.Accepted) and operation_log.expects_operation(request.verb)
         if expected and (made is None or (made.id, made.generation) != (answer.operation_id, answer.generation)):
             self._witness.broken("I3", f"{name} was told {answer}, and {made} was accepted")
 
@@ -141,7 +143,7 @@ class Clients:
             await self._api.set_project_mode(request.word)
         elif request.verb is Verb.OVERRIDE:
             await self._api.set_resource_policy(stack, request.resource, request.word)
-        elif request.word in oversight.MODES:
+        elif request.word in observers.MODES:
             await self._api.set_watch(stack, mode=request.word)
         else:
             await self._api.set_watch(stack, policy=request.word)

@@ -9,20 +9,20 @@ from random import Random
 
 from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Tuning, Worker
-from isotherm.engine.nesting import Nesting
-from isotherm.engine.observer import service
+from isotherm.engine.nested.inner_stacks import Nesting
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.planning import Planning
+from isotherm.observer import service
+from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
-from isotherm.sim import processes
-from isotherm.sim.chance import Chance
-from isotherm.sim.cloud import Cloud
-from isotherm.sim.faults import Faults
-from isotherm.sim.history import Watched
-from isotherm.sim.loop import SimLoop
-from isotherm.sim.store import SimStore
-from isotherm.sim.threads import SimThreads
+from isotherm.sim.histories.history import Watched
+from isotherm.sim.world import processes
+from isotherm.sim.world.chance import Chance
+from isotherm.sim.world.cloud import Cloud
+from isotherm.sim.world.faults import Faults
+from isotherm.sim.world.loop import SimLoop
+from isotherm.sim.world.store import SimStore
+from isotherm.sim.world.threads import SimThreads
 
 LEASE_S = 30.0
 IDLE_S = 40.0

@@ -19,19 +19,22 @@ from typing import Any
 
 from isotherm.engine import orchestrator
 from isotherm.resources.registry import Registry
-from isotherm.sim import hosts, rest, shapes, types
-from isotherm.sim.adversary import Adversary
-from isotherm.sim.chance import Chance
+from isotherm.sim import hosts
+from isotherm.sim.checks import idle
+from isotherm.sim.checks.observers import Oversight
+from isotherm.sim.checks.witness import UNFINISHED, Witness
 from isotherm.sim.clients import Clients
-from isotherm.sim.cloud import Cloud
-from isotherm.sim.faults import Faults
-from isotherm.sim.history import History, Request, Verb
+from isotherm.sim.histories import shapes
+from isotherm.sim.histories.history import History, Request, Verb
 from isotherm.sim.hosts import IDLE_S, Hosts, VirtualClock
-from isotherm.sim.loop import OutOfSteps, SimLoop
-from isotherm.sim.oversight import Oversight
-from isotherm.sim.store import DatabaseGone, SimStore
-from isotherm.sim.threads import SimThreads
-from isotherm.sim.witness import UNFINISHED, Witness
+from isotherm.sim.world import types
+from isotherm.sim.world.adversary import Adversary
+from isotherm.sim.world.chance import Chance
+from isotherm.sim.world.cloud import Cloud
+from isotherm.sim.world.faults import Faults
+from isotherm.sim.world.loop import OutOfSteps, SimLoop
+from isotherm.sim.world.store import DatabaseGone, SimStore
+from isotherm.sim.world.threads import SimThreads
 from isotherm.states import Action
 from isotherm.store.memory import MemoryDatabase
 
@@ -204,7 +207,7 @@ class Run:
         if not self.turn(self._rests, within=PATIENCE_S):
             self._stuck()
         if not self.witness.violations:
-            rest.check(self.database, self.cloud, self.witness)
+            idle.check(self.database, self.cloud, self.witness)
 
     def _observe(self) -> None:
         """INV-19: what is to be repaired is, what is not is known; and then nothing more is done."""
@@ -255,14 +258,14 @@ class Run:
 
     def _no_change(self) -> None:
         """INV-16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
-        before, calls = rest.counts(self.database), self.cloud.calls
+        before, calls = idle.counts(self.database), self.cloud.calls
         # Who looks, and finds everything as it should be, changes nothing either.
         self._ask_all(Verb.UPDATE, converge=self._looks)
         if self.witness.violations:
             return
         if self.cloud.calls != calls:
             self.witness.broken("I2", "an update without a change called the cloud")
-        after = rest.counts(self.database)
+        after = idle.counts(self.database)
         if after != before:
             grown = {table: (before[table], count) for table, count in after.items() if count != before[table]}
             self.witness.broken("I16", f"an update without a change left other numbers of rows: {grown}")
@@ -289,7 +292,7 @@ class Run:
             if must and ending != ["COMPLETE"]:
                 self.witness.broken("I2", f"{verb.value} of {stack.name} ended {ending} in a world without faults")
         if not self.witness.violations and not self.witness.drifted:
-            rest.check(self.database, self.cloud, self.witness)
+            idle.check(self.database, self.cloud, self.witness)
 
     def _last_wish(self, stack: str) -> shapes.Shape:
         asked = [one.shape for one in self.history.requests
@@ -303,7 +306,7 @@ class Run:
     # Turning the world.
 
     def _rests(self) -> bool:
-        return rest.at_rest(self.database)
+        return idle.at_rest(self.database)
 
     def turn(self, until: Callable[[], bool], within: float | None = None) -> bool:
         """Let the world turn until something holds, or an invariant breaks; False if it takes too long."""

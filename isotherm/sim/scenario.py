@@ -24,10 +24,11 @@ from isotherm.engine import orchestrator
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.schema import ANY, AttributeSchema, Schema
-from isotherm.sim import rest, run
-from isotherm.sim.cloud import Thing
-from isotherm.sim.history import History
+from isotherm.sim import run
+from isotherm.sim.checks import idle
+from isotherm.sim.histories.history import History
 from isotherm.sim.run import Run
+from isotherm.sim.world.cloud import Thing
 from isotherm.states import NodeKind, NodeState, OperationState
 
 TYPE = "Sim::Actor"
@@ -258,7 +259,7 @@ class _Stepper:
                 return
         self._settle()
         if not self.run.witness.violations:
-            rest.check(self.run.database, self.run.cloud, self.run.witness)
+            idle.check(self.run.database, self.run.cloud, self.run.witness)
 
     def _operate(self, kind: str, name: str, template: Template | None = None) -> None:
         api = self.run.api
@@ -301,15 +302,15 @@ class _Stepper:
         if self._idle:
             self._idle -= 1
             return
-        if rest.at_rest(self.run.database):
+        if idle.at_rest(self.run.database):
             return
         before, known = self._steps, self._twice()
-        self._turn(lambda: self._steps > before or rest.at_rest(self.run.database))
+        self._turn(lambda: self._steps > before or idle.at_rest(self.run.database))
         # A replacement takes two messages.
         self._idle += len(self._twice() - known)
 
     def _settle(self) -> None:
-        if not self._turn(lambda: rest.at_rest(self.run.database)):
+        if not self._turn(lambda: idle.at_rest(self.run.database)):
             self.run.witness.broken("I13", "the work does not come to an end")
 
     def _turn(self, until: Callable[[], bool]) -> bool:

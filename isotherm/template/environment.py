@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from isotherm.errors import NotFound, UserError
-from isotherm.template import document
+from isotherm.template.text import document
 
 SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks", "encrypted_param_names",
             "parameter_merge_strategies")

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from isotherm.template.functions import FORMS, logic
+from isotherm.template.functions.context import Reader
 from isotherm.template.functions.node import Function, LiveList, LiveMap, Misuse
-from isotherm.template.functions.reading import Reader
 from isotherm.template.versions import Dialect
 
 

@@ -18,13 +18,14 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from isotherm.api import app, faults
+from isotherm.api import app
 from isotherm.api.auth import standalone
-from isotherm.api.caller import Caller
-from isotherm.api.service import Service
+from isotherm.api.http import faults
+from isotherm.api.request.service import Service
 from isotherm.config import Settings
-from isotherm.engine import gauging, roll
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process import gauges, service_list
+from isotherm.engine.process.embedded import Embedded
+from isotherm.identity.caller import Caller
 from tests import databases, of_one_database
 from tests.engine.conftest import PATHS
 from tests.engine.differences import DIFFERENCES
@@ -82,8 +83,15 @@ class Api:
         self.project = PROJECT
         self.token: str | None = TOKEN
         self._loop = loop
-        service = Service(engine.orchestrator_for, engine.types, settings, lambda: roll.engines(engine), engine.feed,
-                          signer=engine.signer, gauges=lambda: gauging.gauge(engine))
+        service = Service(
+            engine.orchestrator_for,
+            engine.types,
+            settings,
+            lambda: service_list.engines(engine),
+            engine.feed,
+            signer=engine.signer,
+            gauges=lambda: gauges.gauge(engine),
+        )
         self._client = httpx2.AsyncClient(transport=httpx2.ASGITransport(app.build(service, self.doorkeeper, self.rules)))
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:

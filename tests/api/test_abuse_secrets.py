@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from isotherm.api import openapi, routes, signed, stream
+from isotherm.api import routes
+from isotherm.api.handlers import signed_signals, stream
+from isotherm.api.openapi import document
 from isotherm.secrets import finding, redactor
 from tests.api import things
 from tests.api.conftest import ROOT, TOKEN, Api, fault, resource, template
@@ -66,7 +68,7 @@ def replies(api: Api, known: dict[str, str]) -> Iterator[tuple[str, str]]:
         answer = api.ask("GET", path, **({"params": query} if query else {}))
         assert answer.status_code in (200, 302), (path, answer.text)
         yield things.label(route), answer.text + str(answer.headers)
-    for path in ("/metrics", "/health/ready", openapi.PATH, "/"):
+    for path in ("/metrics", "/health/ready", document.PATH, "/"):
         yield path, api.ask("GET", ROOT + path).text
     yield "stack", api.get("/stacks", show_nested="true").text
 
@@ -193,9 +195,9 @@ def test_case_55_a_signature_is_good_for_nothing_else(api: Api) -> None:
 
 def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most are turned away before anything is read or written; who asks for something else does not notice."""
-    monkeypatch.setattr(signed, "RATE", signed.Rate())
-    monkeypatch.setattr(signed, "BURST", 50)
-    monkeypatch.setattr(signed, "EACH_SECOND", 0)
+    monkeypatch.setattr(signed_signals, "RATE", signed_signals.Rate())
+    monkeypatch.setattr(signed_signals, "BURST", 50)
+    monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
     path = api.create("s", waiting(1000), wait=False)
     url = attributes(api, path)["endpoint"]
     assert api.post(f"{path}/resources/handle/signal", {"data": "x" * 10_000_000}).status_code in (400, 413)

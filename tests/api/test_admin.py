@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from isotherm.api import routes
-from isotherm.api.policy import Enforcer
+from isotherm.api.policy.enforcer import Enforcer
 from tests.api import things
 from tests.api.conftest import ROOT, Api, fault, resource, serving, template
 from tests.api.test_policy import write

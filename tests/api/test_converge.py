@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.resources.reality import JournalReality
+from isotherm.resources.journal import JournalReality
 from tests.api.conftest import resource, template
 
 WANTED = {"a": resource("one")}

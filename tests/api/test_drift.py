@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.observer.service import Tuning
+from isotherm.observer.service import Tuning
 from tests.api.conftest import PATIENCE_S, ROOT, Api, fault, serving
 
 pytestmark = pytest.mark.ledger("S1.5")

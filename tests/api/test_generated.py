@@ -16,19 +16,20 @@ import schemathesis
 from schemathesis.core import NotSet
 from schemathesis.generation import GenerationMode
 
-from isotherm.api import openapi, stream
+from isotherm.api.handlers import stream
+from isotherm.api.openapi import document
 from tests.api import things
 from tests.api.conftest import ROOT, TOKEN, Api, fault
 
 # So many for each operation, right and wrong, made-up path and real one. More are for a long night.
 EXAMPLES = int(os.environ.get("ISOTHERM_EXAMPLES", "5"))
-SCHEMA = schemathesis.openapi.from_dict(openapi.document())
+SCHEMA = schemathesis.openapi.from_dict(document.document())
 OPERATIONS = {f"{one.method.upper()} {one.path}": one for one in (found.ok() for found in SCHEMA.get_all_operations())}
 SETTINGS = hypothesis.settings(max_examples=EXAMPLES, database=None, deadline=None, derandomize=True,
                                phases=[hypothesis.Phase.generate],
                                suppress_health_check=list(hypothesis.HealthCheck))
 # Nothing can be wrong where nothing is asked for.
-PLAIN = ("/healthcheck", "/health/ready", "/metrics", openapi.PATH)
+PLAIN = ("/healthcheck", "/health/ready", "/metrics", document.PATH)
 ASKED = [(name, mode) for name, one in OPERATIONS.items() for mode in GenerationMode
          if one.path not in PLAIN or mode is GenerationMode.POSITIVE]
 

@@ -14,11 +14,11 @@ import pytest
 from starlette.requests import Request
 
 from isotherm import errors
-from isotherm.api import faults
 from isotherm.api.auth.keystone import Keystone as Authenticator
-from isotherm.api.caller import Caller
-from isotherm.api.policy import Enforcer
+from isotherm.api.http import faults
+from isotherm.api.policy.enforcer import Enforcer
 from isotherm.config import files
+from isotherm.identity.caller import Caller
 from tools import running
 from tools.identity import seed
 from tools.keystone import Keystone, started

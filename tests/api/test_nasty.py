@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from isotherm.api import fields, routes, stream
+from isotherm.api import routes
+from isotherm.api.handlers import stream
+from isotherm.api.openapi import fields
 from tests.api import things
 from tests.api.conftest import ROOT, Api, fault, resource, template
 

@@ -8,13 +8,15 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from isotherm.api import fields, health, openapi, routes
-from isotherm.cli import show
-from isotherm.cli.api import api as command
+from isotherm.api import routes
+from isotherm.api.monitoring import health
+from isotherm.api.openapi import document, fields
+from isotherm.cli.service.api import api as command
+from isotherm.cli.show import console
 from tests.api.conftest import ROOT
 
-DOCUMENT = openapi.document()
-OPEN = {health.ALIVE, health.READY, health.METRICS, openapi.PATH}
+DOCUMENT = document.document()
+OPEN = {health.ALIVE, health.READY, health.METRICS, document.PATH}
 EVERY = [*routes.TABLE, *routes.SIGNED]
 
 
@@ -24,7 +26,7 @@ def named(route):
 
 @pytest.mark.parametrize("route", EVERY, ids=named)
 def test_every_route_is_in_it(route):
-    told = DOCUMENT["paths"][openapi.path_of(route)][route.method.lower()]
+    told = DOCUMENT["paths"][document.path_of(route)][route.method.lower()]
     inside = {one["name"] for one in told["parameters"] if one["in"] == "path"}
     assert inside == {"project", *(name.replace("arn:arn", "stack_name") for name in re.findall(r"{([^}]+)}", route.path))}
     assert told.get("x-policy-rule", "signed") == route.rule
@@ -34,7 +36,10 @@ def test_every_route_is_in_it(route):
 
 def test_nothing_else_is_in_it():
     told = {(path, method) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    assert told == {*((openapi.path_of(route), route.method.lower()) for route in EVERY), *((path, "get") for path in OPEN)}
+    assert told == {
+        *((document.path_of(route), route.method.lower()) for route in EVERY),
+        *((path, "get") for path in OPEN),
+    }
 
 
 def test_what_it_says_is_said_of_handlers_that_there_are():
@@ -54,13 +59,13 @@ def test_it_is_one_document():
 
 def test_it_is_for_everybody(shared):
     shared.create("a-name-of-somebody")
-    answer = shared.ask("GET", ROOT + openapi.PATH, headers={"X-Auth-Token": "wrong"})
+    answer = shared.ask("GET", ROOT + document.PATH, headers={"X-Auth-Token": "wrong"})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     assert answer.json() == json.loads(json.dumps(DOCUMENT))
     assert "a-name-of-somebody" not in answer.text
 
 
 def test_it_is_printed():
-    result = CliRunner().invoke(command, ["--openapi"], obj=show.Terminal())
+    result = CliRunner().invoke(command, ["--openapi"], obj=console.Terminal())
     assert result.exit_code == 0
     assert json.loads(result.stdout) == json.loads(json.dumps(DOCUMENT))

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from isotherm import errors
-from isotherm.api import faults, routes, rules
-from isotherm.api.caller import Caller
-from isotherm.api.policy import Enforcer
+from isotherm.api import routes
+from isotherm.api.http import faults
+from isotherm.api.policy import rules
+from isotherm.api.policy.enforcer import Enforcer
 from isotherm.config import Settings
+from isotherm.identity.caller import Caller
 
 
 def words(text: str) -> list[str]:

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from isotherm.api import remote
+from isotherm.api.request import remote_files
 from tests.api.conftest import fault, resource, template
 
 REFUSED = "The URL is not one that can be fetched from here."
@@ -121,7 +121,7 @@ def test_other_schemes_are_refused_in_the_same_words(api, url):
 
 
 def test_one_request_does_not_become_thousands(api, site, monkeypatch):
-    monkeypatch.setattr(remote, "MOST", 5)
+    monkeypatch.setattr(remote_files, "MOST", 5)
     site.pages.update({f"/{n}.txt": "x" for n in range(10)})
     many = template({f"r{n}": resource({"get_file": f"{site.url}/{n}.txt"}) for n in range(10)})
     assert fault(api.post("/stacks", {"stack_name": "s", "template": many}))[1] == "RequestLimitExceeded"

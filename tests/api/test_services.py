@@ -35,7 +35,7 @@ def test_a_worker_that_was_killed_is_down(api):
 
 
 def test_without_workers_there_is_no_service(shared, monkeypatch):
-    monkeypatch.setattr("isotherm.engine.presence._is_held", lambda path: False)
+    monkeypatch.setattr("isotherm.engine.process.liveness._is_held", lambda path: False)
     assert fault(shared.get("/services")) == (503, "HTTPServiceUnavailable", "All heat engines are down.")
 
 

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from isotherm.api import routes, signed
+from isotherm.api import routes
+from isotherm.api.handlers import signed_signals
 from isotherm.secrets import key_ring
 from isotherm.secrets.signing import Signer
 from tests.api.conftest import PATIENCE_S, ROOT, fault, resource, template
@@ -177,9 +178,9 @@ def test_too_much_is_refused(api, monkeypatch):
     for text in ("[]", "nonsense", "7", '{"status": "PERHAPS"}', '{"more": 1}', '{"unset_hook": "pre-create"}'):
         assert anybody(api, "POST", url, content=text).status_code == 400, text
     assert signals(api, path) == {}
-    monkeypatch.setattr(signed, "RATE", signed.Rate())
-    monkeypatch.setattr(signed, "BURST", 20)
-    monkeypatch.setattr(signed, "EACH_SECOND", 0)
+    monkeypatch.setattr(signed_signals, "RATE", signed_signals.Rate())
+    monkeypatch.setattr(signed_signals, "BURST", 20)
+    monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
     statuses = [anybody(api, "POST", url, SUCCESS).status_code for _ in range(25)]
     assert statuses == [200] * 20 + [429] * 5
     assert len(signals(api, path)) == 20
@@ -191,9 +192,9 @@ def test_too_much_is_refused(api, monkeypatch):
 def test_one_limit_holds_for_signals_with_a_signature_and_with_a_token(api, monkeypatch):
     path = api.create("s", waiting(500), wait=False)
     url = attributes(api, path)["endpoint"]
-    monkeypatch.setattr(signed, "RATE", signed.Rate())
-    monkeypatch.setattr(signed, "BURST", 10)
-    monkeypatch.setattr(signed, "EACH_SECOND", 0)
+    monkeypatch.setattr(signed_signals, "RATE", signed_signals.Rate())
+    monkeypatch.setattr(signed_signals, "BURST", 10)
+    monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
     with_token = [api.post(f"{path}/resources/handle/signal", SUCCESS) for _ in range(6)]
     with_signature = [anybody(api, "POST", url, SUCCESS) for _ in range(6)]
     assert [one.status_code for one in with_token] == [200] * 6
@@ -327,5 +328,5 @@ def test_what_needs_no_token_is_declared(shared):
     for route in routes.SIGNED:
         url = f"{ROOT}/v1/default{route.path.format(stack_id='x', token='y')}"
         assert anybody(shared, route.method, url).status_code == 403
-    assert {route.handler for route in routes.SIGNED} == {signed.signal}
+    assert {route.handler for route in routes.SIGNED} == {signed_signals.signal}
     assert not {(route.method, route.path) for route in routes.SIGNED} & {(r.method, r.path) for r in routes.TABLE}

@@ -17,17 +17,18 @@ import pytest
 import sqlalchemy as sa
 import uvicorn
 
-from isotherm.api import app, stream
+from isotherm.api import app
 from isotherm.api.auth.keystone import Keystone
-from isotherm.api.caller import Caller
-from isotherm.api.policy import Enforcer
-from isotherm.api.service import Service
+from isotherm.api.handlers import stream
+from isotherm.api.policy.enforcer import Enforcer
+from isotherm.api.request.service import Service
 from isotherm.config import files
-from isotherm.engine.feed import Feed
+from isotherm.engine.queries.feed import Feed
+from isotherm.identity.caller import Caller
 from isotherm.states import Action, Status
 from isotherm.store import rows
-from isotherm.store import tables as t
 from isotherm.store.records import Event
+from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.api.conftest import PATIENCE_S, TOKEN, Api, fault, resource, template
 from tools import running

@@ -16,14 +16,14 @@ import pytest
 from keystoneauth1 import exceptions, session
 
 from isotherm import errors
-from isotherm.api import faults
-from isotherm.api.auth.trusts import Trusts
-from isotherm.api.caller import Caller
+from isotherm.api.http import faults
 from isotherm.config import files
-from isotherm.engine import custody
-from isotherm.engine.custody import Custody
-from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded, new_id
+from isotherm.identity import credentials
+from isotherm.identity.caller import Caller
+from isotherm.identity.credentials import Custody
+from isotherm.identity.trusts import Trusts
 from tests import databases
 from tools import running
 from tools.identity import seed
@@ -232,7 +232,7 @@ class TestGivingBack:
                     raise AssertionError("it died before")
             await it.trusts.sweep()
             assert len(it.lent()) == (2 if dies == "after Keystone" else 1), "the request may still be under way"
-            monkeypatch.setattr(custody, "_UNBOUND_S", -1.0)
+            monkeypatch.setattr(credentials, "_UNBOUND_S", -1.0)
             await it.trusts.sweep()
             assert await it.trusts._custody.useless() == []
             assert await it.trusts.authentication(other)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from isotherm.resources import heat_types
+from isotherm.resources.catalog import heat_types
 from tests.api.conftest import Api, fault, template
 from tools import running
 from tools.identity import seed

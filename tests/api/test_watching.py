@@ -15,8 +15,9 @@ import pytest
 from opentelemetry import trace
 
 from isotherm import errors, logs
-from isotherm.api import health, routes, watching
-from isotherm.api.metrics import Metrics
+from isotherm.api import routes
+from isotherm.api.monitoring import health, requests
+from isotherm.api.monitoring.metrics import Metrics
 from isotherm.config import Settings
 from tests.api.conftest import ROOT, fault, resource
 
@@ -141,7 +142,7 @@ def test_numbers_can_be_switched_off(with_options):
 
 
 def test_the_rules_of_operations_are_rules_of_routes():
-    assert {route.rule for route in routes.TABLE} >= watching.OPERATIONS
+    assert {route.rule for route in routes.TABLE} >= requests.OPERATIONS
 
 
 # Lines.
@@ -156,7 +157,7 @@ def test_each_answer_has_an_id_and_a_line_with_it(api):
     assert ID.fullmatch(answer.headers["x-openstack-request-id"])
     assert one["request_id"] == answer.headers["x-openstack-request-id"] != two["request_id"]
     assert {name: one[name] for name in ("level", "logger", "message", "method", "path", "status", "project", "user")} == {
-        "level": "INFO", "logger": "isotherm.api.watching", "message": "request", "method": "GET",
+        "level": "INFO", "logger": "isotherm.api.monitoring.requests", "message": "request", "method": "GET",
         "path": "/v1/default/stacks", "status": 200, "project": "default", "user": "isotherm"}
     assert one["seconds"] > 0
     assert "global_request_id" not in one
@@ -253,7 +254,7 @@ def test_a_span_for_each_request(status, marked):
     parent = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
 
     async def story():
-        transport = httpx2.ASGITransport(watching.Watching(inner, Metrics(), tracer))
+        transport = httpx2.ASGITransport(requests.Watching(inner, Metrics(), tracer))
         async with httpx2.AsyncClient(transport=transport) as client:
             return await client.get(f"{ROOT}/v1/p/stacks?signature=MARKER", headers={"traceparent": parent})
 

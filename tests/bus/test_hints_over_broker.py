@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.observer.service import Tuning
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded
+from isotherm.observer.service import Tuning
 from tests.bus.conftest import PATIENCE_S, connected, publish, until
 
 TEMPLATE = """

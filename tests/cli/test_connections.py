@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from isotherm.cli import connections
-from isotherm.cli.connections import Guard, Limits, Seldom
+from isotherm.cli.service import connections
+from isotherm.cli.service.connections import Guard, Limits, Seldom
 from isotherm.config import Settings
 
 PATIENCE_S = 120.0
@@ -275,7 +275,7 @@ def test_what_happens_often_is_logged_seldom(caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.WARNING):
         asyncio.run(tell())
     found = [(one.name, getattr(one, "times", None)) for one in caplog.records]
-    assert found == [("isotherm.cli.connections", 1), ("isotherm.cli.connections", 1000), ("asyncio", None)]
+    assert found == [("isotherm.cli.service.connections", 1), ("isotherm.cli.service.connections", 1000), ("asyncio", None)]
 
 
 def test_each_thing_is_logged_on_its_own(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from isotherm import errors
-from isotherm.cli import files
-from isotherm.template import document
+from isotherm.cli.client import files
+from isotherm.template.text import document
 
 NESTED = "heat_template_version: 2018-08-31\nresources: {r: {type: T, properties: {x: {get_file: script.sh}}}}\n"
 

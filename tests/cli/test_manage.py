@@ -17,14 +17,14 @@ import sqlalchemy as sa
 
 from isotherm.cli import codes, main
 from isotherm.cli.manage import commands
-from isotherm.engine import keyfile, presence
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.folder import Folder
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process import key_file, liveness
+from isotherm.engine.process.embedded import Embedded
+from isotherm.engine.process.home import Folder
 from isotherm.secrets import is_sealed
 from isotherm.states import Status
-from isotherm.store import tables as t
-from isotherm.store.database import Connection
+from isotherm.store.database.writer import Connection
+from isotherm.store.tables import stacks as t
 from tests.cli.conftest import Run
 from tests.engine.legacy_rows import forget
 
@@ -156,7 +156,7 @@ def test_the_schema_is_told_and_not_changed_by_asking(run: Run, home: Path) -> N
 
 def test_dead_engines_are_listed_and_cleaned_up_after(run: Run, home: Path) -> None:
     assert run("manage", "db_sync").code == 0
-    alive = presence.Presence(home / "workers", "alive")
+    alive = liveness.Presence(home / "workers", "alive")
     alive.join()
     (home / "workers" / "dead.lock").touch()
     change(home, lambda connection: connection.execute(sa.insert(t.nodes), [
@@ -251,8 +251,8 @@ def test_everything_is_sealed_anew_and_the_old_key_can_go(run: Run, home: Path, 
     assert run("deploy", "s", "-t", template).code == 0
     assert run("signal", "s", "handle", "--data", '{"data": "a word", "id": "1"}').code == 0
     assert run("snapshot", "create", "s", "kept").code == 0
-    keys = home / keyfile.KEYS
-    old = keyfile.read(keys)
+    keys = home / key_file.KEYS
+    old = key_file.read(keys)
     assert run("manage", "update_params", "encrypt", "--json").data["sealed"] == 0
     keys.write_text("f" * 64 + "\n" + "\n".join(old) + "\n")
     before = _texts(home)
@@ -278,7 +278,7 @@ def _texts(home: Path) -> list[str]:
 
 def test_texts_that_no_key_opens_are_counted(run: Run, home: Path, template: Path) -> None:
     assert run("deploy", "s", "-t", template).code == 0
-    (home / keyfile.KEYS).write_text("0" * 64 + "\n")
+    (home / key_file.KEYS).write_text("0" * 64 + "\n")
     ran = run("manage", "update_params", "encrypt", "--json")
     assert ran.code == codes.FAILED and ran.data["unreadable"] > 0
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from isotherm.cli import picture, tree, words
-from isotherm.engine.following import Frame, Line
+from isotherm.cli.show import picture, tree, words
+from isotherm.engine.queries.follow import Frame, Line
 from isotherm.states import Action, NodeState, OperationState, Status
 
 STACK = {"stack_name": "web", "action": "CREATE", "status": "IN_PROGRESS", "stack_status": "CREATE_IN_PROGRESS",

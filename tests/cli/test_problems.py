@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
-from isotherm.cli import locate, problems
-from isotherm.template import document
+from isotherm.cli.show import locate, problems
+from isotherm.template.text import document
 
 TEMPLATE = """\
 heat_template_version: 2018-08-31

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isotherm.cli import show
+from isotherm.cli.show import console
 
 
 @pytest.mark.parametrize(("kind", "facts", "words"), [
@@ -22,11 +22,11 @@ from isotherm.cli import show
     ("custom_constraint", "nova.flavor", "checked by nova.flavor"),
 ])
 def test_a_limit_in_words(kind: str, facts: object, words: str) -> None:
-    assert show.limit(kind, facts) == words
+    assert console.limit(kind, facts) == words
 
 
 def test_a_value_is_shown_as_it_is_written() -> None:
-    assert [str(show.text(value)) for value in ("a", 1, True, None, ["a"])] == ["a", "1", "true", "", '["a"]']
+    assert [str(console.text(value)) for value in ("a", 1, True, None, ["a"])] == ["a", "1", "true", "", '["a"]']
 
 
 LEAVES = str(Path(__file__).resolve().parents[2] / "examples" / "leaves.yaml")
@@ -43,9 +43,9 @@ def test_a_reader_who_has_had_enough_is_no_mistake(arguments: list[str]) -> None
 
 
 def test_plain_lines_are_as_wide_as_they_need_to_be() -> None:
-    drawn = show.table(["name", "value"], [("a", "x" * 500), ("wide 漢", 1)])
+    drawn = console.table(["name", "value"], [("a", "x" * 500), ("wide 漢", 1)])
     assert [line.rstrip() for line in drawn.lines()] == ["name     value", "a        " + "x" * 500, "wide 漢  1"]
 
 
 def test_numbers_of_things() -> None:
-    assert [show.count(number, "step") for number in (0, 1, 10_000)] == ["0 steps", "1 step", "10,000 steps"]
+    assert [console.count(number, "step") for number in (0, 1, 10_000)] == ["0 steps", "1 step", "10,000 steps"]

@@ -7,8 +7,8 @@ import threading
 import time
 
 from isotherm import errors
-from isotherm.cli import home
-from isotherm.engine.embedded import Embedded
+from isotherm.cli.client import home
+from isotherm.engine.process.embedded import Embedded
 
 TEMPLATE = """
 heat_template_version: 2021-04-16

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isotherm.cli import codes
-from isotherm.resources.reality import JournalReality
+from isotherm.resources.journal import JournalReality
 from tests.cli.conftest import Ran, Run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -191,7 +191,7 @@ def test_check_finds_what_is_gone_and_an_update_makes_it_again(run: Run, pair: P
 def test_what_is_left_behind_is_told_and_taken_up(run: Run, pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine is never started for the first command, as if it had been killed right after it was accepted."""
     with monkeypatch.context() as killed:
-        killed.setattr("isotherm.cli.local._drive", lambda *_: _ended())
+        killed.setattr("isotherm.cli.client.embedded._drive", lambda *_: _ended())
         run("deploy", "pair", "-t", pair)
     said = run("list").out
     assert "CREATE_IN_PROGRESS" in said
@@ -206,7 +206,7 @@ async def _ended() -> int:
 
 def test_any_command_that_drives_takes_along_what_was_left(run: Run, pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as killed:
-        killed.setattr("isotherm.cli.local._drive", lambda *_: _ended())
+        killed.setattr("isotherm.cli.client.embedded._drive", lambda *_: _ended())
         run("deploy", "one", "-t", pair)
     run("deploy", "two", "-t", pair)
     assert {s["stack_status"] for s in run("list", "--json").data} == {"CREATE_COMPLETE"}
@@ -215,7 +215,7 @@ def test_any_command_that_drives_takes_along_what_was_left(run: Run, pair: Path,
 def test_cancel_stays_where_it_is_or_goes_back(run: Run, pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, option, expected in (("stays", ["--no-rollback"], "CREATE_FAILED"), ("goes", [], "ROLLBACK_COMPLETE")):
         with monkeypatch.context() as killed:
-            killed.setattr("isotherm.cli.local._drive", lambda *_: _ended())
+            killed.setattr("isotherm.cli.client.embedded._drive", lambda *_: _ended())
             run("deploy", name, "-t", pair)
         run("cancel", name, *option)
         assert run("show", name, "--json").data["stack_status"] == expected

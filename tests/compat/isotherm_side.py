@@ -11,9 +11,13 @@ from typing import Any
 
 from compat import corpus
 from isotherm import errors
-from isotherm.engine import names
-from isotherm.resources import attributes, custom_constraints, known, registry, validation
-from isotherm.template import definitions, document, environment, merging, model, parameters
+from isotherm.planning import names
+from isotherm.resources import attributes, builtin, registry
+from isotherm.resources.validation import custom_constraints, validate
+from isotherm.template import environment, merge
+from isotherm.template.model import definitions, model
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
 
 STACK_NAME = "corpus"
 PROJECT = "project-1"
@@ -38,7 +42,7 @@ def _describe(question: Mapping[str, Any]) -> corpus.Answer:
     values = parameters.bind(template.parameters, environ, pseudo, require_all=False, check_values=False)
     bound = model.bind(template, values, files=question.get("files", {}), facade=_facade(question),
                        zones=("zone-a", "zone-b"))
-    validation.validate(bound, environ, known.registry(), strict=strict, inside=strict, custom=custom_constraints.LOCAL)
+    validate.validate(bound, environ, builtin.registry(), strict=strict, inside=strict, custom=custom_constraints.LOCAL)
     references = _Known(question, values)
     return {
         "parameters": {name: _parameter(values, name) for name in template.parameters},
@@ -59,8 +63,8 @@ def _environment(question: Mapping[str, Any], template: model.Template) -> envir
     base = replace(base, parameters={**base.parameters, **question.get("parameters", {})})
     files = [environment.load(text) for text in question.get("environments", ())]
     shown = [f"env{number}.yaml" for number, _ in enumerate(files)]
-    known_parameters = merging.known_parameters(template.parameters, question.get("files", {}))
-    return merging.merge([base, *files], known_parameters, ["", *shown])
+    known_parameters = merge.known_parameters(template.parameters, question.get("files", {}))
+    return merge.merge([base, *files], known_parameters, ["", *shown])
 
 
 def _facade(question: Mapping[str, Any]) -> model.Facade | None:
@@ -90,7 +94,7 @@ def _definition(one: definitions.Definition, references: definitions.References,
 
 def _converted(one: definitions.Definition, references: definitions.References,
                environ: environment.Environment, files: Mapping[str, str]) -> corpus.Json:
-    kind = known.registry().resolve(one.type, environ, one.name, files)
+    kind = builtin.registry().resolve(one.type, environ, one.name, files)
     values = registry.typed_properties(kind, one.resolve_properties(references) or {})
     return {name: value for name, value in values.items() if value is not None}
 

@@ -10,9 +10,10 @@ import shlex
 import signal
 import sys
 
-# The commands that are to be quick: by themselves they are imported when they are called.
-from isotherm.cli import engine, observer  # noqa: F401
 from isotherm.cli.main import main
+
+# The commands that are to be quick: by themselves they are imported when they are called.
+from isotherm.cli.service import engine, observer  # noqa: F401
 
 if __name__ == "__main__":
     # Nobody waits for them: they are killed.

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from isotherm.cli.home import LOG
+from isotherm.cli.client.home import LOG
 from tests.e2e.conftest import COMMAND, Home
 
 PATIENCE_S = 240.0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from tests.e2e.conftest import Home
 from tests.importing import story
 from tools import real_heat, services

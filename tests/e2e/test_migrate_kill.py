@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
-from isotherm.resources.reality import JournalReality
-from isotherm.store import tables as t
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources.journal import JournalReality
+from isotherm.store.tables import stacks as t
 from tests.e2e.conftest import MANAGE, Home
 
 # `make migrate-torture` has a hundred.

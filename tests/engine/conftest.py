@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from isotherm import config
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources.journal import JournalReality
 from isotherm.resources.local import processes
-from isotherm.resources.reality import JournalReality
 from tests import databases, of_one_database
 from tests.engine.differences import DIFFERENCES, OF_ONE_PATH
 

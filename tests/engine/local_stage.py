@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from isotherm.resources import contract, drift, reach, registry
-from isotherm.resources.local import confinement, keeping
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources import contract, drift, registry
+from isotherm.resources.journal import MemoryReality
+from isotherm.resources.local import confinement, keeper_client
+from isotherm.resources.world import local_access
 from tests.engine.conftest import PATIENCE_S
 
 # Writes its number down, and stays.
@@ -39,7 +40,7 @@ class Stage:
         base.mkdir(exist_ok=True, parents=True)
         self.type, self.given = type_, registry.typed_properties(type_, given)
         self.self_ = contract.Self("r", "s", "stack", token, self.given)
-        self.local: reach.Local | None = reach.Local(base, {"PATH": os.environ["PATH"]})
+        self.local: local_access.Local | None = local_access.Local(base, {"PATH": os.environ["PATH"]})
 
     def resource(self) -> Any:
         world = contract.World(SystemClock(), MemoryReality(), None, local=self.local)  # type: ignore[arg-type]
@@ -69,9 +70,9 @@ class SystemClock:
         return asyncio.get_running_loop().time()
 
 
-def state(base: Path) -> keeping.State:
+def state(base: Path) -> keeper_client.State:
     [one] = base.glob(".isotherm/processes/*.json")
-    found = keeping.state(confinement.Confined(base), one.stem)
+    found = keeper_client.state(confinement.Confined(base), one.stem)
     assert found is not None
     return found
 

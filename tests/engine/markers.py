@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.engine.event_reading import EventWish
+from isotherm.engine.queries.events import EventWish
 from isotherm.resources import contract
 from isotherm.resources.schema import LIST, MAP, STRING, Schema
 from tests import databases

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine.folder import CONFIG, Folder
-from isotherm.store import schema
+from isotherm.engine.process.home import CONFIG, Folder
+from isotherm.store.database import schema
 from tests import databases
 from tests.engine.conftest import Lab, resource
 

@@ -9,7 +9,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.orchestrator import Accepted
-from isotherm.resources import known
+from isotherm.resources import builtin
 from tests.any_values import Anything
 from tests.engine.conftest import Lab
 
@@ -28,7 +28,7 @@ OURS = re.compile(r"\b(Bug|(Attribute|Type|Key|Index|Name|Assertion|Runtime|Recu
 
 def _resources(some: Anything) -> dict[str, Any]:
     kind = some.one_of(KINDS)
-    names = [name for name in known.registry().types[kind].properties_schema if "wait" not in name]
+    names = [name for name in builtin.registry().types[kind].properties_schema if "wait" not in name]
     made = {"type": kind, "properties": some.one_of(LIKELY) if some.chance(0.1) else {
         name: some.one_of(LIKELY) for name in names if some.chance(0.4)}}
     made |= {word: some.one_of(LIKELY) for word in ("metadata", "update_policy", "external_id") if some.chance(0.1)}

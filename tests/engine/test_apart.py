@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from isotherm.states import NodeState
-from isotherm.store import claim as claiming
-from isotherm.store import settle
+from isotherm.store.operations import settle
+from isotherm.store.queue import claim as claiming
 from tests.engine.conftest import Lab, resource
 
 

@@ -17,15 +17,16 @@ from sqlalchemy import event
 import isotherm
 from isotherm.clock import SystemClock
 from isotherm.config import Settings
-from isotherm.engine import keyfile, planning
 from isotherm.engine.convergence import worker
-from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.process import key_file
+from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.engine.steps import act
-from isotherm.resources import contract, known
-from isotherm.resources.reality import JournalReality
+from isotherm.planning import planner
+from isotherm.resources import builtin, contract
+from isotherm.resources.journal import JournalReality
 from isotherm.resources.registry import Registry
-from isotherm.store.database import ThreadedStore
+from isotherm.store.database.writer import ThreadedStore
 from tests import databases
 from tests.engine.conftest import Lab, resource
 
@@ -80,10 +81,10 @@ def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
         engine.close()
 
     async def work() -> None:
-        store = ThreadedStore.open(databases.url_of(tmp_path), lambda: keyfile.ring(tmp_path, Settings()))
-        reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), known.registry()
+        store = ThreadedStore.open(databases.url_of(tmp_path), lambda: key_file.ring(tmp_path, Settings()))
+        reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), builtin.registry()
         world = contract.World(clock, reality, random.Random(1))
-        alone = worker.Worker("alone", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
+        alone = worker.Worker("alone", store, world, types.implementation, planner.Planning(store, types, clock), new_id)
         task = asyncio.create_task(alone.run())
         async with asyncio.timeout(60):
             while len(reality.objects) < 2:
@@ -115,9 +116,9 @@ def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path
     async def story() -> None:
         store = ThreadedStore.open(databases.url_of(tmp_path))
         clock, reality = SystemClock(), JournalReality(tmp_path / "reality.journal")
-        types = Registry([Blocking, known.registry().get("OS::Heat::TestResource")])
+        types = Registry([Blocking, builtin.registry().get("OS::Heat::TestResource")])
         world = contract.World(clock, reality, random.Random(1))
-        one = worker.Worker("one", store, world, types.implementation, planning.Planning(store, types, clock), new_id)
+        one = worker.Worker("one", store, world, types.implementation, planner.Planning(store, types, clock), new_id)
         api = Orchestrator(store, types, clock, new_id, lambda *_: one.wake())
         task = asyncio.create_task(one.run())
         blocked = await api.create("blocked", Lab.request({"a": {"type": "Test::Blocking"}}))

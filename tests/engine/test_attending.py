@@ -13,12 +13,13 @@ import pytest
 import sqlalchemy as sa
 
 import isotherm
-from isotherm.engine import attending, housekeeping, roll
-from isotherm.engine.attending import Attendance, Attendee, Load
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.folder import Folder
+from isotherm.engine.admin import housekeeping
+from isotherm.engine.process import heartbeat, service_list
+from isotherm.engine.process.embedded import Embedded
+from isotherm.engine.process.heartbeat import Attendance, Attendee, Load
+from isotherm.engine.process.home import Folder
 from isotherm.states import ServiceKind
-from isotherm.store import services
+from isotherm.store.admin import services
 from tests import databases
 
 IDLE = Load()
@@ -41,37 +42,39 @@ async def present(folder: Folder, kind: ServiceKind, load: Load = IDLE) -> Async
 async def elsewhere(folder: Folder, name: str, *, ago_s: float) -> None:
     """A process of another host, of which there is a row and nothing else."""
     now = time.time()
-    row = services.Service(attending.id_of(name), name, ServiceKind.ENGINE, "far", 7, now - 1000, now - ago_s, 3, 5, "0")
+    row = services.Service(heartbeat.id_of(name), name, ServiceKind.ENGINE, "far", 7, now - 1000, now - ago_s, 3, 5, "0")
     await folder.store.write(lambda connection: services.beat(connection, [row]))
 
 
 async def status(folder: Folder) -> dict[str, bool]:
-    return {one.service.name: one.alive for one in await roll.call(folder)}
+    return {one.service.name: one.alive for one in await service_list.call(folder)}
 
 
 def test_each_is_listed_with_its_load_while_it_is_there(folder: Folder) -> None:
     async def play() -> None:
         async with present(folder, ServiceKind.API), present(folder, ServiceKind.ENGINE, Load(2, 9)) as engine:
-            found = await roll.call(folder)
+            found = await service_list.call(folder)
             assert [one.service.kind for one in found] == [ServiceKind.API, ServiceKind.ENGINE]
-            (one,) = await roll.engines(folder)
+            (one,) = await service_list.engines(folder)
             assert (one.alive, one.service.name) == (True, engine.name)
             assert (one.service.load, one.service.leases, one.service.version) == (2, 9, isotherm.__version__)
-        assert await roll.call(folder) == []
+        assert await service_list.call(folder) == []
 
     asyncio.run(play())
 
 
 def test_a_heartbeat_says_it_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attending, "PERIOD_S", 0.02)
+    monkeypatch.setattr(heartbeat, "PERIOD_S", 0.02)
 
     async def play() -> None:
         async with present(folder, ServiceKind.OBSERVER) as one:
-            first = (await roll.call(folder))[0].service.seen_at
+            first = (await service_list.call(folder))[0].service.seen_at
             # Somebody forgot it: it was only slow.
-            await folder.store.write(lambda connection: services.forget(connection, [attending.id_of(one.name)]))
+            await folder.store.write(lambda connection: services.forget(connection, [heartbeat.id_of(one.name)]))
             async with asyncio.timeout(60):
-                while (await roll.call(folder))[0].service.seen_at <= first or not (await folder.store.read(services.read)):
+                while (await service_list.call(folder))[0].service.seen_at <= first or not (
+                    await folder.store.read(services.read)
+                ):
                     await asyncio.sleep(0.02)
 
     asyncio.run(play())
@@ -79,8 +82,8 @@ def test_a_heartbeat_says_it_again(folder: Folder, monkeypatch: pytest.MonkeyPat
 
 def test_who_was_not_seen_for_long_is_down_and_after_a_day_forgotten(folder: Folder) -> None:
     async def play() -> None:
-        await elsewhere(folder, "lately", ago_s=roll.PATIENCE_S - 10)
-        await elsewhere(folder, "once", ago_s=roll.PATIENCE_S + 1)
+        await elsewhere(folder, "lately", ago_s=service_list.PATIENCE_S - 10)
+        await elsewhere(folder, "once", ago_s=service_list.PATIENCE_S + 1)
         await elsewhere(folder, "long-ago", ago_s=services.KEPT_S - 1)
         assert await status(folder) == {"lately": True, "once": False, "long-ago": False}
         await folder.store.write(lambda connection: connection.execute(
@@ -109,7 +112,7 @@ def test_a_lock_knows_better_than_a_row(folder: Folder) -> None:
 
 
 def test_who_dies_is_noticed_by_those_that_stay(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attending, "PERIOD_S", 0.02)
+    monkeypatch.setattr(heartbeat, "PERIOD_S", 0.02)
 
     async def play() -> None:
         async with present(folder, ServiceKind.ENGINE) as engine:
@@ -128,10 +131,10 @@ def test_an_engine_tells_what_it_holds(tmp_path: Path) -> None:
     async def play() -> None:
         with contextlib.closing(Embedded(tmp_path)) as engine:
             async with engine.driving(), engine.observing():
-                found = {one.service.kind: one for one in await roll.call(engine)}
+                found = {one.service.kind: one for one in await service_list.call(engine)}
                 assert set(found) == {ServiceKind.ENGINE, ServiceKind.OBSERVER}
                 assert found[ServiceKind.ENGINE].service.leases == 0
-            assert await roll.call(engine) == []
+            assert await service_list.call(engine) == []
 
     asyncio.run(play())
 
@@ -157,7 +160,7 @@ def test_a_clock_that_is_wrong_is_set_right_and_told(
             assert folder.clock.now() - time.time() == pytest.approx(3600 * hours, abs=0.9)
         # What is shown goes by the same time.
         async with present(folder, ServiceKind.API):
-            assert [one.alive for one in await roll.call(folder)] == [True]
+            assert [one.alive for one in await service_list.call(folder)] == [True]
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(play())
@@ -178,5 +181,5 @@ def test_what_the_measurement_cannot_tell_moves_nothing(folder: Folder, monkeypa
 
 
 def test_rows_are_told_apart_by_their_process() -> None:
-    assert attending.new_name() != attending.new_name()
-    assert attending.id_of("a") == attending.id_of("a") != attending.id_of("b")
+    assert heartbeat.new_name() != heartbeat.new_name()
+    assert heartbeat.id_of("a") == heartbeat.id_of("a") != heartbeat.id_of("b")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.reading import Wish
+from isotherm.engine.stack_reads import Wish
 from tests.engine.conftest import Lab
 from tests.engine.test_groups import complete, inside
 

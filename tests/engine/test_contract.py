@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from isotherm import errors
-from isotherm.resources import contract, known, schema
+from isotherm.resources import builtin, contract, schema
 from isotherm.resources.heat.test_resource import TestResource
 from tests.engine.conftest import Lab, resource
 
@@ -103,10 +103,10 @@ def types() -> Iterator[None]:
     Lost.asked.clear()
     Keyed.made.clear()
     for one in TYPES:
-        known.registry().register(one)
+        builtin.registry().register(one)
     yield
     for one in TYPES:
-        del known.registry().types[one.TYPE]
+        del builtin.registry().types[one.TYPE]
 
 
 def of(type_: type[contract.Resource], value: str = "x") -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_the_example_of_the_contract_works(lab):
     names: dict[str, Any] = {"contract": contract, "schema": schema}
     exec(example(), names)
     lamp: type[contract.Resource] = names["Lamp"]
-    known.registry().register(lamp)
+    builtin.registry().register(lamp)
     made: list[str] = []
 
     class Forgetful(lamp):  # type: ignore[misc,valid-type]
@@ -142,7 +142,7 @@ def test_the_example_of_the_contract_works(lab):
             self.physical_id = None
             raise errors.Temporary("gateway timeout", 0.01) if answer else errors.Bug("it answers how warm it is")
 
-    known.registry().register(Forgetful)
+    builtin.registry().register(Forgetful)
 
     async def story(it: Lab) -> None:
         lamps = {"a": {"type": lamp.TYPE, "properties": {"colour": "red"}},
@@ -164,7 +164,7 @@ def test_the_example_of_the_contract_works(lab):
         lab(story)
     finally:
         for type_ in (lamp, Forgetful):
-            del known.registry().types[type_.TYPE]
+            del builtin.registry().types[type_.TYPE]
 
 
 @pytest.mark.parametrize(("type_", "says"), [(Blind, "Look for an object named s-r-"), (Named, "the lamp on the roof")])

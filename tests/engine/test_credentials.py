@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.engine.custody import Custody
-from isotherm.engine.embedded import new_id
-from isotherm.resources import contract, known
+from isotherm.engine.process.embedded import new_id
+from isotherm.identity.credentials import Custody
+from isotherm.resources import builtin, contract
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.store import credentials
 from tests.engine.conftest import Lab, resource
@@ -35,9 +35,9 @@ class OfUser(TestResource):
 
 @pytest.fixture(autouse=True)
 def types() -> Iterator[None]:
-    known.registry().register(OfUser)
+    builtin.registry().register(OfUser)
     yield
-    del known.registry().types[OfUser.TYPE]
+    del builtin.registry().types[OfUser.TYPE]
 
 
 OF_USER = {"r": {"type": OfUser.TYPE}}

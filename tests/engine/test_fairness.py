@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
 from isotherm.resources.schema import STRING, Schema
 from isotherm.states import NodeState
-from isotherm.store import tables as t
+from isotherm.store.tables import stacks as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.test_limits import options
 

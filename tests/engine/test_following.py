@@ -8,13 +8,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.following import Frame
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded
+from isotherm.engine.queries.follow import Frame
 from isotherm.states import NodeState
-from isotherm.store import claim, locks, release, walk
-from isotherm.store import tables as t
-from isotherm.store.database import Connection
+from isotherm.store import legacy_walk, locks
+from isotherm.store.database.writer import Connection
+from isotherm.store.queue import claim, release
+from isotherm.store.tables import stacks as t
 
 
 def template(size: int) -> str:
@@ -30,11 +31,11 @@ async def accepted(engine: Embedded, size: int) -> str:
 def take_stack(connection: Connection, engine: str, until: float, now: float) -> int:
     """As an engine of the legacy path does: the stack first, and then what is to be done on it first."""
     (lock,) = locks.due(connection, engine, until, now, 100)
-    phase = walk.phase(connection, lock, now)
+    phase = legacy_walk.phase(connection, lock, now)
     assert phase is not None
     waiting = {edge.dst for edge in phase.edges}
     ready = [stop.id for stop in phase.stops if stop.id not in waiting]
-    return len([walk.take(connection, lock, phase.operation, id_, until, 0.0) for id_ in ready])
+    return len([legacy_walk.take(connection, lock, phase.operation, id_, until, 0.0) for id_ in ready])
 
 
 async def take(engine: Embedded, worker: str, until: float) -> int:

@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import dataclasses
 
-from isotherm.engine import hearing
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process import file_listener
+from isotherm.engine.process.embedded import Embedded
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 
 
@@ -18,7 +18,7 @@ def test_a_worker_hears_what_was_accepted_elsewhere(lab):
         worker._tuning = dataclasses.replace(worker._tuning, idle_s=1000.0)
         await asyncio.sleep(1.2)  # its last look is over
         listening = asyncio.create_task(it.engine.listen())
-        await asyncio.sleep(hearing.PERIOD_S)
+        await asyncio.sleep(file_listener.PERIOD_S)
         with contextlib.closing(Embedded(it.engine.path)) as other:
             accepted = await other.orchestrator.create("s", it.request({"a": resource(), "b": resource(needs=["a"])}))
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
@@ -31,8 +31,8 @@ def test_nothing_is_told_when_nothing_is_written(tmp_path):
     async def story() -> None:
         told: list[int] = []
         file = tmp_path / "x.db"
-        listening = asyncio.create_task(hearing.changes(file, lambda: told.append(1)))
-        await asyncio.sleep(hearing.PERIOD_S * 4)
+        listening = asyncio.create_task(file_listener.changes(file, lambda: told.append(1)))
+        await asyncio.sleep(file_listener.PERIOD_S * 4)
         assert told == []
         (tmp_path / "x.db-wal").write_text("something")
         async with asyncio.timeout(PATIENCE_S):

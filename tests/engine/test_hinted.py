@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.embedded import Embedded
-from isotherm.store import watch_hints
+from isotherm.engine.process.embedded import Embedded
+from isotherm.store.watch import reality_hints
 from tests.engine.conftest import Lab
 from tests.engine.local_stage import file
 from tests.engine.test_observer import SELDOM, becomes, observed, options, seen
@@ -73,13 +73,13 @@ def test_what_is_about_nothing_of_ours_changes_nothing(lab, tmp_path):
 def test_many_hints_are_written_together(lab, tmp_path, monkeypatch):
     options(tmp_path, **SELDOM)
     written: list[int] = []
-    take = watch_hints.take
+    take = reality_hints.take
 
     def counted(connection, hints, now):
         written.append(len(hints))
         return take(connection, hints, now)
 
-    monkeypatch.setattr(watch_hints, "take", counted)
+    monkeypatch.setattr(reality_hints, "take", counted)
 
     async def story(it: Lab) -> None:
         await it.create({"config": file()})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from tests.engine.conftest import Lab, resource
 
 

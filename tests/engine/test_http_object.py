@@ -18,15 +18,16 @@ import pytest
 
 from isotherm import config, errors
 from isotherm.clock import SystemClock
-from isotherm.engine import lending
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted
+from isotherm.engine.process import local_access
+from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.steps import act
-from isotherm.resources import contract, drift, reach, registry
+from isotherm.resources import contract, drift, registry
 from isotherm.resources.http import filling
 from isotherm.resources.http.client import Client
 from isotherm.resources.http.object import Object
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources.journal import MemoryReality
+from isotherm.resources.world import local_access as local_access_world
 from tests import databases
 from tests.engine.conftest import PATIENCE_S, Lab
 from tests.engine.markers import dump
@@ -383,18 +384,18 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, serv
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from isotherm.engine import lending
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process import local_access
+from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.orchestrator import Request
 
-class Deadly(lending.Calls):
+class Deadly(local_access.Calls):
     async def call(self, call):
         await super().call(call)
         if call.method in ("POST", "PUT"):
             os._exit(9)
 
 async def main():
-    lending.http = Deadly
+    local_access.http = Deadly
     engine = Embedded(Path(sys.argv[1]))
     await engine.orchestrator.create("s", Request(sys.stdin.read()))
     async with engine.driving():
@@ -465,8 +466,8 @@ def test_headers_of_http_itself_are_not_sent_wherever_they_come_from(service, na
     assert service.asked == []
 
 
-def call(service: Service, settings: config.Settings, **more: Any) -> reach.Reply:
-    return asyncio.run(Client(settings).call(reach.Call("GET", f"{service.url}/x", **more)))
+def call(service: Service, settings: config.Settings, **more: Any) -> local_access_world.Reply:
+    return asyncio.run(Client(settings).call(local_access_world.Call("GET", f"{service.url}/x", **more)))
 
 
 def test_an_answer_beyond_the_limit_is_refused(service):
@@ -481,25 +482,25 @@ def test_a_service_that_is_not_there_may_come_back(service):
     settings = config.Settings(allowed_fetch_networks=("127.0.0.0/8",))
     client = Client(settings)
     with pytest.raises(errors.Temporary):
-        asyncio.run(client.call(reach.Call("GET", "http://127.0.0.1:1/")))
+        asyncio.run(client.call(local_access_world.Call("GET", "http://127.0.0.1:1/")))
 
 
 def test_a_service_that_takes_too_long_is_not_waited_for():
     client = Client(config.Settings(allowed_fetch_networks=("127.0.0.0/8",)))
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(errors.Temporary, match=r"longer than 0\.2 s"):
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        asyncio.run(client.call(reach.Call("GET", url, timeout_s=0.2)))
+        asyncio.run(client.call(local_access_world.Call("GET", url, timeout_s=0.2)))
 
 
 def test_each_call_of_a_step_is_under_its_lease(allowed, service, monkeypatch):
     checks = []
-    original = lending.Calls.call
+    original = local_access.Calls.call
 
-    async def call(self: lending.Calls, one: reach.Call) -> reach.Reply:
+    async def call(self: local_access.Calls, one: local_access_world.Call) -> local_access_world.Reply:
         checks.append(one.check)
         return await original(self, one)
 
-    monkeypatch.setattr(lending.Calls, "call", call)
+    monkeypatch.setattr(local_access.Calls, "call", call)
 
     async def story(it: Lab) -> None:
         assert (await it.create({"t": thing(service)}))["status"] == "COMPLETE"
@@ -513,12 +514,12 @@ def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service):
     clock, held = SystemClock(), []
 
     class Slow(Client):
-        async def call(self, one: reach.Call) -> reach.Reply:
+        async def call(self, one: local_access_world.Call) -> local_access_world.Reply:
             held[0].until = 0.0
             return await super().call(one)
 
     held.append(act.LeaseGuard(clock, clock.now() + 30))
-    http = reach.Guarded(Slow(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))), held[0].check)
+    http = local_access_world.Guarded(Slow(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))), held[0].check)
     with pytest.raises(errors.Superseded):
         asyncio.run(resource(service, http=http).handle_create())
     assert service.asked == []

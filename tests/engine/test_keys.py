@@ -16,10 +16,10 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine import keyfile
-from isotherm.engine.embedded import Embedded
-from isotherm.resources import known
-from isotherm.store import tables as t
+from isotherm.engine.process import key_file
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources import builtin
+from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.engine.conftest import Lab, resource
 from tests.engine.markers import HIDDEN, MARKER, NESTED, OLDER, SECRET, WORDS, Login
@@ -30,7 +30,7 @@ SHORT = "k7q"
 
 @pytest.fixture(autouse=True)
 def _types(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known.registry().types, Login.TYPE, Login)
+    monkeypatch.setitem(builtin.registry().types, Login.TYPE, Login)
 
 
 def test_no_digest_or_address_can_be_guessed(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def lose(folder: Path) -> None:
     assert raised.value.kind == "InvalidEncryptionKey"
     assert str(folder / "keys") in raised.value.problems[0].hint
     assert not (folder / "keys").exists()
-    keyfile.make(folder / "keys")
+    key_file.make(folder / "keys")
 
 
 def test_no_key_is_made_where_something_is_sealed(tmp_path: Path) -> None:

@@ -13,17 +13,17 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine import planning
-from isotherm.engine.embedded import Embedded, new_id
 from isotherm.engine.legacy.engine import Engine, Tuning
-from isotherm.engine.nesting import Nesting
+from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.process.embedded import Embedded, new_id
+from isotherm.planning import planner
 from isotherm.resources import contract
-from isotherm.resources.reality import JournalReality
+from isotherm.resources.journal import JournalReality
 from isotherm.states import NodeState
-from isotherm.store import locks, walk
-from isotherm.store import tables as t
-from isotherm.store.database import Connection
+from isotherm.store import legacy_walk, locks
+from isotherm.store.database.writer import Connection
 from isotherm.store.records import Report
+from isotherm.store.tables import stacks as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.differences import DIFFERENCES
 
@@ -186,7 +186,7 @@ async def engine_on(folder: Embedded, name: str) -> AsyncIterator[Engine]:
     """An engine without anything beside it, with a short lease; it may be killed before it is left."""
     reality = JournalReality(folder.path / "reality.journal")
     world = contract.World(folder.clock, reality, random.Random(1))
-    plans = planning.Planning(folder.store, folder.types, folder.clock)
+    plans = planner.Planning(folder.store, folder.types, folder.clock)
     engine = Engine(name, folder.store, world, folder.types.implementation, plans, new_id, Tuning(LEASE_S, idle_s=0.05))
     engine._shared.act._nesting = Nesting(folder.store, folder.types, plans, folder.clock, new_id, engine.wake)
     task = asyncio.create_task(engine.run())
@@ -305,17 +305,17 @@ def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path):
 
         def stolen(connection: Connection) -> tuple[locks.Lock, Report]:
             (lost,) = locks.due(connection, "slow", now - 1, now, 9)
-            phase = walk.phase(connection, lost, now)
+            phase = legacy_walk.phase(connection, lost, now)
             assert phase is not None
-            claim = walk.take(connection, lost, phase.operation, phase.stops[0].id, now - 1, now)
+            claim = legacy_walk.take(connection, lost, phase.operation, phase.stops[0].id, now - 1, now)
             assert claim is not None
             assert locks.due(connection, "quick", now + 30, now, 9)
             return lost, Report(claim, NodeState.FAILED, reason="of no importance")
 
         lost, report = await it.engine.store.write(stolen)
-        for unit in (lambda c: walk.record(c, lost, report, walk.Wave(), "new", now),
-                     lambda c: walk.take(c, lost, report.claim.operation, report.claim.node_id, now, now),
-                     lambda c: walk.hand_on(c, lost, now)):
+        for unit in (lambda c: legacy_walk.record(c, lost, report, legacy_walk.Wave(), "new", now),
+                     lambda c: legacy_walk.take(c, lost, report.claim.operation, report.claim.node_id, now, now),
+                     lambda c: legacy_walk.hand_on(c, lost, now)):
             with pytest.raises(errors.Superseded):
                 await it.engine.store.write(unit)
         assert await it.engine.store.write(lambda c: locks.renew(c, [lost], now + 30)) == set()

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from isotherm.engine.embedded import Embedded
-from isotherm.resources import contract, known
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources import builtin, contract
 from isotherm.resources.schema import STRING, AttributeSchema
 from tests.engine.conftest import Lab, resource
 
@@ -53,7 +53,7 @@ class Numbered(contract.Resource):
 @pytest.fixture
 def rubbish(monkeypatch: pytest.MonkeyPatch) -> None:
     for type_ in (Rubbish, Odd, Numbered):
-        monkeypatch.setitem(known.registry().types, type_.TYPE, type_)
+        monkeypatch.setitem(builtin.registry().types, type_.TYPE, type_)
 
 
 def group(count: int, inner: dict[str, Any]) -> dict[str, Any]:

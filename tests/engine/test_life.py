@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.planning import Planning
+from isotherm.engine.process.embedded import Embedded
+from isotherm.planning.planner import Planning
 from isotherm.secrets import Redactor
 from tests.engine.conftest import Lab, resource
 

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Request
+from isotherm.engine.process.embedded import Embedded
 from isotherm.states import Action, Status
 from isotherm.store import rows
 from isotherm.store.records import Event
@@ -67,7 +67,7 @@ _MANY = """
 import asyncio, sys
 from pathlib import Path
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.orchestrator import Request
 from isotherm.states import Action, Status
 from isotherm.store import rows

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from isotherm import config, errors
-from isotherm.engine import lending
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Accepted, Patch, Request
-from isotherm.resources import contract, known
+from isotherm.engine.process import local_access
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources import builtin, contract
 from isotherm.resources.local import processes
 from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
@@ -30,9 +30,8 @@ from tools.services.processes import free_ports
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.orchestrator import Request
-from isotherm.resources import known
 
 def deadly(type_):
     made = type_.handle_create
@@ -86,9 +85,9 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, base
 ])
 def test_the_operator_decides(tmp_path, enable, auth, allowed):
     settings = config.Settings(enable_local_resources=enable, auth_strategy=auth)
-    assert (lending.local(settings, tmp_path) is not None) is allowed
-    assert (lending.http(settings) is not None) is allowed
-    assert ("Isotherm::Local::File" in known.registry(reaching=allowed).list()) is allowed
+    assert (local_access.local(settings, tmp_path) is not None) is allowed
+    assert (local_access.http(settings) is not None) is allowed
+    assert ("Isotherm::Local::File" in builtin.registry(reaching=allowed).list()) is allowed
 
 
 def test_where_it_is_not_allowed_a_template_is_refused(tmp_path):
@@ -120,13 +119,13 @@ def test_without_a_folder_nothing_is_made(tmp_path, type_, given):
 
 def test_the_folder_can_be_another(tmp_path):
     settings = config.Settings(local_base_folder=str(tmp_path / "x" / "y"))
-    lent = lending.local(settings, tmp_path)
+    lent = local_access.local(settings, tmp_path)
     assert lent is not None
     assert lent.base == tmp_path / "x" / "y"
     assert lent.base.is_dir()
     (tmp_path / "file").write_text("")
     with pytest.raises(errors.UserError, match="local_base_folder"):
-        lending.local(config.Settings(local_base_folder=str(tmp_path / "file" / "y")), tmp_path)
+        local_access.local(config.Settings(local_base_folder=str(tmp_path / "file" / "y")), tmp_path)
 
 
 # The example.

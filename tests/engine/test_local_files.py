@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from isotherm import errors
-from isotherm.resources import contract, reach
+from isotherm.resources import contract
 from isotherm.resources.local import claims, confinement
 from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
+from isotherm.resources.world import local_access
 from tests.engine.conftest import Lab
 from tests.engine.local_stage import Stage, file, folder
 from tests.engine.test_moving import abandoned
@@ -271,7 +272,7 @@ def test_the_reality_of_a_file(tmp_path):
         (tmp_path / "a.txt").mkdir()
         assert await stage.seen() == contract.Gone()
         # The whole folder is not there, perhaps not mounted: that says nothing about what is in it.
-        stage.local = reach.Local(tmp_path / "elsewhere")
+        stage.local = local_access.Local(tmp_path / "elsewhere")
         assert isinstance(await stage.seen(), contract.Unseen)
 
     asyncio.run(story())

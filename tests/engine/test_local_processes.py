@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
 from isotherm.resources.local import processes
 from isotherm.resources.local.process import Process

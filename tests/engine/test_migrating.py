@@ -12,13 +12,13 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded, new_id
-from isotherm.engine.migrating import Migrating, Outcome, Told
-from isotherm.resources.reality import JournalReality
+from isotherm.engine.admin.migrate import Migrating, Outcome, Told
+from isotherm.engine.process.embedded import Embedded, new_id
+from isotherm.resources.journal import JournalReality
 from isotherm.states import Action, EdgeKind, NodeState, Status
-from isotherm.store import database
-from isotherm.store import tables as t
-from isotherm.store.database import Connection
+from isotherm.store.database import writer
+from isotherm.store.database.writer import Connection
+from isotherm.store.tables import stacks as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.legacy_rows import make_legacy, of_stacks, rows
 from tests.engine.test_nested import FILES, nested
@@ -430,7 +430,7 @@ def test_the_store_runs_a_tree_in_one_transaction(lab):
         await legacy(it)
         # A folder of its own: whoever drives commits something now and then, too.
         with contextlib.closing(Embedded(it.engine.path)) as other:
-            assert isinstance(other.store, database.ThreadedStore)
+            assert isinstance(other.store, writer.ThreadedStore)
             commits = other.store.commits
             (told,) = await migrated(Lab(other))
             assert told.outcome is Outcome.MIGRATED

@@ -10,9 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Patch
-from isotherm.store import tables as t
+from isotherm.engine.process.embedded import Embedded
+from isotherm.store.tables import stacks as t
 from tests.engine.conftest import Lab, resource
 
 SECRET = "a-marker-nobody-else-uses"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import new_id
-from isotherm.engine.nesting import Nesting
+from isotherm.engine.nested.inner_stacks import Nesting
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.reading import Wish
-from isotherm.resources.nested import is_forgotten, template_type
+from isotherm.engine.process.embedded import new_id
+from isotherm.engine.stack_reads import Wish
+from isotherm.resources.nested.nested_stack import is_forgotten, template_type
 from isotherm.resources.registry import Registry
 from tests.engine.conftest import Lab, resource
 

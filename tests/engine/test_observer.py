@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.observer.service import Tuning
-from isotherm.resources.local import confinement, keeping
-from isotherm.store import watch as watching
-from isotherm.store import watch_repairs, watch_views
-from isotherm.store.database import Connection
-from isotherm.store.watch import Watch
+from isotherm.observer.service import Tuning
+from isotherm.resources.local import confinement, keeper_client
+from isotherm.store.database.writer import Connection
+from isotherm.store.watch import repair_records, views
+from isotherm.store.watch import schedule as watching
+from isotherm.store.watch.schedule import Watch
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 from tests.engine.local_stage import file, folder, process
 
@@ -130,7 +130,7 @@ def _is(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
 
 
 def _running(base: Path) -> set[int]:
-    found = [keeping.state(confinement.Confined(base), one.stem) for one in base.glob(".isotherm/processes/*.json")]
+    found = [keeper_client.state(confinement.Confined(base), one.stem) for one in base.glob(".isotherm/processes/*.json")]
     return {one.child[0] for one in found if one is not None and one.is_running and one.child is not None}
 
 
@@ -302,7 +302,7 @@ def test_a_fight_is_given_up_and_that_is_said(lab, tmp_path):
             await it.api.set_watch("s", policy="repair")
             await until(_is(lambda: path.read_text() == "ours"))
             took = asyncio.get_running_loop().time() - began
-        numbers = await it.engine.store.read(lambda connection: watch_views.numbers(connection, 0.0))
+        numbers = await it.engine.store.read(lambda connection: views.numbers(connection, 0.0))
         assert (numbers.trips, numbers.given_up) == (1, 0)
         assert numbers.calls <= 20 * (took + 0.2) + 2, "the budget was kept"
 
@@ -368,16 +368,16 @@ def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab, tmp_path):
     async def story(it: Lab) -> None:
         await it.create({"inside": {"type": "inner.yaml"}}, files={"inner.yaml": inner})
         within, store = (await it.physical())["inside"], it.engine.store
-        given_up = watch_repairs.Repair("f", told_at=1.0, rounds=3, since=1.0, last_at=2.0, tripped_at=3.0)
+        given_up = repair_records.Repair("f", told_at=1.0, rounds=3, since=1.0, last_at=2.0, tripped_at=3.0)
 
         def held(connection: Connection) -> Watch:
             watching.enrol(connection, 0.0)
-            watch_repairs.write(connection, within, [given_up])
+            repair_records.write(connection, within, [given_up])
             return next(one for one in watching.take(connection, "o", 1.0, 1e12, 10) if one.stack_id == within)
 
         watch = await store.write(held)
         await it.api.set_resource_policy("s", "inside", "report")
-        [one] = (await store.read(lambda connection: watch_repairs.of_stack(connection, within))).values()
+        [one] = (await store.read(lambda connection: repair_records.of_stack(connection, within))).values()
         assert (one.rounds, one.tripped_at, one.last_at) == (0, None, 2.0)
         assert not await store.read(lambda connection: watching.is_held(connection, watch, "o"))
 

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.resources import contract, known
+from isotherm.resources import builtin, contract
 from isotherm.resources.heat.dummy import Dummy
 from isotherm.resources.heat.test_resource import TestResource
-from isotherm.sim import plain
+from isotherm.sim.world import plain_types
 from tests.engine.conftest import Lab
 from tests.engine.test_snapshots import Disk
 
-PlainDummy = plain.twin(Dummy, "Test::PlainDummy")
-PlainDisk = plain.twin(Disk, "Test::PlainDisk")
+PlainDummy = plain_types.twin(Dummy, "Test::PlainDummy")
+PlainDisk = plain_types.twin(Disk, "Test::PlainDisk")
 
 
 class LostTwice(TestResource):
@@ -33,7 +33,7 @@ class LostTwice(TestResource):
         raise errors.Temporary("gateway timeout", 0.01)
 
 
-PlainLost = plain.twin(LostTwice, "Test::PlainLost")
+PlainLost = plain_types.twin(LostTwice, "Test::PlainLost")
 
 
 class Mistaken(TestResource):
@@ -60,10 +60,10 @@ TYPES: tuple[type[contract.Resource], ...] = (PlainDummy, PlainDisk, PlainLost, 
 @pytest.fixture(autouse=True)
 def types() -> Iterator[None]:
     for one in TYPES:
-        known.registry().register(one)
+        builtin.registry().register(one)
     yield
     for one in TYPES:
-        del known.registry().types[one.TYPE]
+        del builtin.registry().types[one.TYPE]
 
 
 def one(type_: type[contract.Resource], **properties: Any) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Patch
+from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.states import Sight
-from isotherm.store import observe
 from isotherm.store.records import Observation
+from isotherm.store.watch import observations
 from tests.engine.conftest import Lab, resource
 from tests.engine.local_stage import file
 
@@ -31,7 +31,7 @@ async def converge(it: Lab, resources: dict[str, Any], **options: Any) -> dict[s
 
 async def seen(it: Lab) -> dict[str, Observation]:
     stack = await it.api.show("s")
-    return await it.engine.store.read(lambda connection: observe.of_stack(connection, stack["id"]))
+    return await it.engine.store.read(lambda connection: observations.of_stack(connection, stack["id"]))
 
 
 def options(folder: Path, text: str) -> None:

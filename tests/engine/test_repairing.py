@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.engine.observer.service import Observer
+from isotherm.observer.service import Observer
 from tests.engine.conftest import Lab, resource
 from tests.engine.local_stage import file, folder
 from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, observed, options, told, until

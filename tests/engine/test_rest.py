@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
-from isotherm.resources import contract, known
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources import builtin as known
+from isotherm.resources import contract
 from isotherm.resources.schema import NUMBER, STRING, Schema
 from tests.engine.conftest import Lab, resource
 

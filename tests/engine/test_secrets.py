@@ -13,7 +13,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.orchestrator import Patch
-from isotherm.resources import known
+from isotherm.resources import builtin
 from tests.engine.conftest import Lab, resource
 from tests.engine.markers import HIDDEN, MARKER, NESTED, OLDER, SECRET, WORDS, Login, dump, inner, replies, told, traces
 
@@ -22,7 +22,7 @@ Tell = Callable[[Callable[[Lab], Coroutine[Any, Any, None]]], None]
 
 @pytest.fixture(autouse=True)
 def _types(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(known.registry().types, Login.TYPE, Login)
+    monkeypatch.setitem(builtin.registry().types, Login.TYPE, Login)
 
 
 def everything() -> dict[str, Any]:

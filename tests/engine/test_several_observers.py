@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.observer.service import Tuning
+from isotherm.observer.service import Tuning
 from tests.engine.conftest import Lab
 from tests.engine.local_stage import file
 from tests.engine.test_observer import OFTEN, QUICK, becomes, options, until

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
-from isotherm.store import signals
+from isotherm.engine.process.embedded import Embedded
+from isotherm.store.signals import signals
 from tests.engine.conftest import Lab, resource
 
 OUTPUTS = {"data": {"value": {"get_attr": ["condition", "data"]}}}

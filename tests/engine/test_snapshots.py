@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 from isotherm import errors
-from isotherm.engine.embedded import Embedded
 from isotherm.engine.orchestrator import Patch
-from isotherm.resources import contract, known
+from isotherm.engine.process.embedded import Embedded
+from isotherm.resources import builtin, contract
 from isotherm.resources.schema import NUMBER, STRING, Schema
 from tests.engine.conftest import Lab, resource
 
@@ -79,9 +79,9 @@ class Disk(contract.Resource):
 
 @pytest.fixture(autouse=True)
 def disks() -> Iterator[None]:
-    known.registry().register(Disk)
+    builtin.registry().register(Disk)
     yield
-    del known.registry().types[TYPE]
+    del builtin.registry().types[TYPE]
 
 
 def disk(value: str = "empty", **properties: Any) -> dict[str, Any]:

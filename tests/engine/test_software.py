@@ -13,7 +13,7 @@ import yaml
 
 from isotherm import errors
 from isotherm.engine import ports
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from tests import databases
 from tests.engine.conftest import Lab
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from isotherm.resources import validation
+from isotherm.resources.validation import validate
 from tests.engine.conftest import Lab, resource
 
 TEST = "OS::Heat::TestResource"
@@ -305,16 +305,16 @@ def test_a_wildcard_turns_everything_off(lab):
 def test_only_so_many_resources_inside_are_judged_with_their_own_parameters(lab, monkeypatch):
     """Twelve in twelve in twelve, all different: one look at each template has to do for most of them."""
     async def story(it: Lab) -> None:
-        monkeypatch.setattr(validation, "_LOOKED", 100)
+        monkeypatch.setattr(validate, "_LOOKED", 100)
         looks = 0
-        look = validation._Validation._look_into
+        look = validate._Validation._look_into
 
         def counted(*arguments: Any) -> Any:
             nonlocal looks
             looks += 1
             return look(*arguments)
 
-        monkeypatch.setattr(validation._Validation, "_look_into", counted)
+        monkeypatch.setattr(validate._Validation, "_look_into", counted)
         below = {2: TEST}
         files = {}
         for depth in (1, 0):

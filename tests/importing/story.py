@@ -5,24 +5,24 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.folder import JOURNAL
 from isotherm.engine.orchestrator import Request
-from isotherm.importing import bringing, heat_rows
-from isotherm.resources.reality import JournalReality
-from isotherm.store import tables as t
+from isotherm.engine.process.embedded import Embedded
+from isotherm.engine.process.home import JOURNAL
+from isotherm.importing import heat_rows, run
+from isotherm.resources.journal import JournalReality
+from isotherm.store.tables import stacks as t
 from tools.real_heat import filling
 
 MASK = "******"
 
 
-def wish(key: str, **options: Any) -> bringing.Wish:
-    return bringing.Wish(**{"key": key, "project": "default", **options})
+def wish(key: str, **options: Any) -> run.Wish:
+    return run.Wish(**{"key": key, "project": "default", **options})
 
 
-async def bring(engine: Embedded, url: str, one: bringing.Wish) -> list[bringing.Told]:
+async def bring(engine: Embedded, url: str, one: run.Wish) -> list[run.Told]:
     with heat_rows.opened(url) as heat:
-        return await bringing.bring(engine, heat, one)
+        return await run.bring(engine, heat, one)
 
 
 def request(name: str, **more: Any) -> Request:

@@ -7,10 +7,10 @@ import pytest
 
 from isotherm import errors
 from isotherm.cli import main
-from isotherm.engine.embedded import Embedded
+from isotherm.engine.process.embedded import Embedded
 from isotherm.importing import heat_rows
-from isotherm.importing.bringing import Outcome
-from isotherm.store import tables as t
+from isotherm.importing.run import Outcome
+from isotherm.store.tables import stacks as t
 from tests.importing import recorded, story
 from tools.real_heat import filling
 

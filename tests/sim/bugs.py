@@ -14,13 +14,16 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine import documents
 from isotherm.engine.convergence import worker
 from isotherm.engine.steps import act, consider
 from isotherm.graph import plan as planning
+from isotherm.planning import documents
 from isotherm.states import Action, NodeState
-from isotherm.store import accept, claim, finish, nodes, plan, rows, settle, slots
-from isotherm.store import tables as t
+from isotherm.store import rows
+from isotherm.store.operations import accept, finish, plan, settle
+from isotherm.store.queue import claim
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import current, nodes
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -108,7 +111,7 @@ def both_of_two_simultaneous_updates_are_accepted(patch: Patch) -> None:
 @bug
 def the_plan_trusts_what_was_intended(patch: Patch) -> None:
     """[A10] A node counts as up to date although its last operation did not prove it."""
-    patch.setattr(slots.Slot, "proves", lambda self, digest: self.digest == digest or self.resource_id is not None)
+    patch.setattr(current.Slot, "proves", lambda self, digest: self.digest == digest or self.resource_id is not None)
 
 
 @bug

@@ -8,10 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from seeding import Bugs, Patch, wrapped
 
-from isotherm.engine import decide
-from isotherm.engine.steps import consider
-from isotherm.store import holding
-from isotherm.store import tables as t
+from isotherm.engine.steps import consider, decide
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import shared_objects
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -39,14 +38,14 @@ def a_repair_deletes_what_it_made(patch: Patch) -> None:
         for id_, _ in versions:
             connection.execute(sa.update(t.resources).where(t.resources.c.id == id_).values(digest=None))
 
-    patch.setattr(holding, "forget", forget)
-    patch.setattr(holding, "elsewhere", lambda *_: set())
+    patch.setattr(shared_objects, "forget", forget)
+    patch.setattr(shared_objects, "elsewhere", lambda *_: set())
 
 
 @bug
 def an_object_is_deleted_while_another_version_has_it(patch: Patch) -> None:
     """[I1] Nobody asks whether a replacement has the same id."""
-    patch.setattr(holding, "elsewhere", lambda *_: set())
+    patch.setattr(shared_objects, "elsewhere", lambda *_: set())
 
 
 @bug
@@ -56,4 +55,4 @@ def an_object_is_left_to_nobody(patch: Patch) -> None:
     def elsewhere(original: Any, connection: Any, going: Any) -> set[int]:
         return {id_ for one in going for id_ in original(connection, [one])}
 
-    wrapped(patch, holding, "elsewhere", elsewhere)
+    wrapped(patch, shared_objects, "elsewhere", elsewhere)

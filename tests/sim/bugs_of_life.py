@@ -8,12 +8,17 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine import nesting
-from isotherm.engine.steps import visiting
-from isotherm.resources import contract, drift, properties, sight
+from isotherm.engine.nested import inner_stacks
+from isotherm.engine.steps import visit as visit_steps
+from isotherm.resources import contract, drift, observation, properties
 from isotherm.states import Action, NodeKind
-from isotherm.store import accept, adopt, claim, nodes, reads, rows, settle, signals, visit
-from isotherm.store import tables as t
+from isotherm.store import rows
+from isotherm.store.operations import accept, adopt, settle, visit
+from isotherm.store.queue import claim
+from isotherm.store.reads import lookups
+from isotherm.store.signals import signals
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import nodes
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -50,13 +55,13 @@ def a_signal_wakes_nobody(patch: Patch) -> None:
 @bug
 def a_stack_inside_is_begun_after_the_cancel(patch: Patch) -> None:
     """[E3] A step that was under way starts a whole stack for an operation that was cancelled."""
-    patch.setattr(reads, "is_cancelled", lambda connection, operation_id: False)
+    patch.setattr(lookups, "is_cancelled", lambda connection, operation_id: False)
 
 
 @bug
 def a_stack_inside_may_take_for_ever(patch: Patch) -> None:
     """[I13] The deadline is not handed down."""
-    patch.setattr(nesting._Inside, "_bounded", lambda self, connection, acceptance, now: acceptance)
+    patch.setattr(inner_stacks._Inside, "_bounded", lambda self, connection, acceptance, now: acceptance)
 
 
 @bug
@@ -74,14 +79,14 @@ def all_are_put_to_rest_at_once(patch: Patch) -> None:
 @bug
 def what_rests_is_changed_in_its_sleep(patch: Patch) -> None:
     """[I6] An update does not wake what an earlier operation had put to rest."""
-    original = visiting.begin
+    original = visit_steps.begin
 
     def begin(claimed: Any, version: Any, *rest: Any, **named: Any) -> Any:
         found = original(claimed, version, *rest, **named)
         found.beginning.version.suspended = False
         return found
 
-    patch.setattr(visiting, "begin", begin)
+    patch.setattr(visit_steps, "begin", begin)
 
 
 @bug
@@ -112,13 +117,13 @@ def what_is_adopted_uses_nothing(patch: Patch) -> None:
 @bug
 def what_cannot_be_seen_is_gone(patch: Patch) -> None:
     """[I19] The cloud does not answer, and the object is made once more."""
-    original = sight.attempt
+    original = observation.attempt
 
     async def attempt(*arguments: Any) -> Any:
         found = await original(*arguments)
         return contract.Gone() if isinstance(found, contract.Unseen) else found
 
-    patch.setattr(sight, "attempt", attempt)
+    patch.setattr(observation, "attempt", attempt)
 
 
 @bug
@@ -157,4 +162,4 @@ def a_rollback_does_not_look(patch: Patch) -> None:
 @bug
 def a_check_forgets_what_an_update_had_begun(patch: Patch) -> None:
     """[I2] A visit sees a change to its end, and nobody learns what is to be read now."""
-    patch.setattr(visiting, "_target", nothing)
+    patch.setattr(visit_steps, "_target", nothing)

@@ -9,12 +9,15 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine.observer import budget, looking, policies, recording, service
+from isotherm.observer import budget, look, policies, recorder, service
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, Sight, WatchMode
-from isotherm.store import observe, plan, rows, watch, watch_chunks, watch_goals
-from isotherm.store import tables as t
-from isotherm.store.watch_tables import watches
+from isotherm.store import rows
+from isotherm.store.operations import plan
+from isotherm.store.tables import stacks as t
+from isotherm.store.tables.observer import watches
+from isotherm.store.watch import goals, observations, resources
+from isotherm.store.watch import schedule as watch
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -32,9 +35,9 @@ def an_older_look_overwrites_a_newer_one(patch: Patch) -> None:
         connection.execute(sa.update(t.observations).where(t.observations.c.resource_id.in_(ids)).values(seen_at=0.0))
         return original(connection, seen)
 
-    wrapped(patch, observe, "record", record)
+    wrapped(patch, observations, "record", record)
     always = sa.update(t.observations).where(rows.among(t.observations.c.resource_id))
-    patch.setattr(watch_chunks, "_SAME", always.values(seen_at=sa.bindparam("o_at")))
+    patch.setattr(resources, "_SAME", always.values(seen_at=sa.bindparam("o_at")))
 
 
 @bug
@@ -44,7 +47,7 @@ def what_could_not_be_seen_is_gone(patch: Patch) -> None:
     def observation(original: Any, type_: Any, target: Any, seen: Any, at: float) -> Any:
         return original(type_, target, contract.Gone() if isinstance(seen, contract.Unseen) else seen, at)
 
-    wrapped(patch, looking, "_observation", observation)
+    wrapped(patch, look, "_observation", observation)
 
 
 @bug
@@ -57,7 +60,7 @@ def only_the_first_resources_are_looked_at(patch: Patch) -> None:
 @bug
 def what_is_gone_is_well(patch: Patch) -> None:
     """Only what can be compared is."""
-    wrapped(patch, observe, "_since", lambda original, one, before: msgspec.structs.replace(
+    wrapped(patch, observations, "_since", lambda original, one, before: msgspec.structs.replace(
         original(one, before), **({"sight": Sight.SEEN, "drifted_since": None} if one.sight is Sight.GONE else {})))
 
 
@@ -70,8 +73,8 @@ def what_came_back_is_said_to_be_drifted_for_ever(patch: Patch) -> None:
         kept = before.drifted_since if before is not None else None
         return msgspec.structs.replace(told, drifted_since=told.drifted_since or kept)
 
-    wrapped(patch, observe, "_since", since)
-    patch.setattr(observe, "put_right", nothing)
+    wrapped(patch, observations, "_since", since)
+    patch.setattr(observations, "put_right", nothing)
 
 
 @bug
@@ -96,7 +99,7 @@ def each_observer_has_the_whole_budget(patch: Patch) -> None:
 @bug
 def what_is_only_to_be_reported_is_repaired(patch: Patch) -> None:
     """The policy is not asked."""
-    patch.setattr(recording, "is_to_repair", lambda watch, standing, need: standing.mode is WatchMode.ACTIVE)
+    patch.setattr(recorder, "is_to_repair", lambda watch, standing, need: standing.mode is WatchMode.ACTIVE)
     patch.setattr(service, "is_to_repair", lambda watch, standing, need: True)
 
 
@@ -111,22 +114,22 @@ def maintenance_does_not_count(patch: Patch) -> None:
     """What is in maintenance is repaired all the same."""
     both = lambda watch, standing, need: policies.of(  # noqa: E731 - one for both places
         need.name, need.metadata, watch.overrides, standing.policy) is DriftPolicy.REPAIR
-    patch.setattr(recording, "is_to_repair", both)
+    patch.setattr(recorder, "is_to_repair", both)
     patch.setattr(service, "is_to_repair", both)
 
 
 @bug
 def a_fight_has_no_end(patch: Patch) -> None:
     """Repairs are not counted."""
-    counted = recording.Recording.count
-    patch.setattr(recording.Recording, "count", staticmethod(lambda *told: [
+    counted = recorder.Recording.count
+    patch.setattr(recorder.Recording, "count", staticmethod(lambda *told: [
         msgspec.structs.replace(one, rounds=0) for one in counted(*told)]))
 
 
 @bug
 def it_is_given_up_too_early(patch: Patch) -> None:
     """One repair is enough."""
-    wrapped(patch, recording.Recording, "_mend", _as_if_often)
+    wrapped(patch, recorder.Recording, "_mend", _as_if_often)
 
 
 def _as_if_often(original: Any, self: Any, watch: Any, standing: Any, need: Any, one: Any, *rest: Any) -> None:
@@ -137,7 +140,7 @@ def _as_if_often(original: Any, self: Any, watch: Any, standing: Any, need: Any,
 @bug
 def a_repair_that_failed_is_forgotten(patch: Patch) -> None:
     """What was to follow it never comes."""
-    patch.setattr(watch_goals, "failed", lambda connection, watch: [])
+    patch.setattr(goals, "failed", lambda connection, watch: [])
 
 
 @bug
@@ -149,8 +152,8 @@ def one_drift_is_repaired_twice(patch: Patch) -> None:
         known = found.sight is Sight.SEEN and target.drift not in (None, "[]")
         return msgspec.structs.replace(found, drift=target.drift) if known else found
 
-    wrapped(patch, looking, "_observation", observation)
-    patch.setattr(observe, "put_right", nothing)
+    wrapped(patch, look, "_observation", observation)
+    patch.setattr(observations, "put_right", nothing)
 
 
 @bug
@@ -172,10 +175,10 @@ def nothing_is_ever_given_back(patch: Patch) -> None:
 @bug
 def who_is_asleep_is_woken_to_be_repaired(patch: Patch) -> None:
     """A check hides that the stack is suspended."""
-    patch.setattr(watch_goals, "_rests", lambda connection, stack_id: False)
-    awake = watch_chunks._VERSION.suspended == sa.false()
+    patch.setattr(goals, "_rests", lambda connection, stack_id: False)
+    awake = resources._VERSION.suspended == sa.false()
     for name in ("_AFTER", "_NAMED"):
-        patch.setattr(watch_chunks, name, _without(getattr(watch_chunks, name), awake))
+        patch.setattr(resources, name, _without(getattr(resources, name), awake))
 
 
 def _without(query: Any, condition: Any) -> Any:

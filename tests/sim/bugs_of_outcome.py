@@ -8,14 +8,18 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine import decide, publishing
-from isotherm.engine.references import PublishedReferences
-from isotherm.engine.steps import act, consider
-from isotherm.resources import calls
+from isotherm.engine import publish
+from isotherm.engine.steps import act, consider, decide
+from isotherm.planning.references import PublishedReferences
+from isotherm.resources import gate
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
-from isotherm.store import accept, claim, finish, nodes, plan, reads, slots, spares, stop
-from isotherm.store import tables as t
+from isotherm.store.operations import accept, finish, plan, stop
+from isotherm.store.queue import claim
+from isotherm.store.reads import lookups
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import current as slots
+from isotherm.store.versions import nodes, superseded
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -61,11 +65,11 @@ def an_unreadable_attribute_is_nothing(patch: Patch) -> None:
 
     async def attribute(resource: Any, name: str) -> object:
         try:
-            return await calls.call(resource.world.threads, resource.attribute, name)
+            return await gate.call(resource.world.threads, resource.attribute, name)
         except Exception:  # noqa: BLE001
             return None
 
-    patch.setattr(publishing, "attribute", attribute)
+    patch.setattr(publish, "attribute", attribute)
 
 
 @bug
@@ -121,7 +125,7 @@ def reads_fail_while_things_are_replaced(patch: Patch) -> None:
             raise KeyError("superseded")
         return found
 
-    wrapped(patch, reads, "resources", resources)
+    wrapped(patch, lookups, "resources", resources)
 
 
 # Rollback.
@@ -167,14 +171,14 @@ def one_failure_rolls_back_twice(patch: Patch) -> None:
 @bug
 def a_rollback_leaves_behind_what_moved_with_a_replacement(patch: Patch) -> None:
     """[I7] The old version is taken up again, and its users stay with the new one, which is deleted."""
-    wrapped(patch, spares, "take_up", lambda original, connection, slots, left, wanted: original(
+    wrapped(patch, superseded, "take_up", lambda original, connection, slots, left, wanted: original(
         connection, slots, left, [msgspec.structs.replace(want, requires=()) for want in wanted]))
 
 
 @bug
 def an_interrupted_rollback_takes_copies_for_originals(patch: Patch) -> None:
     """[I15] What stands is not asked whether it is as wanted: any other version of that definition takes its place."""
-    wrapped(patch, spares, "_best", lambda original, stands, *rest: original(None, *rest))
+    wrapped(patch, superseded, "_best", lambda original, stands, *rest: original(None, *rest))
 
 
 @bug
@@ -187,7 +191,7 @@ def what_is_about_to_be_deleted_is_past_saving(patch: Patch) -> None:
         found = original(connection, stack_id)
         return {name: [one for one in left if one.id not in leased] for name, left in found.items()}
 
-    wrapped(patch, spares, "of", of)
+    wrapped(patch, superseded, "of", of)
 
 
 # What must not be lost, and what must not be left.

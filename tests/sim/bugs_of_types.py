@@ -7,7 +7,7 @@ from typing import Any
 
 from seeding import Bugs, Patch, wrapped
 
-from isotherm.engine import publishing
+from isotherm.engine import publish
 from isotherm.engine.steps import act, consider
 from isotherm.resources import contract, runner
 
@@ -18,12 +18,12 @@ bug = BUGS.add
 @bug
 def a_plain_attribute_is_nothing(patch: Patch) -> None:
     """[I2] A plain method is awaited past the gate, and the TypeError that follows is taken for an unknown value."""
-    original = publishing.attribute
+    original = publish.attribute
 
     async def attribute(resource: Any, name: str) -> object:
         return None if "Plain" in resource.TYPE else await original(resource, name)
 
-    patch.setattr(publishing, "attribute", attribute)
+    patch.setattr(publish, "attribute", attribute)
 
 
 @bug

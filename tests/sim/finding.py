@@ -33,7 +33,7 @@ import msgspec
 import pytest
 
 from isotherm.sim import run
-from isotherm.sim.history import History, draw
+from isotherm.sim.histories.history import History, draw
 
 STORED = Path(__file__).with_name("histories.json")
 RENEW = "`.venv/bin/python tests/sim/finding.py` searches for another one, and stores it"

@@ -13,16 +13,17 @@ from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.legacy.engine import Engine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
-from isotherm.engine.nesting import Nesting
-from isotherm.engine.planning import Planning
+from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.planning.planner import Planning
 from isotherm.resources import contract
-from isotherm.sim import processes, run
+from isotherm.sim import run
+from isotherm.sim.checks.witness import UNFINISHED, Witness
 from isotherm.sim.clients import Clients
-from isotherm.sim.cloud import Thing
-from isotherm.sim.history import History
+from isotherm.sim.histories.history import History
 from isotherm.sim.hosts import IDLE_S, LEASE_S, Hosts, VirtualClock
-from isotherm.sim.threads import SimThreads
-from isotherm.sim.witness import UNFINISHED, Witness
+from isotherm.sim.world import processes
+from isotherm.sim.world.cloud import Thing
+from isotherm.sim.world.threads import SimThreads
 from isotherm.states import Action
 
 SETTINGS = Settings(convergence_engine=False)

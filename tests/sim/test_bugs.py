@@ -8,7 +8,7 @@ import json
 import finding
 import pytest
 
-from isotherm.sim import history, shapes
+from isotherm.sim.histories import history, shapes
 
 
 def check(name: str) -> None:

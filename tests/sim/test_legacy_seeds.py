@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from isotherm.sim import history
+from isotherm.sim.histories import history
 from tests.long_form import ALL
 from tests.sim.legacy_world import LegacyRun
 

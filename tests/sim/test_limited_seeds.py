@@ -9,8 +9,9 @@ import pytest
 
 from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Worker
-from isotherm.sim import history, hosts, run
-from isotherm.sim.witness import Witness
+from isotherm.sim import hosts, run
+from isotherm.sim.checks.witness import Witness
+from isotherm.sim.histories import history
 from isotherm.states import NodeState
 
 SEEDS = 40

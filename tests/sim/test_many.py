@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from isotherm import errors
-from isotherm.sim import many, players
+from isotherm.sim.seeds import many, players
 
 ISOTHERM = [sys.executable, "-m", "isotherm.cli.main", "sim", "--soak", "--jobs", "2", "--json"]
 PATIENCE_S = 120.0

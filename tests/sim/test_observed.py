@@ -8,8 +8,11 @@ import math
 import finding
 import pytest
 
-from isotherm.sim import history, processes, run, shapes, shrink
-from isotherm.sim.history import Request, Verb, Watched
+from isotherm.sim import run
+from isotherm.sim.histories import history, shapes
+from isotherm.sim.histories.history import Request, Verb, Watched
+from isotherm.sim.seeds import shrink
+from isotherm.sim.world import processes
 
 pytestmark = pytest.mark.ledger("S1.5")
 PAIR = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", link="a")}

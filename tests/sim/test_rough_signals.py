@@ -13,9 +13,10 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.orchestrator import Request
-from isotherm.sim import processes, run
-from isotherm.sim.history import RATES, History
-from isotherm.sim.store import DatabaseGone
+from isotherm.sim import run
+from isotherm.sim.histories.history import RATES, History
+from isotherm.sim.world import processes
+from isotherm.sim.world.store import DatabaseGone
 
 COUNT = 4
 # How long after the last signal the stack may need, with workers that are dead for up to 90 s and paused for up to 120.

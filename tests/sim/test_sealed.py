@@ -7,7 +7,8 @@ import functools
 import pytest
 
 from isotherm.secrets.ring import KeyRing
-from isotherm.sim import history, run
+from isotherm.sim import run
+from isotherm.sim.histories import history
 from isotherm.store.memory import MemoryDatabase
 
 SEEDS = 30

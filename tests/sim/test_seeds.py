@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from isotherm.sim import history, run, shrink
+from isotherm.sim import run
+from isotherm.sim.histories import history
+from isotherm.sim.seeds import shrink
 from tests.long_form import ALL
 
 SEEDS = 2000 if ALL else 400

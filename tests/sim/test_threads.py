@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from isotherm.sim import history, run
+from isotherm.sim import run
+from isotherm.sim.histories import history
 
 
 def _with(word: str, most: int) -> list[history.History]:

@@ -15,14 +15,18 @@ import pytest
 from bugs import BUGS
 
 from isotherm import errors
-from isotherm.sim import history, processes, run, shapes, shrink
-from isotherm.sim.history import History, Request, Verb
-from isotherm.sim.loop import SimLoop
-from isotherm.store import spares
+from isotherm.sim import run
+from isotherm.sim.histories import history, shapes
+from isotherm.sim.histories.history import History, Request, Verb
+from isotherm.sim.seeds import shrink
+from isotherm.sim.world import processes
+from isotherm.sim.world.loop import SimLoop
+from isotherm.store.versions import superseded
 
 REPLAY = """
 import hashlib
-from isotherm.sim import history, run
+from isotherm.sim import run
+from isotherm.sim.histories import history
 drawn = [history.draw(seed) for seed in range(40, 80)]
 chosen = [*drawn[:4], *[one for one in drawn if one.watched.observers][:3]]
 lines = [line for one in chosen for line in run.play(one).lines]
@@ -422,6 +426,6 @@ def test_the_witness_knows_copies_from_originals() -> None:
     requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
     drawn = dataclasses.replace(history.draw(0), requests=requests, rates={}, ends_with_delete=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spares, "take_up", lambda *arguments: set())
+        patch.setattr(superseded, "take_up", lambda *arguments: set())
         outcome = run.play(drawn)
     assert outcome.violations[0].startswith("I15: s0-"), outcome.violations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isotherm.store.database import ThreadedStore
+from isotherm.store.database.writer import ThreadedStore
 from tests import databases
 
 

@@ -6,13 +6,15 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from isotherm.store import claim, lists, rows
-from isotherm.store import tables as t
+from isotherm.store import rows
+from isotherm.store.database import id_lists
 from isotherm.store.memory import MemoryDatabase
+from isotherm.store.queue import claim
+from isotherm.store.tables import stacks as t
 
 STATEMENTS = {
     "select": claim._LOAD, "versions": rows._SELECT_VERSIONS, "update": claim._TAKE,
-    "delete": sa.delete(t.nodes).where(lists.among(t.nodes.c.id), t.nodes.c.kind == 1),
+    "delete": sa.delete(t.nodes).where(id_lists.among(t.nodes.c.id), t.nodes.c.kind == 1),
 }
 
 
@@ -26,6 +28,6 @@ def test_sqlite_searches_by_the_key(statement):
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect(), mysql.dialect()], ids=lambda one: one.name)
 def test_a_list_is_a_condition_and_nothing_more(dialect):
-    text = str(sa.select(t.nodes.c.id).where(lists.among(t.nodes.c.id), t.nodes.c.kind == 1).compile(dialect=dialect))
+    text = str(sa.select(t.nodes.c.id).where(id_lists.among(t.nodes.c.id), t.nodes.c.kind == 1).compile(dialect=dialect))
     assert ") = 1" not in text.replace(" = %s", "").replace(" = ?", "")
     assert text.count("nodes.id") == 2

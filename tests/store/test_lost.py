@@ -14,10 +14,11 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, Status
-from isotherm.store import connecting, rows
-from isotherm.store import tables as t
-from isotherm.store.database import Connection, ThreadedStore
+from isotherm.store import rows
+from isotherm.store.database import connect
+from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Event
+from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.store.proxy import Proxy
 
@@ -196,12 +197,12 @@ def test_a_way_that_swallows_everything_is_given_up(tmp_path, way, monkeypatch):
 
 
 def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr(connecting, "PATIENCE_S", seconds)
+    monkeypatch.setattr(connect, "PATIENCE_S", seconds)
 
 
 def test_a_session_that_stands_still_is_ended_and_others_go_on(tmp_path, monkeypatch):
     """As when a machine is stopped in the middle of a transaction, and its connections stay open."""
-    monkeypatch.setattr(connecting, "SILENCE_S", 1)
+    monkeypatch.setattr(connect, "SILENCE_S", 1)
     still, other = (ThreadedStore.open(databases.url_of(tmp_path)) for _ in range(2))
     stopped, go = threading.Event(), threading.Event()
 
@@ -226,7 +227,7 @@ def test_a_session_that_stands_still_is_ended_and_others_go_on(tmp_path, monkeyp
 
 
 def test_who_holds_a_lock_for_too_long_is_waited_for_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(connecting, "LOCK_S", 1)
+    monkeypatch.setattr(connect, "LOCK_S", 1)
     store = ThreadedStore.open(databases.url_of(tmp_path))
     write(store, Telling("before"))
     with databases.looking(tmp_path) as connection:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store import connecting, schema
-from isotherm.store import tables as t
-from isotherm.store.database import ThreadedStore
+from isotherm.store.database import connect, schema
+from isotherm.store.database.writer import ThreadedStore
+from isotherm.store.tables import stacks as t
 from tests import databases
 
 INDEX = next(one for one in t.resources.indexes if one.name == "ix_resources_physical_id")
@@ -15,7 +15,7 @@ INDEX = next(one for one in t.resources.indexes if one.name == "ix_resources_phy
 def test_the_index_on_physical_ids_is_added(tmp_path):
     url = databases.url_of(tmp_path)
     ThreadedStore.open(url).close()
-    engine = sa.create_engine(connecting.parsed(url), poolclass=sa.NullPool)
+    engine = sa.create_engine(connect.parsed(url), poolclass=sa.NullPool)
     with engine.begin() as connection:
         INDEX.drop(connection)
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))

@@ -12,10 +12,11 @@ import sqlalchemy as sa
 
 from isotherm.secrets.ring import KeyRing
 from isotherm.states import Action, DeletionPolicy, Sight, Status
-from isotherm.store import observe, rows
-from isotherm.store import tables as t
-from isotherm.store.database import Connection, ThreadedStore
+from isotherm.store import rows
+from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Observation, Version
+from isotherm.store.tables import stacks as t
+from isotherm.store.watch import observations
 from tests import databases
 
 STACK = "stack"
@@ -41,12 +42,12 @@ def write(store: ThreadedStore, unit: Any) -> Any:
 
 
 def record(store: ThreadedStore, *seen: Observation) -> set[int]:
-    found: set[int] = write(store, lambda connection: observe.record(connection, seen))
+    found: set[int] = write(store, lambda connection: observations.record(connection, seen))
     return found
 
 
 def of_stack(store: ThreadedStore) -> dict[str, Observation]:
-    found: dict[str, Observation] = asyncio.run(store.read(lambda connection: observe.of_stack(connection, STACK)))
+    found: dict[str, Observation] = asyncio.run(store.read(lambda connection: observations.of_stack(connection, STACK)))
     return found
 
 
@@ -68,10 +69,10 @@ def test_since_when_it_has_drifted(store):
     record(store, saw(20.0, drift=DRIFT))
     record(store, saw(30.0, sight=Sight.GONE))
     assert of_stack(store)["r1"].drifted_since == 20.0
-    assert asyncio.run(store.read(lambda connection: observe.drifted(connection, [STACK, "other"]))) == {STACK: 1}
+    assert asyncio.run(store.read(lambda connection: observations.drifted(connection, [STACK, "other"]))) == {STACK: 1}
     record(store, saw(40.0))
     assert of_stack(store)["r1"].drifted_since is None
-    assert asyncio.run(store.read(lambda connection: observe.drifted(connection, [STACK]))) == {}
+    assert asyncio.run(store.read(lambda connection: observations.drifted(connection, [STACK]))) == {}
 
 
 def test_what_cannot_be_seen_erases_nothing(store):
@@ -91,7 +92,7 @@ def test_what_was_written_since_was_not_seen(store):
 
 def test_what_is_put_right_has_not_drifted(store):
     record(store, saw(20.0, drift=DRIFT, live='{"a":"2"}'))
-    write(store, lambda connection: observe.put_right(connection, [1], 30.0))
+    write(store, lambda connection: observations.put_right(connection, [1], 30.0))
     found = of_stack(store)["r1"]
     assert (found.drift, found.live, found.drifted_since, found.seen_at) == ("[]", None, None, 30.0)
     assert record(store, saw(25.0, drift=DRIFT)) == set(), "who looked before it was put right says nothing new"
@@ -103,7 +104,7 @@ def test_it_goes_with_the_row_and_with_the_version(store):
 
     def unit(connection: Connection) -> None:
         connection.execute(sa.update(t.resources).where(t.resources.c.id == 1).values(superseded=True))
-        observe.forget(connection, [2])
+        observations.forget(connection, [2])
 
     write(store, unit)
     assert of_stack(store) == {}, "the one is another version's, the other is gone"
@@ -115,4 +116,4 @@ def test_what_is_live_may_be_secret_and_is_sealed(store):
     stored = asyncio.run(store.read(lambda connection: str(connection.execute(sa.select(t.observations)).all())))
     assert MARKER not in stored
     assert of_stack(store)["r1"].live == f'{{"a":"{MARKER}"}}'
-    assert asyncio.run(store.read(lambda connection: observe.of_resource(connection, 1))) == of_stack(store)["r1"]
+    assert asyncio.run(store.read(lambda connection: observations.of_resource(connection, 1))) == of_stack(store)["r1"]

@@ -13,20 +13,21 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from isotherm.store import connecting, schema, watch_tables
-from isotherm.store import tables as t
-from isotherm.store.database import ThreadedStore
+from isotherm.store.database import connect, schema
+from isotherm.store.database.writer import ThreadedStore
+from isotherm.store.tables import observer
+from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.store.proxy import Proxy
 from tests.store.test_lost import Telling, through, write
 from tools.services import Keeper
 from tools.services.keeper import guarded
 
-OPEN = "import sys; from isotherm.store.database import ThreadedStore; ThreadedStore.open(sys.argv[1]).close()"
+OPEN = "import sys; from isotherm.store.database.writer import ThreadedStore; ThreadedStore.open(sys.argv[1]).close()"
 
 
 def is_whole(url: str) -> None:
-    engine = sa.create_engine(connecting.parsed(url), poolclass=sa.NullPool)
+    engine = sa.create_engine(connect.parsed(url), poolclass=sa.NullPool)
     with engine.connect() as connection:
         assert set(sa.inspect(connection).get_table_names()) == {*t.metadata.tables, "alembic_version"}
         assert connection.execute(sa.select(t.turns)).all() == [(1,)]
@@ -45,8 +46,8 @@ def test_several_open_an_empty_database_at_once():
 def test_who_opens_it_half_built_builds_the_rest():
     """Where each table is committed by itself, one that was killed meanwhile leaves some behind."""
     url = databases.pool().empty()
-    some = [t.stacks, t.turns, watch_tables.watches, t.sequences]
-    t.metadata.create_all(sa.create_engine(connecting.parsed(url), poolclass=sa.NullPool), tables=some)
+    some = [t.stacks, t.turns, observer.watches, t.sequences]
+    t.metadata.create_all(sa.create_engine(connect.parsed(url), poolclass=sa.NullPool), tables=some)
     ThreadedStore.open(url).close()
     is_whole(url)
 

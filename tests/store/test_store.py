@@ -12,10 +12,13 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
-from isotherm.store import accept, claim, connecting, database, plan, rows, schema, settle, visit
-from isotherm.store import tables as t
-from isotherm.store.database import ThreadedStore
+from isotherm.store import rows
+from isotherm.store.database import connect, schema, writer
+from isotherm.store.database.writer import ThreadedStore
+from isotherm.store.operations import accept, plan, settle, visit
+from isotherm.store.queue import claim
 from isotherm.store.records import Acceptance, Event, NewStack, Report, Version, Wanted
+from isotherm.store.tables import stacks as t
 from tests import databases
 
 
@@ -71,7 +74,7 @@ def test_who_opens_a_file_that_somebody_is_just_making_waits(tmp_path):
     impatient.close()
     done = threading.Timer(0.3, somebody.execute, ["COMMIT"])
     done.start()
-    engine = connecting.connect(f"sqlite:///{file}")
+    engine = connect.connect(f"sqlite:///{file}")
     with engine.connect() as connection:
         assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
         assert sa.inspect(connection).get_table_names() == ["made"]
@@ -113,7 +116,7 @@ def test_a_unit_that_fails_takes_nothing_with_it(store):
 
 
 def test_a_busy_database_is_asked_again(tmp_path):
-    engine = connecting.connect(databases.url_of(tmp_path))
+    engine = connect.connect(databases.url_of(tmp_path))
     calls = []
 
     def unit(connection):
@@ -122,7 +125,7 @@ def test_a_busy_database_is_asked_again(tmp_path):
             raise sa.exc.OperationalError("locked", {}, Exception("database is locked"))
         return "done"
 
-    assert database.run_group(engine, [unit]) == ["done"]
+    assert writer.run_group(engine, [unit]) == ["done"]
     engine.dispose()
 
 

@@ -12,11 +12,15 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.secrets.ring import KeyRing
 from isotherm.states import Action, DeletionPolicy, Status
-from isotherm.store import accept, bulk, listing, reads, rows, signals
-from isotherm.store import tables as t
-from isotherm.store.database import ThreadedStore
+from isotherm.store import rows
+from isotherm.store.database import bulk
+from isotherm.store.database.writer import ThreadedStore
+from isotherm.store.operations import accept
+from isotherm.store.reads import lookups, stack_list
 from isotherm.store.records import Acceptance, Event, NewStack, Version
-from isotherm.store.watch_tables import repairs
+from isotherm.store.signals import signals
+from isotherm.store.tables import stacks as t
+from isotherm.store.tables.observer import repairs
 from tests import databases
 
 TEXTS = [
@@ -99,9 +103,11 @@ def test_tags_that_are_alike_are_two(store):
     tags = '["a","A","a ","á"]'
     create(store, tags=tags)
     for tag in ("a", "A", "a ", "á"):
-        wish = listing.Wish(listing.Filters(tags=[tag]))
-        assert asyncio.run(store.read(lambda c, wish=wish: listing.count(c, None, wish))) == 1
-    assert asyncio.run(store.read(lambda c: listing.count(c, None, listing.Wish(listing.Filters(tags=["a  "]))))) == 0
+        wish = stack_list.Wish(stack_list.Filters(tags=[tag]))
+        assert asyncio.run(store.read(lambda c, wish=wish: stack_list.count(c, None, wish))) == 1
+    assert (
+        asyncio.run(store.read(lambda c: stack_list.count(c, None, stack_list.Wish(stack_list.Filters(tags=["a  "]))))) == 0
+    )
 
 
 def test_a_tag_that_is_too_long_is_told(store):
@@ -121,7 +127,10 @@ def test_nul_fails_nothing(store):
     assert read(store, sa.select(t.resources.c.reason)) == [(as_kept(NUL),)]
     create(store, description=NUL, tags='["a\\u0000b"]', reason=NUL)
     assert read(store, sa.select(t.stacks.c.description, t.stacks.c.reason)) == [(as_kept(NUL), as_kept(NUL))]
-    assert asyncio.run(store.read(lambda c: listing.page(c, "project", listing.Wish(listing.Filters(name=[NUL]))))) == []
+    assert (
+        asyncio.run(store.read(lambda c: stack_list.page(c, "project", stack_list.Wish(stack_list.Filters(name=[NUL])))))
+        == []
+    )
     with pytest.raises(errors.NotFound):
         asyncio.run(store.read(lambda c: signals.addressee(c, "stack", NUL)))
 
@@ -166,7 +175,7 @@ def sealed(tmp_path):
 def test_a_template_of_many_megabytes(sealed):
     text = "x" * (9 << 20)
     create(sealed, blobs={"hash": text})
-    assert asyncio.run(sealed.read(lambda c: reads.blobs(c, ["hash"]))) == {"hash": text}
+    assert asyncio.run(sealed.read(lambda c: lookups.blobs(c, ["hash"]))) == {"hash": text}
 
 
 def test_what_is_too_much_for_the_database_is_said_so(sealed):

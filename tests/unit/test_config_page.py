@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from isotherm import config
-from isotherm.api.metrics import Metrics
+from isotherm.api.monitoring.metrics import Metrics
 from tools import config_page
 
 PAGE = config_page.PAGE.read_text(encoding="utf-8")

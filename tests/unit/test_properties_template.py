@@ -9,8 +9,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from isotherm.errors import UserError
-from isotherm.template import definitions, document, environment, model, parameters, versions
+from isotherm.template import environment, versions
 from isotherm.template.limits import Limits
+from isotherm.template.model import definitions, model
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
 
 LIMITS = Limits(max_value=20_000, max_evaluated=200_000, yaql_steps=300)
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], max_examples=150)

@@ -12,7 +12,7 @@ import pytest
 
 from isotherm import errors, secrets
 from isotherm.config import Settings
-from isotherm.engine import keyfile
+from isotherm.engine.process import key_file
 from isotherm.secrets import Redactor
 from isotherm.secrets.ring import KeyRing
 
@@ -101,42 +101,42 @@ def test_the_settings_do_not_show_the_key() -> None:
 def test_the_file_of_keys_is_made_once_and_for_the_owner(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        first = keyfile.ring(tmp_path, Settings())
+        first = key_file.ring(tmp_path, Settings())
     finally:
         os.umask(before)
-    path = tmp_path / keyfile.KEYS
+    path = tmp_path / key_file.KEYS
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
-    assert len(keyfile.read(path)[0]) >= 64
-    assert keyfile.ring(tmp_path, Settings()).open(first.seal(TEXT, "p"), "p") == TEXT
+    assert len(key_file.read(path)[0]) >= 64
+    assert key_file.ring(tmp_path, Settings()).open(first.seal(TEXT, "p"), "p") == TEXT
 
 
 def test_a_key_on_top_of_the_file_rotates(tmp_path: Path) -> None:
-    sealed = keyfile.ring(tmp_path, Settings()).seal(TEXT, "p")
-    path = tmp_path / keyfile.KEYS
+    sealed = key_file.ring(tmp_path, Settings()).seal(TEXT, "p")
+    path = tmp_path / key_file.KEYS
     path.write_text(f"{NEW}\n{path.read_text()}")
-    ring = keyfile.ring(tmp_path, Settings())
+    ring = key_file.ring(tmp_path, Settings())
     assert ring.open(sealed, "p") == TEXT
     assert secrets.key_name(ring.seal(TEXT, "p")) != secrets.key_name(sealed)
 
 
 def test_a_configured_key_comes_before_those_of_the_file(tmp_path: Path) -> None:
-    sealed = keyfile.ring(tmp_path, Settings()).seal(TEXT, "p")
-    ring = keyfile.ring(tmp_path, Settings(auth_encryption_key=NEW))
+    sealed = key_file.ring(tmp_path, Settings()).seal(TEXT, "p")
+    ring = key_file.ring(tmp_path, Settings(auth_encryption_key=NEW))
     assert ring.open(sealed, "p") == TEXT
     assert KeyRing([NEW]).open(ring.seal(TEXT, "p"), "p") == TEXT
 
 
 def test_a_configured_key_needs_no_file(tmp_path: Path) -> None:
-    keyfile.ring(tmp_path, Settings(auth_encryption_key=NEW))
+    key_file.ring(tmp_path, Settings(auth_encryption_key=NEW))
     assert not list(tmp_path.iterdir())
 
 
 def test_keys_that_others_can_read_are_refused(tmp_path: Path) -> None:
-    keyfile.make(tmp_path / keyfile.KEYS)
-    (tmp_path / keyfile.KEYS).chmod(0o644)
+    key_file.make(tmp_path / key_file.KEYS)
+    (tmp_path / key_file.KEYS).chmod(0o644)
     with pytest.raises(errors.UserError, match="others"):
-        keyfile.ring(tmp_path, Settings())
+        key_file.ring(tmp_path, Settings())
 
 
 # The redactor.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.engine.legacy.walk import Walk
+from isotherm.engine.legacy.graph import Walk
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState
+from isotherm.store.legacy_walk import Phase, Stop
 from isotherm.store.records import Edge, Operation
-from isotherm.store.walk import Phase, Stop
 
 OPERATION = Operation("o", "s", "s", 1, Action.UPDATE, 2, "", True, None, "[]", 0, None, 0)
 

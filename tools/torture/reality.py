@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isotherm.resources.reality import JournalReality
+from isotherm.resources.journal import JournalReality
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from oslo_config import cfg
 from starlette.requests import Request
 
 from isotherm import errors
-from isotherm.api import faults
-from isotherm.api.caller import Caller
-from isotherm.api.policy import Enforcer
-from isotherm.resources import heat_types
+from isotherm.api.http import faults
+from isotherm.api.policy.enforcer import Enforcer
+from isotherm.identity.caller import Caller
+from isotherm.resources.catalog import heat_types
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from starlette.requests import Request
 
-from isotherm.api import faults
-from isotherm.api.caller import Caller
+from isotherm.api.http import faults
+from isotherm.identity.caller import Caller
 
 PROJECT = "default"
 

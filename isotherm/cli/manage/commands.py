@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from isotherm import collector
-from isotherm.cli import codes, home, main, options
+from isotherm.cli import codes, main, options
+from isotherm.cli.client import home
 
 _HERE = "isotherm.cli.manage"
 #: name -> (module:attribute, what it does)
@@ -21,14 +22,21 @@ COMMANDS = {
     "db_sync": (f"{_HERE}.database:db_sync", "Bring the database to the schema of this version."),
     "db_version": (f"{_HERE}.database:db_version", "Tell which schema the database has."),
     "purge_deleted": (f"{_HERE}.purge:purge_deleted", "Forget stacks that were deleted long ago."),
-    "purge_deleted_tenant": (f"{_HERE}.purge:purge_deleted_tenant",
-                             "Forget the stacks of one project that were deleted long ago."),
+    "purge_deleted_tenant": (
+        f"{_HERE}.purge:purge_deleted_tenant",
+        "Forget the stacks of one project that were deleted long ago.",
+    ),
     "reset_stack_status": (f"{_HERE}.stack:reset_stack_status", "Give up what is under way on a stack that is stuck."),
     "resource_data_list": (f"{_HERE}.stack:resource_data_list", "Tell what a resource keeps for itself."),
     "update_params": (f"{_HERE}.secrets:update_params", "Seal everything with the newest key."),
-    "migrate_properties_data": (f"{_HERE}.database:migrate_properties_data",
-                                "Do nothing: properties have always been where they belong."),
-    "import-heat": ("isotherm.cli.import_heat:import_heat", "Bring the stacks of a real Heat over, from its database."),
+    "migrate_properties_data": (
+        f"{_HERE}.database:migrate_properties_data",
+        "Do nothing: properties have always been where they belong.",
+    ),
+    "import-heat": (
+        "isotherm.cli.tools.import_heat:import_heat",
+        "Bring the stacks of a real Heat over, from its database.",
+    ),
 }
 
 

@@ -12,9 +12,11 @@ import msgspec
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from isotherm.cli import codes, home, options, show
-from isotherm.engine.embedded import Embedded, new_id
-from isotherm.engine.migrating import Migrating, Outcome, Told
+from isotherm.cli import codes, options
+from isotherm.cli.client import home
+from isotherm.cli.show import console
+from isotherm.engine.admin.migrate import Migrating, Outcome, Told
+from isotherm.engine.process.embedded import Embedded, new_id
 
 _STYLES = {Outcome.MIGRATED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "yellow"}
 AGAIN = "Run the command again when what is under way has ended, or what has failed has been mended."
@@ -30,7 +32,7 @@ AGAIN = "Run the command again when what is under way has ended, or what has fai
               help="A file to write the report to, as JSON.")
 @options.json_option
 @click.pass_obj
-def migrate(terminal: show.Terminal, stacks: tuple[str, ...], every: bool, dry_run: bool, report: Path | None) -> int:
+def migrate(terminal: console.Terminal, stacks: tuple[str, ...], every: bool, dry_run: bool, report: Path | None) -> int:
     """Take stacks of the legacy path to convergence.
 
     A stack goes with everything inside it, or not at all. Only stacks that are at rest and COMPLETE are migrated; the
@@ -63,7 +65,7 @@ def migrate(terminal: show.Terminal, stacks: tuple[str, ...], every: bool, dry_r
 class _bar:  # noqa: N801 - used like a function
     """A bar for people; programs and files get none."""
 
-    def __init__(self, terminal: show.Terminal, total: int) -> None:
+    def __init__(self, terminal: console.Terminal, total: int) -> None:
         columns = (TextColumn("migrating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
                    TextColumn("{task.description}", style="cyan"))
         self._progress = Progress(*columns, console=terminal.err, transient=True,
@@ -72,7 +74,7 @@ class _bar:  # noqa: N801 - used like a function
 
     def __enter__(self) -> Callable[[str], None]:
         self._progress.start()
-        return lambda name: self._progress.update(self._task, advance=1, description=show.clean(name))
+        return lambda name: self._progress.update(self._task, advance=1, description=console.clean(name))
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
@@ -90,33 +92,42 @@ def _report(told: Sequence[Told], *, dry_run: bool) -> dict[str, Any]:
 
 def _draw(told: Sequence[Told], *, dry_run: bool) -> Iterator[RenderableType]:
     if not told:
-        yield show.text("No stack is on the legacy path.", "dim")
+        yield console.text("No stack is on the legacy path.", "dim")
         return
-    rows = [(one.name, one.state, show.text(_word(one, dry_run=dry_run), _STYLES[one.outcome]), one.stacks, one.resources,
-             one.id) for one in told]
-    yield show.table(["stack", "status", "outcome", "stacks", "resources", "id"], rows, styles=["cyan"], keep=3)
+    rows = [
+        (
+            one.name,
+            one.state,
+            console.text(_word(one, dry_run=dry_run), _STYLES[one.outcome]),
+            one.stacks,
+            one.resources,
+            one.id,
+        )
+        for one in told
+    ]
+    yield console.table(["stack", "status", "outcome", "stacks", "resources", "id"], rows, styles=["cyan"], keep=3)
     for one in told:
         for note in _notes(one):
-            yield show.text(f"{one.name}: {note}", "dim")
+            yield console.text(f"{one.name}: {note}", "dim")
     yield from _remaining([one for one in told if one.outcome is Outcome.REFUSED])
     done = sum(one.outcome is Outcome.MIGRATED for one in told)
-    yield show.text(f"{show.count(done, 'tree')} {'would be migrated' if dry_run else 'migrated'}.", "bold")
+    yield console.text(f"{console.count(done, 'tree')} {'would be migrated' if dry_run else 'migrated'}.", "bold")
 
 
 def _notes(one: Told) -> Iterator[str]:
     """What the next update will have to do besides what it is asked for."""
     if one.unproven:
-        yield f"{show.count(one.unproven, 'resource')} will be looked at by the next update"
+        yield f"{console.count(one.unproven, 'resource')} will be looked at by the next update"
     if one.leftovers:
-        yield f"{show.count(one.leftovers, 'leftover')} outside the template will be cleaned up by the next update"
+        yield f"{console.count(one.leftovers, 'leftover')} outside the template will be cleaned up by the next update"
 
 
 def _remaining(refused: Sequence[Told]) -> Iterator[RenderableType]:
     for one in refused:
         for reason in one.reasons:
-            yield show.text(f"{one.name} ({one.id}): {reason}", "yellow")
+            yield console.text(f"{one.name} ({one.id}): {reason}", "yellow")
     if refused:
-        yield show.text(f"WARNING: {show.count(len(refused), 'tree')} on the legacy path "
+        yield console.text(f"WARNING: {console.count(len(refused), 'tree')} on the legacy path "
                         f"{'remains' if len(refused) == 1 else 'remain'} there. {AGAIN}", "bold yellow")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
-from isotherm.cli import home, options, show
-from isotherm.engine import housekeeping
-from isotherm.engine.folder import Folder
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console
+from isotherm.engine.admin import housekeeping
+from isotherm.engine.process.home import Folder
 
 _SECONDS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 DEFAULT = 90
@@ -29,7 +31,7 @@ _batch = click.option("-b", "--batch_size", "--batch-size", "batch", type=click.
 @options.json_option
 @click.pass_obj
 def purge_deleted(
-    terminal: show.Terminal, age: int, granularity: str, project: str | None, batch: int, dry_run: bool
+    terminal: console.Terminal, age: int, granularity: str, project: str | None, batch: int, dry_run: bool
 ) -> None:
     """Forget stacks that were deleted long ago.
 
@@ -48,13 +50,13 @@ def purge_deleted(
 @options.json_option
 @click.pass_obj
 def purge_deleted_tenant(
-    terminal: show.Terminal, project: str, age: int, granularity: str, batch: int, dry_run: bool
+    terminal: console.Terminal, project: str, age: int, granularity: str, batch: int, dry_run: bool
 ) -> None:
     """Forget the stacks of one project that were deleted long ago."""
     _purge(terminal, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
 
 
-def _purge(terminal: show.Terminal, age_s: int, project: str | None, batch: int, *, dry_run: bool) -> None:
+def _purge(terminal: console.Terminal, age_s: int, project: str | None, batch: int, *, dry_run: bool) -> None:
     async def work(folder: Folder) -> int:
         if dry_run:
             return await housekeeping.count_deleted(folder, age_s, project)
@@ -63,4 +65,4 @@ def _purge(terminal: show.Terminal, age_s: int, project: str | None, batch: int,
     gone = home.use(Folder, work)
     would = "would be forgotten" if dry_run else "forgotten"
     terminal.answer({"purged": gone, "dry_run": dry_run},
-                    lambda: [show.text(f"{show.count(gone, 'deleted stack')} {would}.")])
+                    lambda: [console.text(f"{console.count(gone, 'deleted stack')} {would}.")])

@@ -7,10 +7,12 @@ import dataclasses
 import click
 
 from isotherm import errors
-from isotherm.cli import codes, home, options, show
-from isotherm.engine import housekeeping
-from isotherm.engine.embedded import Embedded
-from isotherm.engine.housekeeping import Resealed
+from isotherm.cli import codes, options
+from isotherm.cli.client import home
+from isotherm.cli.show import console
+from isotherm.engine.admin import housekeeping
+from isotherm.engine.admin.housekeeping import Resealed
+from isotherm.engine.process.embedded import Embedded
 
 
 @click.command("update_params", epilog=options.example("isotherm manage update_params encrypt"))
@@ -18,7 +20,7 @@ from isotherm.engine.housekeeping import Resealed
 @click.argument("previous_encryption_key", required=False)
 @options.json_option
 @click.pass_obj
-def update_params(terminal: show.Terminal, operation: str, previous_encryption_key: str | None) -> int:
+def update_params(terminal: console.Terminal, operation: str, previous_encryption_key: str | None) -> int:
     """Seal everything with the newest key.
 
     `encrypt` seals all that may carry secrets with the newest key, also what was sealed with an older one or not at all:
@@ -34,16 +36,16 @@ def update_params(terminal: show.Terminal, operation: str, previous_encryption_k
     if previous_encryption_key is not None:
         raise click.UsageError("Put the previous key into auth_encryption_key_ring: a command line can be seen by others.")
     told = home.use(Embedded, lambda engine: housekeeping.seal_anew(engine, engine.types))
-    terminal.answer(dataclasses.asdict(told), lambda: [show.text(line, style) for line, style in _lines(told)])
+    terminal.answer(dataclasses.asdict(told), lambda: [console.text(line, style) for line, style in _lines(told)])
     return codes.FAILED if told.unreadable or told.busy else codes.OK
 
 
 def _lines(told: Resealed) -> list[tuple[str, str]]:
-    lines = [(f"{show.count(told.sealed, 'text')} sealed with the newest key.", "")]
+    lines = [(f"{console.count(told.sealed, 'text')} sealed with the newest key.", "")]
     if told.unreadable:
-        lines.append((f"{show.count(told.unreadable, 'text')} no key opens: put the key that is missing into "
+        lines.append((f"{console.count(told.unreadable, 'text')} no key opens: put the key that is missing into "
                       "auth_encryption_key_ring, and run this again.", "red"))
     if told.busy:
-        lines.append((f"On {show.count(told.busy, 'stack')} something is under way. Keep the older keys, and run this "
+        lines.append((f"On {console.count(told.busy, 'stack')} something is under way. Keep the older keys, and run this "
                       "again.", "yellow"))
     return lines

@@ -8,9 +8,11 @@ from typing import Any
 import click
 from rich.console import RenderableType
 
-from isotherm.cli import home, options, show
-from isotherm.engine import housekeeping
-from isotherm.engine.folder import Folder
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console
+from isotherm.engine.admin import housekeeping
+from isotherm.engine.process.home import Folder
 
 
 @click.group()
@@ -21,7 +23,7 @@ def service() -> None:
 @service.command("list", epilog=options.example("isotherm manage service list"))
 @options.json_option
 @click.pass_obj
-def list_(terminal: show.Terminal) -> None:
+def list_(terminal: console.Terminal) -> None:
     """List the processes of the service, on all hosts: those that are up, and those that died.
 
     A process says every ten seconds that it is there: whoever was not seen for half a minute is down, and is forgotten
@@ -35,21 +37,21 @@ def list_(terminal: show.Terminal) -> None:
 @service.command("clean", epilog=options.example("isotherm manage service clean"))
 @options.json_option
 @click.pass_obj
-def clean(terminal: show.Terminal) -> None:
+def clean(terminal: console.Terminal) -> None:
     """Clean up after processes that died: what they held here can be taken up at once, and they are listed no more.
 
     Every engine does so for its own host when it starts, and what a dead one held runs out by itself.
     """
     names = home.use(Folder, housekeeping.clean_services)
     terminal.answer({"cleaned": names}, lambda: [
-        show.text(f"{show.count(len(names), 'dead process', 'dead processes')} cleaned up after.")])
+        console.text(f"{console.count(len(names), 'dead process', 'dead processes')} cleaned up after.")])
 
 
 def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
     if not found:
-        yield show.text("No engine is running.", "dim")
+        yield console.text("No engine is running.", "dim")
         return
     styles = {"up": "green", "down": "red"}
-    yield show.table(["name", "binary", "host", "status", "load", "leases", "since", "seen"], [
-        (one["engine_id"], one["binary"], one["host"], show.text(one["status"], styles[one["status"]]), one["load"],
+    yield console.table(["name", "binary", "host", "status", "load", "leases", "since", "seen"], [
+        (one["engine_id"], one["binary"], one["host"], console.text(one["status"], styles[one["status"]]), one["load"],
          one["leases"], one["since"], one["seen"]) for one in found], styles=["cyan"])

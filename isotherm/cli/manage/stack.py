@@ -8,9 +8,11 @@ from typing import Any
 import click
 from rich.console import RenderableType
 
-from isotherm.cli import home, options, show, words
-from isotherm.engine import housekeeping
-from isotherm.engine.folder import Folder
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console, words
+from isotherm.engine.admin import housekeeping
+from isotherm.engine.process.home import Folder
 
 _SURE = ("What is under way on the stack, and on those inside it, will count as failed; whether a call to a cloud has gone "
          "through is found out by the next update or delete. Go on?")
@@ -26,7 +28,7 @@ def stack() -> None:
 @click.option("-p", "--project-id", "project", help="Only stacks of this project.")
 @options.json_option
 @click.pass_obj
-def list_(terminal: show.Terminal, nested: bool, project: str | None) -> None:
+def list_(terminal: console.Terminal, nested: bool, project: str | None) -> None:
     """List the stacks of all projects, with the path that each is on: convergence or legacy."""
     found = home.use(Folder, lambda folder: housekeeping.stacks(folder, nested=nested, project=project))
     terminal.answer(found, lambda: _draw(found))
@@ -34,12 +36,12 @@ def list_(terminal: show.Terminal, nested: bool, project: str | None) -> None:
 
 def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
     if not found:
-        yield show.text("There are no stacks.", "dim")
+        yield console.text("There are no stacks.", "dim")
         return
     rows = [(one["id"], one["stack_name"], words.status(one["stack_status"]),
-             show.text(one["path"], "yellow" if one["path"] == "legacy" else ""), one["resources"], one["project"])
+             console.text(one["path"], "yellow" if one["path"] == "legacy" else ""), one["resources"], one["project"])
             for one in found]
-    yield show.table(["id", "name", "status", "path", "resources", "project"], rows, styles=["dim", "cyan"], keep=4)
+    yield console.table(["id", "name", "status", "path", "resources", "project"], rows, styles=["dim", "cyan"], keep=4)
 
 
 @click.command("reset_stack_status", epilog=options.example("isotherm manage reset_stack_status --yes web"))
@@ -47,7 +49,7 @@ def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @options.json_option
 @click.pass_obj
-def reset_stack_status(terminal: show.Terminal, stack_id: str, yes: bool) -> None:
+def reset_stack_status(terminal: console.Terminal, stack_id: str, yes: bool) -> None:
     """Give up what is under way on a stack that is stuck.
 
     Here an engine that dies leaves nothing stuck: another goes on. This is for what can never end. The stack is FAILED
@@ -57,19 +59,19 @@ def reset_stack_status(terminal: show.Terminal, stack_id: str, yes: bool) -> Non
         click.confirm(_SURE, abort=True, err=True)
     found = home.use(Folder, lambda folder: housekeeping.reset_status(folder, stack_id))
     terminal.answer(found, lambda: [
-        show.text(f"{one['stack_name']} is {one['stack_status']} now.") for one in found
-    ] or [show.text("Nothing is under way on this stack.", "dim")])
+        console.text(f"{one['stack_name']} is {one['stack_status']} now.") for one in found
+    ] or [console.text("Nothing is under way on this stack.", "dim")])
 
 
 @click.command("resource_data_list", epilog=options.example("isotherm manage resource_data_list 1042"))
 @click.argument("resource_id")
 @options.json_option
 @click.pass_obj
-def resource_data_list(terminal: show.Terminal, resource_id: str) -> None:
+def resource_data_list(terminal: console.Terminal, resource_id: str) -> None:
     """Tell what a resource keeps for itself.
 
     RESOURCE_ID is the id of its row, its token or its physical id. What is sealed is shown in the clear: mind who looks.
     """
     found = home.use(Folder, lambda folder: housekeeping.resource_data(folder, resource_id))
-    terminal.answer(found, lambda: [show.text(f"{name} = {value if isinstance(value, str) else show.compact(value)}")
+    terminal.answer(found, lambda: [console.text(f"{name} = {value if isinstance(value, str) else console.compact(value)}")
                                     for name, value in found["data"].items()])

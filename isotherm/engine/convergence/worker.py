@@ -18,19 +18,21 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import documents, ports
-from isotherm.engine.convergence import apart, forgetting
-from isotherm.engine.nesting import Nesting
-from isotherm.engine.planning import Planning
-from isotherm.engine.steps import act, answers, consider, failing, finding, hooks, telling
-from isotherm.engine.steps.slots import Slots
+from isotherm.engine import ports
+from isotherm.engine.convergence import one_by_one, snapshot_cleanup
+from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.steps import act, consider, fail_early, hooks, lookup, outcomes
+from isotherm.engine.steps import reports as reports_steps
+from isotherm.engine.steps.throttle import Slots
+from isotherm.planning import documents
+from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.states import NodeState
-from isotherm.store import claim as claiming
-from isotherm.store import settle, snapshots, stop
-from isotherm.store.database import Connection, Store
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.fairness.shares import START, Place
+from isotherm.store.operations import settle, snapshots, stop
+from isotherm.store.queue import claim as claiming
 from isotherm.store.records import Claim, Operation, Report, Version
-from isotherm.store.shares import START, Place
 
 log = logging.getLogger(__name__)
 # How many operations are taken in one turn to be planned.
@@ -79,7 +81,7 @@ class Worker:
     """One worker of the convergence engine."""
 
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
-        self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
+        self, name: str, store: Store, world: contract.World, types: outcomes.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
         settings: Settings = Settings(), slots: Slots | None = None,  # noqa: B008 - frozen
     ) -> None:
@@ -94,13 +96,13 @@ class Worker:
         self._consider = consider.Considering(types, new_id, tolerant=settings.tolerates_unseen)
         own = ports.stored(world, store, settings)
         self._act = act.Acting(types, own, nesting)
-        self._tell = telling.Telling(planning, types)
-        self._apart = apart.Apart(store, self._tell, new_id, self._clock.now)
-        self._find_out = finding.Finding(self._act, planning, self._tell)
+        self._tell = reports_steps.Telling(planning, types)
+        self._apart = one_by_one.Apart(store, self._tell, new_id, self._clock.now)
+        self._find_out = lookup.Finding(self._act, planning, self._tell)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
-        self._begins: list[answers.Begin] = []
-        self._forgetting = forgetting.Forgetting(store, world, types, planning, tuning.lease_s)
+        self._begins: list[outcomes.Begin] = []
+        self._forgetting = snapshot_cleanup.Forgetting(store, world, types, planning, tuning.lease_s)
         # Plans of operations, and deletions of snapshots.
         self._chores: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
@@ -159,7 +161,7 @@ class Worker:
             except Exception as error:
                 # Whether the transaction took place is not known, so everything is forgotten, as if this worker had
                 # died: the leases run out, and what was begun is taken up by its intent.
-                log.error("a turn failed; starting over", exc_info=telling.quiet(error), extra={"worker": self.name})
+                log.error("a turn failed; starting over", exc_info=reports_steps.quiet(error), extra={"worker": self.name})
                 self._forget()
                 await asyncio.sleep(self._tuning.idle_s)
             self._answer(callers)
@@ -207,7 +209,7 @@ class Worker:
             self._take(claim, None)
         await self._renew()
 
-    async def _written(self, reports: list[Report], begins: list[answers.Begin]) -> _Turn:
+    async def _written(self, reports: list[Report], begins: list[outcomes.Begin]) -> _Turn:
         try:
             return await self._store.write(lambda connection: self._work(connection, reports, begins))
         except errors.Unavailable:
@@ -216,11 +218,11 @@ class Worker:
             # The database refused something, so that nothing of this was written.
             if not reports and not begins:
                 raise
-            log.error("a turn cannot be written; trying each part of it alone", exc_info=telling.quiet(error),
+            log.error("a turn cannot be written; trying each part of it alone", exc_info=reports_steps.quiet(error),
                       extra={"worker": self.name})
             return _Turn(self._places, await self._apart(reports, begins), next_due=0.0)
 
-    def _work(self, connection: Connection, reports: list[Report], begins: list[answers.Begin]) -> _Turn:
+    def _work(self, connection: Connection, reports: list[Report], begins: list[outcomes.Begin]) -> _Turn:
         now = self._clock.now()
         turn = _Turn(self._places)
         if reports:
@@ -264,7 +266,7 @@ class Worker:
         if is_held_back and not turn.claims:
             turn.next_due = now + _HELD_BACK_S
 
-    def _start(self, begins: list[answers.Begin], begun: Mapping[tuple[int, int], bool]) -> None:
+    def _start(self, begins: list[outcomes.Begin], begun: Mapping[tuple[int, int], bool]) -> None:
         for begin in begins:
             # As the database has it now: what comes of it is told of the row that was begun.
             claim = replace(begin.beginning.claim, version=begin.beginning.version)
@@ -276,13 +278,13 @@ class Worker:
                 self._slots.free(claim.key)
                 self._running.pop(claim.key, None)
 
-    def _take(self, claim: Claim, facts: answers.Facts | None) -> None:
+    def _take(self, claim: Claim, facts: outcomes.Facts | None) -> None:
         try:
             answer = hooks.before(claim, self._consider(claim, facts))
         except Exception as error:
-            log.error("considering a node failed", exc_info=telling.quiet(error),
+            log.error("considering a node failed", exc_info=reports_steps.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
-            answer = failing.raised(claim, error)
+            answer = fail_early.raised(claim, error)
         if (waits := self._slots.take(claim, answer)) is not None:
             self._report(waits)
         elif isinstance(answer, Report):
@@ -290,12 +292,12 @@ class Worker:
                 self._report(self._tell.masked(answer))
             else:
                 self._spawn(claim, self._told(answer))
-        elif isinstance(answer, answers.Begin):
+        elif isinstance(answer, outcomes.Begin):
             self._begins.append(answer)
             self._wake.set()
-        elif isinstance(answer, answers.Continue):
+        elif isinstance(answer, outcomes.Continue):
             self._spawn(claim, self._step(claim, answer.version, answer.intent, answer.target))
-        elif isinstance(answer, answers.LookUp):
+        elif isinstance(answer, outcomes.LookUp):
             self._spawn(claim, self._look_up(claim, answer))
         else:
             self._spawn(claim, self._republish(claim, answer))
@@ -324,9 +326,9 @@ class Worker:
         except errors.Temporary as error:
             await self._told(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
         except Exception as error:
-            log.error("a step failed in the engine", exc_info=telling.quiet(error),
+            log.error("a step failed in the engine", exc_info=reports_steps.quiet(error),
                       extra={"node": claim.node_id, "resource": claim.name})
-            await self._told(failing.raised(claim, error))
+            await self._told(fail_early.raised(claim, error))
 
     async def _step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None
@@ -334,10 +336,10 @@ class Worker:
         report = await self._act.step(claim, version, intent, target, self._running[claim.key].guard)
         self._report(hooks.after(claim, await self._tell(report, intent.after, intent.before)))
 
-    async def _republish(self, claim: Claim, answer: answers.Republish) -> None:
+    async def _republish(self, claim: Claim, answer: outcomes.Republish) -> None:
         self._report(await self._act.republish(claim, answer, self._running[claim.key].guard))
 
-    async def _look_up(self, claim: Claim, question: answers.LookUp) -> None:
+    async def _look_up(self, claim: Claim, question: outcomes.LookUp) -> None:
         self._take(claim, await self._find_out(claim, question, self._running[claim.key].guard))
 
     async def _plan(self, operation: Operation) -> None:
@@ -346,7 +348,9 @@ class Worker:
         except errors.Superseded:
             pass
         except Exception as error:  # the operation's lease runs out, and somebody tries again
-            log.error("planning an operation failed", exc_info=telling.quiet(error), extra={"operation": operation.id})
+            log.error(
+                "planning an operation failed", exc_info=reports_steps.quiet(error), extra={"operation": operation.id}
+            )
         self.wake()
 
     async def _renew(self) -> None:

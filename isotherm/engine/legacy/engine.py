@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import ports
-from isotherm.engine.legacy.room import Room
-from isotherm.engine.legacy.stepping import Shared
+from isotherm.engine.legacy.step import Shared
+from isotherm.engine.legacy.throttle import Room
 from isotherm.engine.legacy.walker import Walker
-from isotherm.engine.nesting import Nesting
-from isotherm.engine.planning import Planning
-from isotherm.engine.steps import act, answers, consider, telling
-from isotherm.engine.steps.slots import Slots
+from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.steps import act, consider, outcomes, reports
+from isotherm.engine.steps.throttle import Slots
+from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.store import locks
-from isotherm.store.database import Connection, Store
-from isotherm.store.shares import START, Place
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.fairness.shares import START, Place
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Engine:
     """One engine of the legacy path."""
 
     def __init__(  # noqa: PLR0913 - the ports of an engine, one each
-        self, name: str, store: Store, world: contract.World, types: answers.Types, planning: Planning,
+        self, name: str, store: Store, world: contract.World, types: outcomes.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
         settings: Settings = Settings(), slots: Slots | None = None,  # noqa: B008 - frozen
     ) -> None:
@@ -59,7 +59,7 @@ class Engine:
         self._shared = Shared(
             store, world.clock, planning, new_id, settings,
             consider.Considering(types, new_id, tolerant=settings.tolerates_unseen),
-            act.Acting(types, own, nesting), telling.Telling(planning, types),
+            act.Acting(types, own, nesting), reports.Telling(planning, types),
             # One more than may have a step stands there, and tells the user what it waits for.
             Room(tuning.concurrency, most and most + 1), slots or Slots.of(settings, world), Room(tuning.line),
             Room(tuning.line),
@@ -92,7 +92,7 @@ class Engine:
             try:
                 await self._turn()
             except Exception as error:
-                log.error("a turn failed", exc_info=telling.quiet(error), extra={"engine": self.name})
+                log.error("a turn failed", exc_info=reports.quiet(error), extra={"engine": self.name})
                 await asyncio.sleep(self._tuning.idle_s)
             await self._rest()
 
@@ -129,7 +129,7 @@ class Engine:
             await walker.run()
         except Exception as error:
             # The lease runs out, and whoever finds that says so.
-            log.error("a walk failed", exc_info=telling.quiet(error), extra={"stack": walker.lock.stack_id})
+            log.error("a walk failed", exc_info=reports.quiet(error), extra={"stack": walker.lock.stack_id})
         finally:
             self.wake()
 

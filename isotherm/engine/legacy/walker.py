@@ -16,13 +16,14 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine.legacy.recording import Recorder
-from isotherm.engine.legacy.stepping import Shared, Stepping
-from isotherm.engine.legacy.walk import Step, Walk
-from isotherm.engine.steps import act, telling
+from isotherm.engine.legacy.graph import Step, Walk
+from isotherm.engine.legacy.recorder import Recorder
+from isotherm.engine.legacy.step import Shared, Stepping
+from isotherm.engine.steps import act
+from isotherm.engine.steps import reports as reports_steps
 from isotherm.states import NodeState
-from isotherm.store import walk as walking
-from isotherm.store.database import Connection
+from isotherm.store import legacy_walk as walking
+from isotherm.store.database.writer import Connection
 from isotherm.store.locks import Lock
 from isotherm.store.records import Beginning, Claim, Operation, Report
 
@@ -98,7 +99,9 @@ class Walker:
             # It may have been written all the same: the next look at the operation tells.
             await asyncio.sleep(error.retry_after_s)
         except errors.IsothermError as error:
-            log.error("planning an operation failed", exc_info=telling.quiet(error), extra={"operation": operation.id})
+            log.error(
+                "planning an operation failed", exc_info=reports_steps.quiet(error), extra={"operation": operation.id}
+            )
             failure = f"{type(error).__name__}: {error}"[:1000]
             now = self._shared.clock.now()
             await self._write(lambda c: walking.give_up(c, self.lock, operation, failure, now))
@@ -152,7 +155,7 @@ class Walker:
         except errors.Superseded:
             self.halt()
         except Exception as error:
-            log.error("a walk failed", exc_info=telling.quiet(error), extra={"stack": self.lock.stack_id})
+            log.error("a walk failed", exc_info=reports_steps.quiet(error), extra={"stack": self.lock.stack_id})
             self.lose()
 
     async def _turn(self, node_id: int) -> Report | _HeldBack | None:

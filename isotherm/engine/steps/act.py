@@ -13,10 +13,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import concealing, documents, publishing
-from isotherm.engine.nesting import Nesting
-from isotherm.engine.steps import answers
-from isotherm.resources import calls, contract, reach, runner
+from isotherm.engine import publish
+from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.steps import outcomes
+from isotherm.planning import documents, masking
+from isotherm.resources import contract, gate, runner
+from isotherm.resources.world import local_access
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
@@ -64,7 +66,7 @@ class GuardedReality:
 class Acting:
     """Acts on claims, within their leases."""
 
-    def __init__(self, types: answers.Types, world: contract.World, nesting: Nesting | None = None) -> None:
+    def __init__(self, types: outcomes.Types, world: contract.World, nesting: Nesting | None = None) -> None:
         self._types = types
         self._world = world
         self._nesting = nesting
@@ -74,7 +76,7 @@ class Acting:
         if version.physical_id is not None:
             return contract.Found(version.physical_id)
         resource = self._resource(claim, version, self._properties(version), guard)
-        answer: contract.Search = await calls.call(self._world.threads, resource.find_by_token)
+        answer: contract.Search = await gate.call(self._world.threads, resource.find_by_token)
         if not isinstance(answer, contract.Search):
             raise errors.Permanent(f"find_by_token of {version.type} answered {answer!r}; it has to answer Found, Absent "
                                    "or CannotTell")
@@ -82,11 +84,11 @@ class Acting:
             return dataclasses.replace(answer, look_for=f"an object named {resource.physical_name}")
         return answer
 
-    async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> answers.Look:
+    async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> outcomes.Look:
         """What can be seen of the version's object now."""
         at = self._world.clock.now()
         sight = await self._resource(claim, version, self._properties(version), guard).get_reality()
-        return answers.Look(sight, at)
+        return outcomes.Look(sight, at)
 
     async def step(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
@@ -138,12 +140,12 @@ class Acting:
                           awaits=outcome.awaits, seen=outcome.seen)
         return _failed(claim, version, intent, outcome.reason)
 
-    async def republish(self, claim: Claim, answer: answers.Republish, guard: LeaseGuard) -> Report:
+    async def republish(self, claim: Claim, answer: outcomes.Republish, guard: LeaseGuard) -> Report:
         """Nothing has changed but what others want to know."""
         version, target = answer.version, answer.target
         resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard,
                                   target=target)
-        published = await publishing.publish(resource, target.exports)
+        published = await publish.publish(resource, target.exports)
         changed = published != version.published
         version.published = published
         return Report(claim, NodeState.DONE, version, changed=changed, observation=answer.observation)
@@ -168,7 +170,7 @@ class Acting:
         type_ = self._types(version.implementation)
         stacks = None
         if type_.preemptible and self._nesting is not None:
-            around = concealing.Around(version.name, version.type, _facade(version, intent))
+            around = masking.Around(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
         reality = GuardedReality(self._world.reality, guard)
         world = dataclasses.replace(
@@ -176,7 +178,7 @@ class Acting:
             signals=self._world.signals and self._world.signals.guarded(guard.check),
             software=self._world.software and self._world.software.guarded(guard.check),
             local=self._world.local and self._world.local.guarded(guard.check),
-            http=self._world.http and reach.Guarded(self._world.http, guard.check),
+            http=self._world.http and local_access.Guarded(self._world.http, guard.check),
         )
         return type_(known, world)
 
@@ -200,7 +202,7 @@ async def _published(
 ) -> str | None:
     if target is None or intent.action is Action.DELETE:
         return version.published
-    return await publishing.publish(resource, target.exports)
+    return await publish.publish(resource, target.exports)
 
 
 def _said(version: Version, intent: documents.Intent, resource: contract.Resource) -> str:
@@ -212,7 +214,7 @@ def _said(version: Version, intent: documents.Intent, resource: contract.Resourc
 def _done(claim: Claim, version: Version, intent: documents.Intent, published: str | None, reason: str) -> Report:
     version.status, version.reason, version.intent = Status.COMPLETE, reason, None
     if intent.action is Action.DELETE:
-        return Report(claim, NodeState.DONE, version, removed=True, event=answers.event(claim, version))
+        return Report(claim, NodeState.DONE, version, removed=True, event=outcomes.event(claim, version))
     changed = published != version.published or intent.action is Action.CREATE
     version.published = published
     version.properties, version.metadata = documents.encode(intent.after), documents.encode(intent.metadata)
@@ -220,8 +222,8 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
     ending = _ending(claim, version, intent, NodeState.DONE)
     part = None
     if intent.action is Action.SNAPSHOT:
-        part = answers.part(intent.operation_id, version, intent.progress)
-    return Report(claim, ending, version, changed=changed, event=answers.event(claim, version), part=part)
+        part = outcomes.part(intent.operation_id, version, intent.progress)
+    return Report(claim, ending, version, changed=changed, event=outcomes.event(claim, version), part=part)
 
 
 def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
@@ -230,7 +232,7 @@ def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: st
         # How much of it was applied is not known: nothing proves any more what the object is like.
         version.digest = None
     ending = _ending(claim, version, intent, NodeState.FAILED)
-    return Report(claim, ending, version, reason=reason, event=answers.event(claim, version))
+    return Report(claim, ending, version, reason=reason, event=outcomes.event(claim, version))
 
 
 def _ending(claim: Claim, version: Version, intent: documents.Intent, state: NodeState) -> NodeState:

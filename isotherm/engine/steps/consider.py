@@ -11,27 +11,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import decide, documents
-from isotherm.engine.references import PublishedReferences
-from isotherm.engine.steps import failing, looking, visiting
-from isotherm.engine.steps.answers import (
-    Answer,
-    Begin,
-    Continue,
-    Facts,
-    LookUp,
-    Republish,
-    Types,
-    event,
-    intent_of,
-)
-from isotherm.resources import contract, custom_constraints, properties, registry, runner
-from isotherm.resources.nested import IMPLEMENTATION, is_forgotten, is_inside, is_template
+from isotherm.engine.steps import decide, fail_early, observe, visit
+from isotherm.engine.steps.outcomes import Answer, Begin, Continue, Facts, LookUp, Republish, Types, event, intent_of
+from isotherm.planning import documents
+from isotherm.planning.references import PublishedReferences
+from isotherm.resources import contract, properties, registry, runner
+from isotherm.resources.nested.nested_stack import IMPLEMENTATION, is_forgotten, is_inside, is_template
+from isotherm.resources.validation import custom_constraints
 from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import KEPT, Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Report, Version
-from isotherm.template import definitions
-from isotherm.template.parameter_schema import missing
+from isotherm.template.model import definitions
+from isotherm.template.parameters.schema import missing
 
 # How often to look whether an older version has been deleted.
 _LEAVING_S = 1.0
@@ -58,7 +49,7 @@ class Considering:
         if claim.kind is NodeKind.CLEANUP:
             return self._clean_up(claim, facts)
         if claim.kind is NodeKind.VISIT:
-            return visiting.consider(claim)
+            return visit.consider(claim)
         return self._update(claim, facts)
 
     def _template(self, claim: Claim) -> LookUp | None:
@@ -116,24 +107,24 @@ class Considering:
             given = decide.given(implementation, resolved.properties or {}, target.restored)
             after = registry.typed_properties(implementation, given, rules=_RULES, resolve=True)
             if claim.version is not None and _is_to_be_adopted(claim.version, intent, target):
-                if wish_to_look := looking.first(claim, implementation, facts):
+                if wish_to_look := observe.first(claim, implementation, facts):
                     return wish_to_look
-                if not looking.is_gone(facts):
+                if not observe.is_gone(facts):
                     return self._begin_adoption(claim, claim.version, after, resolved.metadata, target)
             applied, renew = _applied(claim.version, intent), _is_new_to(claim)
             decision = decide.decide(implementation, applied, after, resolved.metadata, renew=renew)
-            if applied and claim.version and looking.is_worth_while(claim, implementation, decision):
+            if applied and claim.version and observe.is_worth_while(claim, implementation, decision):
                 if look is None:
                     return LookUp(claim.version, live=True, known=facts or Facts())
-                seen = looking.observation(implementation, claim.version, look, after)
-                applied = looking.with_live(applied, look, tolerant=self._tolerant)
+                seen = observe.observation(implementation, claim.version, look, after)
+                applied = observe.with_live(applied, look, tolerant=self._tolerant)
                 decision = decide.decide(implementation, applied, after, resolved.metadata, renew=renew)
                 decision = _unfinished(decision, intent)
                 if decision.verdict is decide.Verdict.NOTHING:
-                    seen = looking.as_wanted(seen)
+                    seen = observe.as_wanted(seen)
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
-            return looking.told(_refused(claim, error), seen)
+            return observe.told(_refused(claim, error), seen)
         wish = documents.Intent(
             Action.UPDATE if decision.verdict is decide.Verdict.UPDATE else Action.CREATE, claim.operation.id,
             digest=claim.digest, after=after, metadata=resolved.metadata, changed=dict(decision.changed),
@@ -141,7 +132,7 @@ class Considering:
             requires=sorted({i.resource_id for i in claim.inputs if i.resource_id is not None}),
         )
         answer = self._answer(claim, (definition, resolved, target), wish, decision, intent)
-        return looking.told(answer, seen, gone=looking.is_gone(facts))
+        return observe.told(answer, seen, gone=observe.is_gone(facts))
 
     def _answer(
         self, claim: Claim, wanted: tuple[Any, Any, documents.Target], wish: documents.Intent,
@@ -151,7 +142,7 @@ class Considering:
         version = None if claim.version is None else replace(claim.version, type=definition.type)
         stays = decision.verdict in (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
         if stays and claim.version is not None and self._sleeps(claim.version):
-            return visiting.begin(claim, claim.version, Action.RESUME, target)
+            return visit.begin(claim, claim.version, Action.RESUME, target)
         if decision.verdict is decide.Verdict.NOTHING and version is not None:
             if not self._is_to_be_told(claim, version, target, intent):
                 return _nothing(claim, version, wish, target)
@@ -306,7 +297,9 @@ def _sealed(claim: Claim) -> str:
 
 def _unreadable(claim: Claim, text: str) -> Report:
     """The object stays as it is; the operation fails on it."""
-    return failing.failed(claim, runner.describe(claim.name, unreadable(text, "What is kept of it, or of what it needs,")))
+    return fail_early.failed(
+        claim, runner.describe(claim.name, unreadable(text, "What is kept of it, or of what it needs,"))
+    )
 
 
 def _wanted_template(claim: Claim) -> str:
@@ -412,13 +405,13 @@ def _refuse(claim: Claim, target: documents.Target, resolved: Any, decision: dec
 def _refused(claim: Claim, error: errors.IsothermError) -> Report:
     """The object stays as it is; the operation fails on it. As in Heat, a restricted action leaves the resource alone."""
     if isinstance(error, errors.UserError) and error.kind == "ResourceActionRestricted":
-        return replace(failing.failed(claim, str(error)), version=None)
-    return failing.failed(claim, runner.describe(claim.name, error))
+        return replace(fail_early.failed(claim, str(error)), version=None)
+    return fail_early.failed(claim, runner.describe(claim.name, error))
 
 
 def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: documents.Target) -> Answer:
     # By a look at reality it may be found to be what is wanted, whatever was applied.
-    applied = not looking.looks(claim) or documents.decode(version.properties, dict[str, Any]) == wish.after
+    applied = not observe.looks(claim) or documents.decode(version.properties, dict[str, Any]) == wish.after
     settled = replace(
         version, digest=claim.digest, properties=version.properties if applied else documents.encode(wish.after),
         requires=documents.encode(wish.requires), operation_id=claim.operation.id,
@@ -429,7 +422,7 @@ def _nothing(claim: Claim, version: Version, wish: documents.Intent, target: doc
         settled.reason = ""
     published = None if version.published is None else documents.decode(version.published, documents.Published)
     # Who looks at reality reads anew what others read of it. It may be that somebody put it right, and never said so.
-    fresh = looking.looks(claim) and bool(target.exports or version.intent is not None)
+    fresh = observe.looks(claim) and bool(target.exports or version.intent is not None)
     if not applied or fresh or published is None or not published.attributes.keys() >= set(target.exports):
         return Republish(settled, target)
     if version.status is Status.FAILED:

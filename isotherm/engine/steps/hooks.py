@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from isotherm.engine import documents
-from isotherm.engine.steps import answers
+from isotherm.engine.steps import outcomes
+from isotherm.planning import documents
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Event, Pause, Report, Version
-from isotherm.template import definitions
+from isotherm.template.model import definitions
 
 # The clearing wakes the node; this is for the day on which it does not.
 _LOOK_ANYWAY_S = 3600.0
 _UPDATING = (Action.UPDATE, Action.ROLLBACK, Action.RESTORE)
 
 
-def before(claim: Claim, answer: answers.Answer) -> answers.Answer:
+def before(claim: Claim, answer: outcomes.Answer) -> outcomes.Answer:
     """What was decided, or the pause that comes before it."""
     target = _target(claim)
     if target is None:
@@ -34,11 +34,11 @@ def before(claim: Claim, answer: answers.Answer) -> answers.Answer:
     return _pause(Report(claim, NodeState.WAITING), hook, _event(claim, claim.version, target, hook))
 
 
-def _before(claim: Claim, answer: answers.Answer) -> str:
+def _before(claim: Claim, answer: outcomes.Answer) -> str:
     """The hook at this place, should there be one."""
-    if isinstance(answer, answers.Continue | answers.LookUp):
+    if isinstance(answer, outcomes.Continue | outcomes.LookUp):
         return ""
-    starts = answer.intent.action if isinstance(answer, answers.Begin) else None
+    starts = answer.intent.action if isinstance(answer, outcomes.Begin) else None
     operation = claim.operation.action
     if claim.kind is NodeKind.CLEANUP:
         return "pre-delete" if operation is Action.DELETE and starts is Action.DELETE else ""

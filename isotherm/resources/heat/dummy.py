@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.heat import waiting
+from isotherm.resources.heat import timer
 from isotherm.resources.schema import INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 NAME_LEN, UPDATE_IN_PLACE, FAIL, MAX_WAIT = "name_len", "update_in_place_prop", "fail_prop", "max_wait_secs"
 
@@ -22,7 +22,7 @@ _SHORTEST_WAIT_S = 1.0
 _ATTEMPTS = 20
 
 
-class Dummy(waiting.Pretender):
+class Dummy(timer.Pretender):
     """Waits at each operation, and is done. Made for tests and demonstrations."""
 
     TYPE = "OS::Heat::Dummy"
@@ -89,10 +89,10 @@ class Dummy(waiting.Pretender):
 
     def _wait(self) -> dict[str, Any]:
         longest = self.properties[MAX_WAIT]
-        return waiting.until(self.world.clock, self.world.random.uniform(min(_SHORTEST_WAIT_S, longest), longest))
+        return timer.until(self.world.clock, self.world.random.uniform(min(_SHORTEST_WAIT_S, longest), longest))
 
     def _check(self, progress: Any, reason: str) -> bool | contract.Wait:
-        done = waiting.over(self.world.clock, progress, reason)
+        done = timer.over(self.world.clock, progress, reason)
         if done is True and self.properties[FAIL] == "yes":
             raise ValueError(f"Dummy resource failed {self.name}")
         return done

@@ -24,7 +24,7 @@ from isotherm.resources.schema import (
     Support,
 )
 from isotherm.resources.translation import Kind, Rule
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 LENGTH, CLASSES, SEQUENCES, OLD_SEQUENCE, SALT = (
     "length", "character_classes", "character_sequences", "sequence", "salt")

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.resources import contract, nested
+from isotherm.resources import contract
+from isotherm.resources.nested import nested_stack
 from isotherm.resources.schema import BOOLEAN, INTEGER, MAP, STRING, AttributeSchema, Schema, Support
 
 CONTEXT, TEMPLATE, TIMEOUT, PARAMETERS = "context", "template", "timeout", "parameters"
@@ -21,7 +22,7 @@ HERE = "RegionOne"
 _SINCE = Support(version="12.0.0")
 
 
-class RemoteStack(nested.StackResource):
+class RemoteStack(nested_stack.StackResource):
     """A stack of its own."""
 
     owned = False

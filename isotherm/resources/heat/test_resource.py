@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.heat import waiting
+from isotherm.resources.heat import timer
 from isotherm.resources.schema import BOOLEAN, CACHE_NONE, MAP, NUMBER, STRING, AttributeSchema, Schema, Support
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 VALUE, UPDATE_REPLACE, FAIL, WAIT = "value", "update_replace", "fail", "wait_secs"
 ACTION_WAIT, ATTR_WAIT = "action_wait_secs", "attr_wait_secs"
@@ -23,7 +23,7 @@ def _action_wait(action: str) -> Schema:
     return Schema(NUMBER, f"How long {action} takes, in seconds; wait_secs if it is not given.", update_allowed=True)
 
 
-class TestResource(waiting.Pretender):
+class TestResource(timer.Pretender):
     """Stores a text. For tests only."""
 
     __test__ = False  # the name is Heat's: test runners are not to collect it
@@ -59,7 +59,7 @@ class TestResource(waiting.Pretender):
         return self._wait("create")
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
-        done = waiting.over(self.world.clock, progress, "being created")
+        done = timer.over(self.world.clock, progress, "being created")
         if done is True and self.properties[FAIL]:
             # A failed create leaves nothing behind, neither in reality nor in the row.
             await self.world.reality.delete(self.physical_name)
@@ -76,7 +76,7 @@ class TestResource(waiting.Pretender):
         return self._wait("update")
 
     async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
-        done = waiting.over(self.world.clock, progress, "being updated")
+        done = timer.over(self.world.clock, progress, "being updated")
         if done is True and self.properties[FAIL]:
             raise ValueError(f"Test Resource failed {self.name}")
         return done
@@ -101,4 +101,4 @@ class TestResource(waiting.Pretender):
     def _wait(self, action: str) -> dict[str, Any] | None:
         own = (self.properties[ACTION_WAIT] or {}).get(action)
         seconds = self.properties[WAIT] if own is None else own
-        return waiting.until(self.world.clock, seconds) if seconds else None
+        return timer.until(self.world.clock, seconds) if seconds else None

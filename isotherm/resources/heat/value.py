@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from isotherm.resources import contract
 from isotherm.resources.schema import ANY, BOOLEAN, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema, Support
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 VALUE, TYPE_NAME = "value", "type"
 

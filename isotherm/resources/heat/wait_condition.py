@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.resources import contract, doors
+from isotherm.resources import contract
 from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
-from isotherm.resources.signals import Inbox, Signal, Taken
-from isotherm.template import constraints
+from isotherm.resources.world import signal_urls
+from isotherm.resources.world.signals import Inbox, Signal, Taken
+from isotherm.template.parameters import constraints
 
 HANDLE, TIMEOUT, COUNT, TRANSPORT = "handle", "timeout", "count", "signal_transport"
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
@@ -73,11 +74,24 @@ class WaitConditionHandle(_Handle):
     id_field, status_field, reason_field, data_field = "id", "status", "reason", "data"
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         TRANSPORT: Schema(
-            STRING, "How signals come. TOKEN_SIGNAL, HEAT_SIGNAL and CFN_SIGNAL: through the Orchestration API, at an "
+            STRING,
+            "How signals come. TOKEN_SIGNAL, HEAT_SIGNAL and CFN_SIGNAL: through the Orchestration API, at an "
             "address that is signed. NO_SIGNAL: none is announced. The others need services of a cloud.",
-            default=doors.TOKEN, support=Support(version="6.0.0"),
-            constraints=(constraints.AllowedValues(allowed=(
-                doors.CFN, doors.TEMP_URL, doors.HEAT, doors.NO, doors.ZAQAR, doors.TOKEN)),)),
+            default=signal_urls.TOKEN,
+            support=Support(version="6.0.0"),
+            constraints=(
+                constraints.AllowedValues(
+                    allowed=(
+                        signal_urls.CFN,
+                        signal_urls.TEMP_URL,
+                        signal_urls.HEAT,
+                        signal_urls.NO,
+                        signal_urls.ZAQAR,
+                        signal_urls.TOKEN,
+                    )
+                ),
+            ),
+        ),
     }
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
         "token": AttributeSchema("What makes the endpoint good, with TOKEN_SIGNAL; the endpoint has it in it.", STRING,
@@ -107,19 +121,19 @@ class WaitConditionHandle(_Handle):
         url = self.signed_url()
         if name == "signal":
             return json.dumps(self._announced(url))
-        if not url or self.properties[TRANSPORT] != doors.TOKEN:
+        if not url or self.properties[TRANSPORT] != signal_urls.TOKEN:
             return None
         if name == "token":
-            return doors.signature_in(url)
+            return signal_urls.signature_in(url)
         if name == "endpoint":
             return url
         return f"curl -i -X POST -H 'Content-Type: application/json' -H 'Accept: application/json' '{url}'"
 
     def _announced(self, url: str | None) -> dict[str, Any] | None:
         transport = self.properties[TRANSPORT]
-        if transport == doors.NO:
+        if transport == signal_urls.NO:
             return {}
-        return {"alarm_url": url} if transport in (doors.HEAT, doors.CFN) else None
+        return {"alarm_url": url} if transport in (signal_urls.HEAT, signal_urls.CFN) else None
 
 
 class UpdateWaitConditionHandle(_Handle):
@@ -177,7 +191,7 @@ class WaitCondition(contract.RowOnly):
 
     async def handle_delete(self) -> object:
         # Whoever waits with this handle after us waits for signals of his own.
-        inbox = await self.inbox(doors.token_in(self.properties[HANDLE]))
+        inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
         if inbox is not None and inbox.signals and self.world.signals is not None:
             await self.world.signals.clear(inbox)
         return None
@@ -186,7 +200,7 @@ class WaitCondition(contract.RowOnly):
         return self.name
 
     async def attribute(self, name: str) -> object:
-        inbox = await self.inbox(doors.token_in(self.properties[HANDLE]))
+        inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
         if inbox is None:
             return ""
         return json.dumps({one.key: one.details["data"] for one in inbox.signals})
@@ -195,7 +209,7 @@ class WaitCondition(contract.RowOnly):
         return {"until": self.world.clock.now() + self.properties[TIMEOUT]}
 
     async def _handle(self) -> Inbox:
-        inbox = await self.inbox(doors.token_in(self.properties[HANDLE]))
+        inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
         if inbox is None or inbox.type not in HANDLES:
             raise ValueError(f"{self.properties[HANDLE]} is not a valid wait condition handle.")
         return inbox

@@ -16,10 +16,10 @@ import httpcore2
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.fetch import connecting
+from isotherm.fetch import connect
 from isotherm.fetch.addresses import Outside, Refused, Resolve, look_up
-from isotherm.resources import reach
 from isotherm.resources.http import headers
+from isotherm.resources.world import local_access
 
 _AGAIN_S = 2.0
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -34,7 +34,7 @@ class Client:
         self._limit = settings.max_json_body_size
         self._tls = tls
 
-    async def call(self, call: reach.Call) -> reach.Reply:
+    async def call(self, call: local_access.Call) -> local_access.Reply:
         # Judged before anything is sent: whatever ends a line would begin a header, or a request, of its own.
         if not all(_NAME.fullmatch(name) and _VALUE.fullmatch(value) for name, value in call.headers.items()):
             raise errors.Permanent("the request has headers that HTTP does not allow")
@@ -56,32 +56,32 @@ class Client:
             # As a rule: it went away in the middle of an answer.
             raise errors.Temporary("the service does not speak HTTP as it should", _AGAIN_S) from None
 
-    async def _send(self, call: reach.Call) -> reach.Reply:
-        target = connecting.target(call.url)
-        address = await self._outside.address(target.raw_host.decode("ascii"), connecting.port(target))
+    async def _send(self, call: local_access.Call) -> local_access.Reply:
+        target = connect.target(call.url)
+        address = await self._outside.address(target.raw_host.decode("ascii"), connect.port(target))
         sent = [(b"Host", target.netloc), (b"User-Agent", b"isotherm"), (b"Accept-Encoding", b"identity"),
                    (b"Connection", b"close"), (b"Content-Length", str(len(call.body)).encode())]
         sent += [(name.encode(), value.encode()) for name, value in call.headers.items()]
         async with httpcore2.AsyncConnectionPool(
-            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connecting.Pinned(address)
+            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.Pinned(address)
         ) as pool:
             request = {"timeout": {"connect": 10.0, "read": None, "write": None, "pool": None},
                        "trace": _before_it_is_sent(call)}
-            async with pool.stream(call.method, connecting.raw(target), headers=sent, content=call.body,
+            async with pool.stream(call.method, connect.raw(target), headers=sent, content=call.body,
                                    extensions=request) as response:
                 return await self._read(response)
 
-    async def _read(self, response: httpcore2.Response) -> reach.Reply:
+    async def _read(self, response: httpcore2.Response) -> local_access.Reply:
         said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         content = bytearray()
         async for chunk in response.aiter_stream():
             content += chunk
             if len(content) > self._limit:
                 raise errors.Permanent(f"the service's answer has more than {self._limit} bytes")
-        return reach.Reply(response.status, said, bytes(content))
+        return local_access.Reply(response.status, said, bytes(content))
 
 
-def _before_it_is_sent(call: reach.Call) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
+def _before_it_is_sent(call: local_access.Call) -> Callable[[str, Mapping[str, Any]], Awaitable[None]]:
     async def trace(event: str, _facts: Mapping[str, Any]) -> None:
         if event == "http11.send_request_headers.started":
             call.check()

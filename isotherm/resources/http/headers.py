@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from isotherm.template.constraints import Coerce, Constraint, CustomConstraints, Kind
+from isotherm.template.parameters.constraints import Coerce, Constraint, CustomConstraints, Kind
 
 _OWN = frozenset({"connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "te", "trailer",
                   "transfer-encoding", "upgrade"})

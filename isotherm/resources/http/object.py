@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from isotherm import errors
-from isotherm.resources import contract, reach
+from isotherm.resources import contract
 from isotherm.resources.http import filling
 from isotherm.resources.http.schemas import (
     AUTH,
@@ -35,6 +35,7 @@ from isotherm.resources.http.schemas import (
     VALUES,
 )
 from isotherm.resources.schema import ANY, CACHE_NONE, STRING, AttributeSchema, Schema
+from isotherm.resources.world import local_access
 
 _GONE = (404, 410)
 # A proxy says 503 too, of a service that may have acted: such a request counts as begun.
@@ -153,10 +154,10 @@ class Object(contract.Resource):
             raise errors.Permanent(f"the service says that it is {state}")
         return contract.Wait(self.poll_interval_s, f"the service says: {state}"[:_TOLD])
 
-    def _object_in(self, reply: reach.Reply) -> Any:
+    def _object_in(self, reply: local_access.Reply) -> Any:
         return filling.found(_decoded(reply), self.properties[OBJECT_PATH])
 
-    def _id_in(self, reply: reach.Reply) -> str:
+    def _id_in(self, reply: local_access.Reply) -> str:
         path = self.properties[ID_PATH]
         if path == _OWN_ID:
             return self.token
@@ -172,14 +173,14 @@ class Object(contract.Resource):
 
     # Asking.
 
-    async def _read(self) -> reach.Reply | None:
+    async def _read(self) -> local_access.Reply | None:
         """The answer to a look at it; None if it is gone."""
         reply = await self._ask(READ, gone_is_fine=True)
         return None if reply.status in _GONE else reply
 
     async def _ask(
         self, what: str, headers: Mapping[str, str] | None = None, *, gone_is_fine: bool = False
-    ) -> reach.Reply:
+    ) -> local_access.Reply:
         told = self.properties[what] or {METHOD: "DELETE", STATUSES: [200, 202, 204]}
         body = None
         if what in (CREATE, UPDATE):
@@ -189,9 +190,9 @@ class Object(contract.Resource):
             self._expect(what, reply, told[STATUSES])
         return reply
 
-    async def _call(self, what: str, method: str, url: str, body: Any, headers: Mapping[str, str]) -> reach.Reply:
+    async def _call(self, what: str, method: str, url: str, body: Any, headers: Mapping[str, str]) -> local_access.Reply:
         if self.world.http is None:
-            raise errors.Permanent(f"{self.TYPE} is not allowed here. {reach.HINT}")
+            raise errors.Permanent(f"{self.TYPE} is not allowed here. {local_access.HINT}")
         sent = {"Accept": "application/json", **(self.properties[HEADERS] or {})}
         sent.update({name: value for name, value in headers.items() if name})
         if self.properties[AUTH]:
@@ -200,12 +201,12 @@ class Object(contract.Resource):
             sent["Content-Type"] = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json"
         content = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
         where = filling.url(url, self._values())
-        return await self.world.http.call(reach.Call(method, where, sent, content, self.properties[TIMEOUT]))
+        return await self.world.http.call(local_access.Call(method, where, sent, content, self.properties[TIMEOUT]))
 
     def _values(self) -> dict[str, Any]:
         return {"id": self.physical_id, "token": self.token, "name": self.physical_name, "object": self.properties[OBJECT]}
 
-    def _expect(self, what: str, reply: reach.Reply, statuses: Any) -> None:
+    def _expect(self, what: str, reply: local_access.Reply, statuses: Any) -> None:
         if reply.status in (statuses or ()):
             return
         text = reply.body[:_TOLD].decode("utf-8", "replace").strip()
@@ -220,12 +221,12 @@ class Object(contract.Resource):
         raise errors.Permanent(said)
 
 
-def _pause(reply: reach.Reply) -> float:
+def _pause(reply: local_access.Reply) -> float:
     text = reply.headers.get("retry-after", "")
     return min(float(text), _LONGEST_PAUSE_S) if text.isdigit() and text.isascii() else 2.0
 
 
-def _decoded(reply: reach.Reply) -> Any:
+def _decoded(reply: local_access.Reply) -> Any:
     try:
         return msgspec.json.decode(reply.body) if reply.body else None
     except msgspec.DecodeError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from isotherm.resources.http import headers
 from isotherm.resources.schema import ANY, INTEGER, LIST, MAP, NUMBER, STRING, Schema
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 CREATE, READ, UPDATE, DELETE, FIND, READY, OBJECT = "create", "read", "update", "delete", "find", "ready", "object"
 URL, METHOD, BODY, STATUSES, ID_PATH, OBJECT_PATH = "url", "method", "body", "statuses", "id_path", "object_path"

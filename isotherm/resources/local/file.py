@@ -15,7 +15,7 @@ from isotherm.resources import contract
 from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
-from isotherm.resources.local.placed import MODE, OWNER, PATH, Placed, lent
+from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, lent
 from isotherm.resources.schema import CACHE_NONE, INTEGER, STRING, AttributeSchema, Schema
 
 CONTENT = "content"

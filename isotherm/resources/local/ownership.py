@@ -10,7 +10,7 @@ import stat
 
 from isotherm import errors
 from isotherm.resources.schema import STRING, Schema
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 OWNER = Schema(
     STRING, "Whom it belongs to, as user or user:group, by name or number. Needs the right to give things away. Not set: "

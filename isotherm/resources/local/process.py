@@ -15,10 +15,10 @@ import msgspec
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.local import confinement, keeping
-from isotherm.resources.local.placed import TOKEN, Local, lent
+from isotherm.resources.local import confinement, keeper_client
+from isotherm.resources.local.path_resource import TOKEN, Local, lent
 from isotherm.resources.schema import CACHE_NONE, INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 COMMAND, ENV, CWD, LOG, RESTART, STOP, SETTLE = (
     "command", "env", "cwd", "log", "restart_policy", "stop_timeout_secs", "settle_secs")
@@ -104,7 +104,7 @@ class Process(Local):
             return True
         if not self._ended(progress):
             return contract.Wait(_POLL_S, "ending")
-        keeping.forget(self.confined, self._key)
+        keeper_client.forget(self.confined, self._key)
         return True
 
     async def find_by_token(self) -> contract.Search:
@@ -138,7 +138,7 @@ class Process(Local):
             return found_one.pid if found_one is not None and name == "pid" else None
         found = self._state()
         if name == "log":
-            return self.confined.absolute(keeping.log_parts(self.confined, self._key, self.properties[LOG]))
+            return self.confined.absolute(keeper_client.log_parts(self.confined, self._key, self.properties[LOG]))
         if found is None:
             return None
         if name == "pid":
@@ -155,10 +155,10 @@ class Process(Local):
             raise errors.Permanent("the token of the process is none")
         return found
 
-    def _state(self) -> keeping.State | None:
-        return keeping.state(self.confined, self._key)
+    def _state(self) -> keeper_client.State | None:
+        return keeper_client.state(self.confined, self._key)
 
-    def _state_changed(self, old: Any) -> keeping.State | None:
+    def _state_changed(self, old: Any) -> keeper_client.State | None:
         """What runs now, if it is not what ran then."""
         found = self._state()
         return found if found is not None and list(found.keeper) != list(old["keeper"]) and found.is_kept else None
@@ -167,7 +167,7 @@ class Process(Local):
         local = lent(self)
         local.check()
         with confinement.told(self.name):
-            await asyncio.to_thread(keeping.start, self.confined, self._key, self.properties, local.environment)
+            await asyncio.to_thread(keeper_client.start, self.confined, self._key, self.properties, local.environment)
 
     def _settling(self) -> dict[str, Any]:
         return {"until": self.world.clock.now() + self.properties[SETTLE]}
@@ -187,7 +187,7 @@ class Process(Local):
         with confinement.told(self.name):
             found = self._state()
             if found is not None:
-                keeping.ask_to_end(found)
+                keeper_client.ask_to_end(found)
         old = None if found is None else msgspec.to_builtins(found)
         return {"old": old, "kill_at": self.world.clock.now() + self.properties.get(STOP, 0)}
 
@@ -195,16 +195,18 @@ class Process(Local):
         if progress["old"] is None:
             return True
         lent(self).check()
-        old = msgspec.convert(progress["old"], keeping.State)
+        old = msgspec.convert(progress["old"], keeper_client.State)
         found = self._state()
         if found is not None and found.keeper == old.keeper:
             old = found  # it may have started the command once more in the meantime
-        return keeping.has_ended(old, self.world.clock.now() - progress["kill_at"])
+        return keeper_client.has_ended(old, self.world.clock.now() - progress["kill_at"])
 
     def _last_words(self) -> str:
         found = self._state() if self.world.local is not None else None
         code = "" if found is None or found.code is None else f", with code {found.code}"
-        words = keeping.tail(self.confined, keeping.log_parts(self.confined, self._key, self.properties.get(LOG)))
+        words = keeper_client.tail(
+            self.confined, keeper_client.log_parts(self.confined, self._key, self.properties.get(LOG))
+        )
         return f"{code}. Its last words: {words}" if words else code
 
     def _is_imported(self) -> bool:
@@ -213,4 +215,4 @@ class Process(Local):
     def _outsider(self) -> Any:
         base = str(lent(self).base)
         is_number = re.fullmatch("[0-9]{1,9}", self.physical_id or "")
-        return keeping.outsider(str(self.physical_id), base) if is_number else None
+        return keeper_client.outsider(str(self.physical_id), base) if is_number else None

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isotherm.template.functions import (
-    expressions,
-    gathering,
-    logic,
-    references,
-    repeating,
-    surroundings,
-    text,
-    url,
-)
+from isotherm.template.functions import collections, expressions, logic, references, repeat, surroundings, text, url
 from isotherm.template.functions.node import Function
 
 _ALL: tuple[type[Function], ...] = (
@@ -21,9 +12,9 @@ _ALL: tuple[type[Function], ...] = (
     references.GetParam, references.Ref, references.ResourceRef, references.ParamRef,
     text.Join, text.CfnJoin, text.JoinMultiple, text.Replace, text.CfnReplace, text.ReplaceJson, text.ReplaceStrict,
     text.ReplaceVeryStrict, text.Split, text.CfnSplit, text.Digest, text.Base64,
-    gathering.MapMerge, gathering.MapReplace, gathering.Filter, gathering.Contains, gathering.ListConcat,
-    gathering.ListConcatUnique, gathering.MemberListToMap, gathering.Select,
-    repeating.Repeat, repeating.RepeatWithMap, repeating.RepeatNested,
+    collections.MapMerge, collections.MapReplace, collections.Filter, collections.Contains, collections.ListConcat,
+    collections.ListConcatUnique, collections.MemberListToMap, collections.Select,
+    repeat.Repeat, repeat.RepeatWithMap, repeat.RepeatNested,
     url.MakeUrl, expressions.Yaql,
     surroundings.GetFile, surroundings.FindInMap, surroundings.GetAzs, surroundings.ResourceFacade,
     surroundings.CfnResourceFacade,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from isotherm.template.functions.context import Reader
 from isotherm.template.functions.node import NOTHING, Function, Known, Misuse, Scope
-from isotherm.template.functions.reading import Reader
 
 
 class If(Function):

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 from isotherm import errors
-from isotherm.template.functions.reading import Reader
+from isotherm.template.functions.context import Reader
 from isotherm.template.limits import Budget
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from isotherm import errors
+from isotherm.template.functions.context import Reader
 from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope, pair
-from isotherm.template.functions.reading import Reader
 
 
 def incorrect(name: object) -> Misuse:

@@ -25,8 +25,8 @@ import yaql
 from yaql.language import exceptions, utils
 
 from isotherm import errors
-from isotherm.template import patterns
 from isotherm.template.limits import DEFAULT, Budget, Limits
+from isotherm.template.patterns import match
 
 Expression = Any  # yaql has no types
 
@@ -251,8 +251,8 @@ class _StringPattern:
 
 def _judge_cost(pattern: str, length: int) -> None:
     try:
-        cost = patterns.search_cost(pattern, length)
-    except patterns.BadPattern as exc:
+        cost = match.search_cost(pattern, length)
+    except match.BadPattern as exc:
         raise Refused(str(exc)) from exc
     if cost > _PATTERN_BUDGET:
         raise Refused("pattern is too complex for a text of this length")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from isotherm.template.functions.context import Facade, Reader
 from isotherm.template.functions.node import Function, Misuse, Scope
-from isotherm.template.functions.reading import Facade, Reader
 
 
 class _Sourced(Function):

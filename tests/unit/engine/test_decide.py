@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from isotherm import errors
-from isotherm.engine.decide import Applied, Verdict, decide
+from isotherm.engine.steps.decide import Applied, Verdict, decide
 from isotherm.resources import contract, schema
 from isotherm.states import Action, Status
 

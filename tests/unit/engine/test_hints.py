@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.engine.observer import hints
-from isotherm.store.watch_hints import Hint
+from isotherm.observer import hints
+from isotherm.store.watch.reality_hints import Hint
 
 pytestmark = pytest.mark.ledger("S1.5")
 UUID = "5a1b7a9e-6d0c-4b7e-9a0e-0d8f5f1f0c11"

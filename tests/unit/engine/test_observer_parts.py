@@ -8,13 +8,13 @@ import pytest
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine.observer import policies
-from isotherm.engine.observer.budget import Budget
-from isotherm.engine.observer.looking import Looking, Place
+from isotherm.observer import policies
+from isotherm.observer.budget import Budget
+from isotherm.observer.look import Looking, Place
 from isotherm.resources import contract
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources.journal import MemoryReality
 from isotherm.states import DriftPolicy, Sight
-from isotherm.store.watch_chunks import Target
+from isotherm.store.watch.resources import Target
 
 pytestmark = pytest.mark.ledger("S1.5")
 REPAIR = '{"isotherm": {"drift": "repair"}}'

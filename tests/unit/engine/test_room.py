@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from isotherm.engine.legacy.room import Room
+from isotherm.engine.legacy.throttle import Room
 
 
 class Steps:

@@ -9,9 +9,9 @@ import pytest
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import documents
-from isotherm.engine.steps import answers
-from isotherm.engine.steps.slots import Slots
+from isotherm.engine.steps import outcomes
+from isotherm.engine.steps.throttle import Slots
+from isotherm.planning import documents
 from isotherm.resources import contract
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Operation, Report, Version
@@ -35,7 +35,7 @@ def claim(stack="s", type_="OS::Nova::Server", intent=None):
 
 
 def step(of):
-    return answers.Continue(of.version, documents.Intent(Action.CREATE, "op"), None)
+    return outcomes.Continue(of.version, documents.Intent(Action.CREATE, "op"), None)
 
 
 def take(found, of):
@@ -79,9 +79,9 @@ def test_what_calls_nobody_needs_no_slot():
     one = claim()
     take(found, one)
     other = claim()
-    for answer in (Report(other, NodeState.DONE), answers.LookUp(secrets=True), answers.LookUp(template="x")):
+    for answer in (Report(other, NodeState.DONE), outcomes.LookUp(secrets=True), outcomes.LookUp(template="x")):
         assert found.take(other, answer) is None
-    assert found.take(other, answers.LookUp(other.version)) is not None
+    assert found.take(other, outcomes.LookUp(other.version)) is not None
 
 
 @pytest.mark.parametrize(("intent", "state"), [(None, NodeState.SCHEDULED), ("{}", NodeState.WAITING)])

@@ -7,14 +7,14 @@ import logging
 import pytest
 
 from isotherm import errors
-from isotherm.engine.steps import telling
+from isotherm.engine.steps import reports
 
 
 def logged(error: Exception, cause: Exception, caplog: pytest.LogCaptureFixture) -> str:
     try:
         raise error from cause
     except Exception as caught:
-        logging.getLogger("isotherm").error("a turn failed", exc_info=telling.quiet(caught))
+        logging.getLogger("isotherm").error("a turn failed", exc_info=reports.quiet(caught))
     return caplog.text
 
 

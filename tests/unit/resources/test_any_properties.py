@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.desired import Asked, Identity, desire
 from isotherm.errors import UserError
-from isotherm.resources import known
+from isotherm.planning.desired import Asked, Identity, desire
+from isotherm.resources import builtin
 from tests.any_values import Anything
 
-TYPES = known.registry()
+TYPES = builtin.registry()
 SECRET = "marker-of-a-secret"
 PARAMETERS = {"s": {"type": "string", "hidden": True, "default": SECRET},
               "j": {"type": "json", "hidden": True, "default": {"a": [SECRET], "length": SECRET}},

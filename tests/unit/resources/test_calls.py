@@ -12,10 +12,10 @@ import pytest
 
 import isotherm
 from isotherm import errors
-from isotherm.resources import calls
-from isotherm.sim import plain
-from isotherm.sim.loop import SimLoop
-from isotherm.sim.threads import SimThreads
+from isotherm.resources import gate
+from isotherm.sim.world import plain_types
+from isotherm.sim.world.loop import SimLoop
+from isotherm.sim.world.threads import SimThreads
 
 
 async def _port(value: str) -> str:
@@ -31,7 +31,7 @@ async def _broken_port() -> str:
 class Example:
     """Methods of all kinds."""
 
-    def __init__(self, threads: calls.Threads) -> None:
+    def __init__(self, threads: gate.Threads) -> None:
         self.threads = threads
         self.thread: int | None = None
 
@@ -61,7 +61,7 @@ def _in_the_simulator(story):
         loop.close()
 
 
-@pytest.fixture(params=[(calls.LoopThreads, _on_the_loop), (SimThreads, _in_the_simulator)], ids=["loop", "simulator"])
+@pytest.fixture(params=[(gate.LoopThreads, _on_the_loop), (SimThreads, _in_the_simulator)], ids=["loop", "simulator"])
 def kind(request):
     """The two implementations of the port: how to make one, and how to run a story with it."""
     return request.param
@@ -71,13 +71,13 @@ def kind(request):
 def test_each_kind_of_method_is_called(kind, method):
     threads, run = kind
     one = Example(threads())
-    assert run(calls.call(one.threads, getattr(one, method), "x")) == "x"
+    assert run(gate.call(one.threads, getattr(one, method), "x")) == "x"
 
 
 def test_a_plain_method_has_a_thread_of_its_own(kind):
     threads, run = kind
     one = Example(threads())
-    run(calls.call(one.threads, one.plain, "x"))
+    run(gate.call(one.threads, one.plain, "x"))
     assert one.thread not in (None, threading.get_ident())
 
 
@@ -85,7 +85,7 @@ def test_what_a_port_raises_comes_out_of_the_method(kind):
     threads, run = kind
     one = Example(threads())
     with pytest.raises(errors.Permanent, match="no"):
-        run(calls.call(one.threads, one.refused))
+        run(gate.call(one.threads, one.refused))
 
 
 def test_outside_of_a_plain_method_nothing_is_waited_for(kind):
@@ -100,7 +100,7 @@ def test_outside_of_a_plain_method_nothing_is_waited_for(kind):
 
 def test_who_was_cancelled_gets_no_answers_any_more():
     """The thread cannot be stopped; but it changes nothing through the ports of a step that has been given up."""
-    threads, entered, released, ended = calls.LoopThreads(), threading.Event(), threading.Event(), threading.Event()
+    threads, entered, released, ended = gate.LoopThreads(), threading.Event(), threading.Event(), threading.Event()
     done: list[object] = []
 
     async def change() -> None:
@@ -130,7 +130,7 @@ def test_who_was_cancelled_gets_no_answers_any_more():
 
 
 def test_what_is_waited_for_ends_with_the_step():
-    threads, entered, ended = calls.LoopThreads(), threading.Event(), threading.Event()
+    threads, entered, ended = gate.LoopThreads(), threading.Event(), threading.Event()
     told: list[BaseException] = []
 
     async def for_ever() -> None:
@@ -158,7 +158,7 @@ def test_what_is_waited_for_ends_with_the_step():
 
 def test_the_engine_calls_types_through_the_gate_only():
     """Outside of the types themselves, no method of a type is called directly: it may be plain."""
-    methods, house = {*plain.METHODS, "observe_many"}, Path(isotherm.__file__).parent
+    methods, house = {*plain_types.METHODS, "observe_many"}, Path(isotherm.__file__).parent
     past_it = [
         f"{file.relative_to(house)}:{node.lineno} {node.func.attr}"
         for file in house.rglob("*.py") if "resources" not in file.relative_to(house).parts

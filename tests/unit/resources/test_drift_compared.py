@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from isotherm import errors
 from isotherm.resources import contract, drift, registry
 from isotherm.resources.heat import dummy, test_resource, value
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources.journal import MemoryReality
 from isotherm.resources.schema import ANY, BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Schema
 
 

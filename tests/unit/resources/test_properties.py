@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from isotherm.errors import UserError
 from isotherm.resources import properties, translation
 from isotherm.resources.schema import ANY, BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Schema
-from isotherm.template import constraints
+from isotherm.template.parameters import constraints
 
 RULES = properties.Rules(custom=constraints.NO_CUSTOM)
 KINDS = {kind.lower(): Schema(kind) for kind in (STRING, INTEGER, NUMBER, BOOLEAN, MAP, LIST, ANY)}

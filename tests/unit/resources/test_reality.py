@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from isotherm import errors
-from isotherm.resources.reality import JournalReality
+from isotherm.resources.journal import JournalReality
 
 
 def test_a_line_that_was_torn_by_a_kill_never_happened_and_spoils_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.resources import contract, runner
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources.journal import MemoryReality
 from isotherm.resources.runner import Done, Failed, Task, TaskRunner, Waiting
 from isotherm.states import Action
 

@@ -12,7 +12,7 @@ import pytest
 from isotherm import errors
 from isotherm.resources import contract, heat, registry
 from isotherm.resources.heat import delay, dummy, none, random_string, test_resource, value
-from isotherm.resources.reality import MemoryReality
+from isotherm.resources.journal import MemoryReality
 
 
 @dataclass

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from isotherm.errors import UserError
-from isotherm.resources import heat, registry, validation
-from isotherm.template import environment, model
-from isotherm.template.definitions import Unresolved
-from isotherm.template.parameters import Pseudo
+from isotherm.resources import heat, registry
+from isotherm.resources.validation import validate
+from isotherm.template import environment
+from isotherm.template.model import model
+from isotherm.template.model.definitions import Unresolved
+from isotherm.template.parameters.parameters import Pseudo
 
 TYPES = registry.Registry(heat.TYPES)
 TEST, STRING, VALUE = "OS::Heat::TestResource", "OS::Heat::RandomString", "OS::Heat::Value"
@@ -18,7 +20,7 @@ TEST, STRING, VALUE = "OS::Heat::TestResource", "OS::Heat::RandomString", "OS::H
 
 def check(resources: dict[str, Any], environ: dict[str, Any] | None = None, **sections: Any) -> model.Bound:
     data = {"heat_template_version": "2021-04-16", "resources": resources, **sections}
-    return validation.accept(model.parse(data), environment.load(environ), TYPES, pseudo=Pseudo("s"))
+    return validate.accept(model.parse(data), environment.load(environ), TYPES, pseudo=Pseudo("s"))
 
 
 def refused(resources: dict[str, Any], **options: Any) -> list[str]:
@@ -113,17 +115,17 @@ def test_cfn_words() -> None:
     data = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"R": {"Type": STRING, "Properties": {
         "character_classes": [{"class": "x"}]}}}}
     with pytest.raises(UserError, match=r"^Property error: Resources\.R\.Properties\.character_classes\[0\]\.class: "):
-        validation.accept(model.parse(data), environment.load({}), TYPES, pseudo=Pseudo("s"))
+        validate.accept(model.parse(data), environment.load({}), TYPES, pseudo=Pseudo("s"))
 
 
 def test_lenient_validation_judges_names_only() -> None:
     data = {"heat_template_version": "2021-04-16", "parameters": {"p": {"type": "number"}},
             "resources": one(TEST, value={"get_param": "p"}, wait_secs="x")}
     template = model.parse(data)
-    values = validation.parameters.bind(template.parameters, environment.load({}), Pseudo(), require_all=False)
-    validation.validate(model.bind(template, values), environment.load({}), TYPES, strict=False)
+    values = validate.parameters.bind(template.parameters, environment.load({}), Pseudo(), require_all=False)
+    validate.validate(model.bind(template, values), environment.load({}), TYPES, strict=False)
     with pytest.raises(UserError):
-        validation.validate(model.bind(template, values), environment.load({}), TYPES)
+        validate.validate(model.bind(template, values), environment.load({}), TYPES)
 
 
 @pytest.mark.parametrize("constraint", [{"allowed_values": ["a"]}, {"allowed_pattern": "a"}, {"length": {"max": 1}}])
@@ -219,7 +221,7 @@ resources: {{x: {{type: {TEST}, deletion_policy: {{get_param: p}}}}}}
     data = {"heat_template_version": "2021-04-16", "resources": one("child.yaml", p=given),
             "parameters": {"p": {"type": "string", "hidden": hidden == "outside"}}}
     with pytest.raises(UserError) as caught:
-        validation.accept(model.parse(data), environment.load({"parameters": {"p": SECRET}}), TYPES, pseudo=Pseudo("s"),
+        validate.accept(model.parse(data), environment.load({"parameters": {"p": SECRET}}), TYPES, pseudo=Pseudo("s"),
                           files={"child.yaml": inside})
     assert caught.value.problems[0].message.startswith("Invalid deletion policy")
     assert SECRET not in repr(caught.value.problems) + str(caught.value)

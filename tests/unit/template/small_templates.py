@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from isotherm.template import definitions, document, environment, model, parameters
+from isotherm.template import environment
 from isotherm.template.limits import DEFAULT, Limits
+from isotherm.template.model import definitions, model
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
 
 LATEST = "2021-04-16"
 PARAMETERS: dict[str, Any] = {

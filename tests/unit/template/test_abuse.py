@@ -17,9 +17,12 @@ import pytest
 from small_templates import LATEST, Known, bound, value
 
 from isotherm.errors import UserError
-from isotherm.template import definitions, document, environment, model, parameters
+from isotherm.template import environment
 from isotherm.template.functions import sandbox
 from isotherm.template.limits import Budget, Limits
+from isotherm.template.model import definitions, model
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
 
 
 @contextmanager

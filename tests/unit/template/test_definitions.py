@@ -10,9 +10,9 @@ import pytest
 from small_templates import Known, bound
 
 from isotherm.errors import UserError
-from isotherm.template import definitions
-from isotherm.template.definitions import Definition, Unresolved
-from isotherm.template.parameters import Values
+from isotherm.template.model import definitions
+from isotherm.template.model.definitions import Definition, Unresolved
+from isotherm.template.parameters.parameters import Values
 
 
 def _definition(properties: Any, *, files: dict[str, str] | None = None, **fields: Any) -> Definition:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isotherm.template import versions
-from isotherm.template.descriptions import DESCRIPTIONS
+from isotherm.template.functions.descriptions import DESCRIPTIONS
 
 
 def test_every_function_is_described() -> None:

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from isotherm.errors import Mark, UserError
-from isotherm.template import document
-from isotherm.template.document import Limits
+from isotherm.template.text import document
+from isotherm.template.text.document import Limits
 
 TEMPLATE = """\
 heat_template_version: 2021-04-16

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isotherm.errors import NotFound, UserError
-from isotherm.template import environment, merging, parameters
+from isotherm.template import environment, merge
 from isotherm.template.environment import Environment, Registry, Target, TargetKind
+from isotherm.template.parameters import parameters
 from isotherm.template.versions import HOT_LATEST
 
 KNOWN = dict.fromkeys(("OS::Heat::TestResource", "OS::Heat::None", "OS::Heat::Value"))
@@ -166,7 +167,7 @@ SCHEMATA = parameters.parse_schemata({
 
 
 def merged(*environments: dict[str, Any]) -> dict[str, Any]:
-    return dict(merging.merge([Environment(), *map(environment.load, environments)], SCHEMATA).parameters)
+    return dict(merge.merge([Environment(), *map(environment.load, environments)], SCHEMATA).parameters)
 
 
 def asked(default: str = "", **strategies: str) -> dict[str, Any]:
@@ -207,6 +208,6 @@ def test_the_first_strategy_sticks_against_a_later_default() -> None:
 
 def test_parameters_of_templates_among_the_files_are_known() -> None:
     child = "heat_template_version: 2016-10-14\nparameters: {inner: {type: json}}"
-    assert set(merging.known_parameters(SCHEMATA, {"c.yaml": child, "notes.txt": "hello"})) == {*SCHEMATA, "inner"}
+    assert set(merge.known_parameters(SCHEMATA, {"c.yaml": child, "notes.txt": "hello"})) == {*SCHEMATA, "inner"}
     with pytest.raises(UserError, match="Invalid type"):
-        merging.known_parameters({}, {"c.yaml": child.replace("json", "zz")})
+        merge.known_parameters({}, {"c.yaml": child.replace("json", "zz")})

@@ -8,7 +8,7 @@ import pytest
 from small_templates import bound, cfn_value, value
 
 from isotherm.errors import UserError
-from isotherm.template import model
+from isotherm.template.model import model
 
 VALUES: list[tuple[Any, Any]] = [
     ({"get_param": "text"}, "t"), ({"get_param": ["tree", "k", "z", "1"]}, "two"), ({"get_param": ["names", -1]}, "c"),

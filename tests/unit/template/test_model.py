@@ -8,7 +8,8 @@ import pytest
 from small_templates import LATEST, bound
 
 from isotherm.errors import UserError
-from isotherm.template import document, model
+from isotherm.template.model import model
+from isotherm.template.text import document
 
 NONE = {"type": "OS::Heat::None"}
 

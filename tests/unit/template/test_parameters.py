@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isotherm.errors import UserError
-from isotherm.template import constraints, parameters
 from isotherm.template.environment import Environment
-from isotherm.template.parameters import Pseudo, Values
+from isotherm.template.parameters import constraints, parameters
+from isotherm.template.parameters.parameters import Pseudo, Values
 from isotherm.template.versions import CFN_LATEST, HOT_KEY, HOT_LATEST, VERSIONS, Dialect
 
 ABSENT = object()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isotherm.template import automaton, patterns
+from isotherm.template.patterns import automaton, match
 
 HOSTILE = [
     (r"(a+)+b", "a" * 5000),
@@ -29,26 +29,26 @@ HOSTILE = [
 @pytest.mark.parametrize(("pattern", "value"), HOSTILE)
 def test_catastrophic_patterns_end_soon(pattern: str, value: str) -> None:
     began = time.process_time()
-    with contextlib.suppress(patterns.TooComplex):
-        assert not patterns.Pattern(pattern).fullmatch(value)
+    with contextlib.suppress(match.TooComplex):
+        assert not match.Pattern(pattern).fullmatch(value)
     assert time.process_time() - began < 3
 
 
 def test_a_catastrophic_pattern_still_finds_what_matches() -> None:
-    assert patterns.Pattern(r"(a?){60}a{60}").fullmatch("a" * 60)
-    assert patterns.Pattern(r"(a+)+b").fullmatch("a" * 3000 + "b")
+    assert match.Pattern(r"(a?){60}a{60}").fullmatch("a" * 60)
+    assert match.Pattern(r"(a+)+b").fullmatch("a" * 3000 + "b")
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+\1b", r"(?=(a+)+b)a*", r"(a+)+(?<!c)b"])
 def test_what_is_neither_cheap_nor_regular_is_refused(pattern: str) -> None:
-    with pytest.raises(patterns.TooComplex):
-        patterns.Pattern(pattern).fullmatch("a" * 5000)
+    with pytest.raises(match.TooComplex):
+        match.Pattern(pattern).fullmatch("a" * 5000)
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "a{2,1}", "*", "(" * 5000, "x" * 10_000, "(?P<n>a)(?P<n>b)"])
 def test_bad_patterns_are_said_to_be_bad(pattern: str) -> None:
-    with pytest.raises(patterns.BadPattern):
-        patterns.Pattern(pattern)
+    with pytest.raises(match.BadPattern):
+        match.Pattern(pattern)
 
 
 @pytest.mark.parametrize(("pattern", "good", "bad"), [
@@ -61,7 +61,7 @@ def test_bad_patterns_are_said_to_be_bad(pattern: str) -> None:
     (r"(foo)\1", "foofoo", "foobar"),
 ])
 def test_ordinary_patterns_match_the_whole_value(pattern: str, good: str, bad: str) -> None:
-    compiled = patterns.Pattern(pattern)
+    compiled = match.Pattern(pattern)
     assert compiled.fullmatch(good)
     assert not compiled.fullmatch(bad)
 
@@ -80,4 +80,4 @@ _REGULAR = st.recursive(_ATOMS, lambda inner: st.one_of(
 def test_the_automaton_answers_as_re_does(pattern: str, value: str, flags: str) -> None:
     text = flags + pattern
     expected = re.fullmatch(text, value) is not None
-    assert automaton.fullmatch(patterns._automaton(text), value) == expected
+    assert automaton.fullmatch(match._automaton(text), value) == expected

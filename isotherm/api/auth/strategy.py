@@ -1,0 +1,43 @@
+"""Which way to find out who asks, and what callers can lend: as the options say."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from isotherm.api.auth import standalone
+from isotherm.api.auth.standalone import Authenticator
+from isotherm.api.policy.enforcer import Enforcer
+from isotherm.config import Settings
+from isotherm.identity.credentials import Custody
+from isotherm.identity.lending import Lending, Nothing
+
+
+def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authenticator:
+    """Keystone's libraries are slow to import, and most do not need them."""
+    if settings.auth_strategy == "keystone":
+        conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
+        found: Authenticator = importlib.import_module("isotherm.api.auth.keystone").Keystone(conf, policy)
+        return found
+    return standalone.Standalone(standalone.token(folder / "token"))
+
+
+@asynccontextmanager
+async def lending(settings: Settings, custody: Custody) -> AsyncIterator[Lending]:
+    """Inside, callers can lend; what is of no use any more is given back in the background."""
+    if settings.auth_strategy != "keystone":
+        yield Nothing()
+        return
+    conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
+    trusts = importlib.import_module("isotherm.identity.trusts").Trusts(conf, settings, custody)
+    task = asyncio.create_task(trusts.run())
+    try:
+        yield trusts
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        trusts.close()

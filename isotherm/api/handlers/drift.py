@@ -1,0 +1,92 @@
+"""Drift, beside Heat's API: what is not what was made of it, what is done about it, and a hint that there is something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from isotherm.api.http import answers, faults
+from isotherm.api.request.call import Call
+
+# How many resources one hint may name.
+MOST = 200
+# Longer than any interval, and shorter than what a clock cannot show.
+LONGEST_S = 10**9
+
+
+async def of_stack(call: Call) -> Response:
+    stack = await call.stack()
+    return answers.json({"drift": await call.orchestrator.drift(stack["id"], whole=call.flag("all"))})
+
+
+async def of_resource(call: Call) -> Response:
+    stack = await call.stack()
+    return answers.json({"drift": await call.orchestrator.resource_drift(stack["id"], call.path["resource_name"])})
+
+
+async def set_stack(call: Call) -> Response:
+    stack = await call.stack()
+    said = await _said(call, "policy", "interval", "mode")
+    await call.orchestrator.set_watch(
+        stack["id"], policy=_text(said, "policy", null=True) if "policy" in said else "",
+        interval=_seconds(said["interval"]) if "interval" in said else -1.0, mode=_text(said, "mode") or "")
+    return await of_stack(call)
+
+
+async def set_resource(call: Call) -> Response:
+    stack = await call.stack()
+    said = await _said(call, "policy")
+    await call.orchestrator.set_resource_policy(stack["id"], call.path["resource_name"], _text(said, "policy", null=True))
+    return await of_resource(call)
+
+
+async def observe_stack(call: Call) -> Response:
+    names = (await call.optional_body() or {}).get("resources")
+    good = isinstance(names, list) and len(names) <= MOST and all(isinstance(name, str) for name in names)
+    if names is not None and not good:
+        raise faults.bad(f"resources is a list of at most {MOST} names.")
+    stack = await call.stack()
+    await call.orchestrator.hint(stack["id"], names)
+    return answers.json(None, 202)
+
+
+async def observe_resource(call: Call) -> Response:
+    stack = await call.stack()
+    await call.orchestrator.hint(stack["id"], [call.path["resource_name"]])
+    return answers.json(None, 202)
+
+
+async def of_project(call: Call) -> Response:
+    return answers.json({"drift": {"mode": await call.orchestrator.project_mode()}})
+
+
+async def set_project(call: Call) -> Response:
+    said = await _said(call, "mode")
+    await call.orchestrator.set_project_mode(_text(said, "mode") or "")
+    return await of_project(call)
+
+
+async def _said(call: Call, *known: str) -> dict[str, Any]:
+    said = await call.body()
+    unknown = sorted(said.keys() - set(known))
+    if unknown or not said:
+        raise faults.bad(f"Of this can be said: {', '.join(known)}.")
+    return said
+
+
+def _text(said: dict[str, Any], name: str, *, null: bool = False) -> str | None:
+    found = said.get(name, "")
+    if isinstance(found, str) and (found or name not in said):
+        return found
+    if found is None and null:
+        return None
+    raise faults.bad(f"{name} is a word.")
+
+
+def _seconds(found: object) -> float | None:
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < LONGEST_S:
+        raise faults.bad("interval is a number of seconds, or null.")
+    return float(found)

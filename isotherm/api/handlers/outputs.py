@@ -1,0 +1,18 @@
+"""Outputs: which there are, and the value of one."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from isotherm.api.http import answers
+from isotherm.api.request.call import Call
+
+
+async def index(call: Call) -> Response:
+    stack = await call.stack()
+    return answers.json({"outputs": await call.orchestrator.output_names(stack["id"])})
+
+
+async def show(call: Call) -> Response:
+    stack = await call.stack()
+    return answers.json({"output": await call.orchestrator.output(stack["id"], call.path["output_key"])})

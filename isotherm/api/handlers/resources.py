@@ -1,0 +1,108 @@
+"""Resources: listed, shown, marked, signalled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import Response
+
+from isotherm import errors
+from isotherm.api.handlers import signed_signals
+from isotherm.api.http import answers, faults, queries
+from isotherm.api.http.links import link
+from isotherm.api.request.call import Call
+from isotherm.engine.queries.resources import Filters
+
+FILTERS = ("type", "status", "name", "action", "id", "physical_resource_id")
+_OTHERS = ("nested_depth", "with_detail")
+_MARK, _REASON = "mark_unhealthy", "resource_status_reason"
+
+
+async def index(call: Call) -> Response:
+    unknown = [name for name in dict.fromkeys(call.query) if name not in (*FILTERS, *_OTHERS)]
+    if unknown:
+        raise faults.bad(f"Invalid filter parameters {unknown}")
+    depth = queries.whole("nested_depth", call.query.get("nested_depth", 0))
+    detail, filters = call.flag("with_detail"), _filters(call)
+    stack = await call.stack(deleted=True)
+    pages = call.orchestrator.resource_pages(
+        stack["id"], filters, depth=min(depth, call.service.settings.max_nested_stack_depth), detail=detail)
+    return await answers.listed("resources", _shown(call, pages))
+
+
+async def show(call: Call) -> Response:
+    stack = await call.stack(deleted=True)
+    found = await call.orchestrator.resource(stack["id"], call.path["resource_name"],
+                                             attributes=call.query.getlist("with_attr"))
+    return answers.json({"resource": view(call, found)})
+
+
+async def metadata(call: Call) -> Response:
+    stack = await call.stack()
+    try:
+        found = await call.orchestrator.metadata(stack["id"], call.path["resource_name"])
+    except errors.NotFound as error:
+        if error.kind != "ResourceNotAvailable":
+            raise
+        found = {}
+    return answers.json({"metadata": found})
+
+
+async def signal(call: Call) -> Response:
+    details = await call.optional_body()
+    stack = await call.stack()
+    signed_signals.RATE.check(
+        await call.orchestrator.signalled_as(stack["id"], call.path["resource_name"]), time.monotonic()
+    )
+    await call.orchestrator.signal(stack["id"], call.path["resource_name"], details)
+    return answers.none()
+
+
+async def mark_unhealthy(call: Call) -> Response:
+    said = await call.body()
+    unknown = sorted(said.keys() - {_MARK, _REASON})
+    if unknown:
+        raise faults.bad(f"Invalid keys in resource mark unhealthy {{{', '.join(map(repr, unknown))}}}")
+    if _MARK not in said:
+        raise faults.bad(f"Missing mandatory ({_MARK}) key from mark unhealthy request")
+    unhealthy, reason = queries.boolean(_MARK, said[_MARK]), said.get(_REASON) or ""
+    if not isinstance(reason, str):
+        raise faults.bad()
+    stack = await call.stack()
+    await call.orchestrator.mark_unhealthy(stack["id"], call.path["resource_name"], unhealthy, reason)
+    return answers.none()
+
+
+def _filters(call: Call) -> Filters:
+    given = {name: call.query.getlist(name) for name in FILTERS if name in call.query}
+    types = given.pop("type", [None])
+    if len(types) > 1:
+        raise faults.bad()
+    physical = {"physical_id": given.pop("physical_resource_id")} if "physical_resource_id" in given else {}
+    return Filters(type=types[0], **given, **physical)
+
+
+async def _shown(call: Call, pages: AsyncIterator[list[dict[str, Any]]]) -> AsyncIterator[list[dict[str, Any]]]:
+    async for page in pages:
+        yield [view(call, one) for one in page]
+
+
+def view(call: Call, one: dict[str, Any]) -> dict[str, Any]:
+    """A resource as clients know it."""
+    inside = one["stack"]
+    stack = call.links.stack(call.project, inside["stack_name"], inside["id"])
+    links = [link(call.links.resource(stack, one["resource_name"])), link(stack, "stack")]
+    if one["nested"] is not None:
+        links.append(link(call.links.stack(call.project, one["nested"]["stack_name"], one["nested"]["id"]), "nested"))
+    return {
+        "resource_name": one["resource_name"], "logical_resource_id": one["resource_name"],
+        "physical_resource_id": one["physical_resource_id"] or "", "resource_type": one["resource_type"],
+        "resource_status": f"{one['action']}_{one['status']}",
+        "resource_status_reason": one["reason"] or ("" if one["action"] == "INIT" else "state changed"),
+        "creation_time": one["creation_time"], "updated_time": one["updated_time"], "required_by": one["required_by"],
+        "links": links,
+        **({"parent_resource": one["parent_resource"]} if one["parent_resource"] is not None else {}),
+        **{key: one[key] for key in ("description", "attributes") if key in one},
+    }

@@ -1,0 +1,60 @@
+"""Snapshots: taken, listed, shown, deleted, and gone back to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import Response
+
+from isotherm import errors
+from isotherm.api.http import answers, faults
+from isotherm.api.request.call import Call
+
+_KEYS = ("id", "name", "action", "status", "status_reason", "data", "creation_time")
+_NAME_LENGTH = 255
+
+
+async def create(call: Call) -> Response:
+    name = (await call.body()).get("name")
+    if name is not None and (not isinstance(name, str) or len(name) > _NAME_LENGTH):
+        raise faults.bad(f"The name of a snapshot is a text of at most {_NAME_LENGTH} characters.")
+    stack = await call.stack()
+    taken = await call.orchestrator.snapshot(stack["id"], name, limited=not call.caller.is_admin)
+    return answers.json(await _one(call, stack["id"], taken.operation_id))
+
+
+async def index(call: Call) -> Response:
+    stack = await call.stack()
+    found = await call.orchestrator.snapshots(stack["id"])
+    return await answers.listed("snapshots", _all(call, stack["id"], [one["id"] for one in found]))
+
+
+async def show(call: Call) -> Response:
+    stack = await call.stack()
+    return answers.json({"snapshot": await _one(call, stack["id"], call.path["snapshot_id"])})
+
+
+async def delete(call: Call) -> Response:
+    stack = await call.stack()
+    await call.orchestrator.delete_snapshot(stack["id"], call.path["snapshot_id"])
+    return answers.no_content()
+
+
+async def restore(call: Call) -> Response:
+    stack = await call.stack()
+    await call.orchestrator.restore(stack["id"], call.path["snapshot_id"])
+    return answers.page(call.request, 202)
+
+
+async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:
+    found = await call.orchestrator.show_snapshot(stack_id, id_)
+    return {key: found[key] for key in _KEYS}
+
+
+async def _all(call: Call, stack_id: str, ids: list[str]) -> AsyncIterator[list[dict[str, Any]]]:
+    """Each holds a whole stack: they are sent one by one. What goes meanwhile is not among them."""
+    for id_ in ids:
+        with contextlib.suppress(errors.NotFound, errors.Overtaken):
+            yield [await _one(call, stack_id, id_)]

@@ -1,0 +1,85 @@
+"""Stacks: made, shown, changed, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from isotherm import errors
+from isotherm.api.http import answers
+from isotherm.api.http.links import link
+from isotherm.api.request import shapes
+from isotherm.api.request.call import Call
+from isotherm.api.request.instantiation import Instantiation
+from isotherm.engine.orchestrator import Accepted, Patch
+
+
+async def create(call: Call) -> Response:
+    asked = await instantiation(call)
+    asked.check_arguments()
+    name = asked.stack_name()
+    papers = asked.adoption()
+    with asked.judged():
+        async with call.borrowed():
+            accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
+    href = call.links.stack(call.project, name, accepted.stack_id)
+    return answers.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
+
+
+async def show(call: Call) -> Response:
+    stack = await call.stack(deleted=True)
+    return answers.json({"stack": await shapes.detail(call, stack)})
+
+
+async def update(call: Call) -> Response:
+    """Everything anew."""
+    asked = await instantiation(call)
+    return await _updated(call, await change(call, asked, existing=False), asked)
+
+
+async def patch(call: Call) -> Response:
+    """What is mentioned. Doing it again as it was may be allowed to more users than changing it."""
+    asked = await instantiation(call)
+    if not asked.changes_nothing():
+        call.allow("stacks:update_patch")
+    return await _updated(call, await change(call, asked, existing=True), asked)
+
+
+async def delete(call: Call) -> Response:
+    stack = await call.stack()
+    await call.orchestrator.delete(stack["id"])
+    return answers.no_content()
+
+
+async def instantiation(call: Call) -> Instantiation:
+    return Instantiation(await call.body(), call.service.settings)
+
+
+async def change(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
+    """What an update, or its preview, asks for."""
+    asked.check_arguments(update=True)
+    with asked.judged():
+        if not existing:
+            return await asked.whole()
+        stack = await call.stack()
+        return await asked.change(await call.orchestrator.template_text(stack["id"]))
+
+
+async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
+    stack = await call.stack()
+    with asked.judged():
+        async with call.borrowed(stack["id"]):
+            await call.orchestrator.update(stack["id"], wanted)
+    return answers.page(call.request, 202)
+
+
+async def _made(call: Call, name: str, asked: Instantiation) -> Accepted:
+    return await call.orchestrator.create(name, await asked.request())
+
+
+async def _adopted(call: Call, name: str, asked: Instantiation, papers: dict[str, Any]) -> Accepted:
+    changes = asked.adopted()
+    if not call.service.settings.enable_stack_adopt:
+        raise errors.UserError("Stack Adopt is not supported.", kind="NotSupported")
+    return await call.orchestrator.adopt(name, papers, changes)

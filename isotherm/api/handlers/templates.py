@@ -1,0 +1,60 @@
+"""Templates: those of stacks, with what belongs to them, and those that somebody wants to have looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.responses import Response
+
+from isotherm import errors
+from isotherm.api.http import answers, faults
+from isotherm.api.request.call import Call
+from isotherm.api.request.instantiation import Instantiation
+from isotherm.planning import off_loop
+
+# What can be left out of a validation: that a service which a type needs is not there.
+_IGNORABLE = frozenset({"99001"})
+
+
+async def template(call: Call) -> Response:
+    stack = await call.stack(deleted=True)
+    return answers.json(await call.orchestrator.template(stack["id"]))
+
+
+async def environment(call: Call) -> Response:
+    stack = await call.stack(deleted=True)
+    return answers.json(await call.orchestrator.environment(stack["id"]))
+
+
+async def files(call: Call) -> Response:
+    stack = await call.stack(deleted=True)
+    return answers.json(await call.orchestrator.files(stack["id"]))
+
+
+async def validate(call: Call) -> Response:
+    """What a template asks for, if it is right as far as that can be told without values."""
+    asked = Instantiation(await call.body(), call.service.settings)
+    nested = call.flag("show_nested")
+    codes = [code for code in call.query.get("ignore_errors", "").split(",") if code]
+    if unknown := [code for code in codes if code not in _IGNORABLE]:
+        raise faults.bad(f"Invalid codes in ignore_errors : {unknown}")
+    with asked.judged(), _told_plainly():
+        text = await asked.needed_template()
+        surroundings = asked.environment(text)
+        files = await asked.all_files(text, surroundings)
+        found = await off_loop.beside(
+            len(text) + off_loop.weight(surroundings), lambda: call.orchestrator.validate(
+                text, files, surroundings, nested=nested, is_lenient=bool(codes)))
+    return answers.json(found)
+
+
+@contextmanager
+def _told_plainly() -> Iterator[None]:
+    """What is wrong with a template is the answer here, and not an accident on the way to another."""
+    try:
+        yield
+    except errors.UserError as error:
+        if error.kind != errors.UserError.default_kind:
+            raise
+        raise faults.bad(str(error)) from error

@@ -1,0 +1,40 @@
+"""What comes in: a JSON object of a limited size, or nothing.
+
+As in Heat a body counts only if it begins like an object and does not claim to be something else; any other is dropped.
+The limit holds for what is read, whatever the headers say of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+
+from isotherm.api.http import faults
+
+_KINDS = ("", "application/json")
+
+
+async def read(request: Request, limit: int) -> dict[str, Any] | None:
+    """The object in the body; None if there is none."""
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > limit:
+            raise faults.bad(f"Request limit exceeded: JSON body size ({len(raw)} bytes or more) exceeds maximum allowed "
+                             f"size ({limit} bytes).", "RequestLimitExceeded")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not raw.startswith(b"{") or not (kind in _KINDS or kind.startswith("text/plain")):
+        return None
+    return decode(bytes(raw))
+
+
+def decode(raw: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
+        return found
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise faults.bad(str(error)) from None
+    except RecursionError:
+        raise faults.bad("The body holds lists or objects too deep inside each other.") from None

@@ -1,0 +1,101 @@
+"""What goes wrong, as Heat's clients know it: a status, a type that they branch on, and a message that says what to do.
+
+The status follows from the kind of the error. Where Heat has none for a kind and answers 500, the user's mistake is a 400
+here: a 500 is a defect of ours, and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from isotherm import errors
+from isotherm.api.http import answers
+
+log = logging.getLogger(__name__)
+
+_FORBIDDEN = ("Forbidden", "InvalidTenant", "NotAuthorized")
+_NOT_FOUND = ("EntityNotFound", "NotFound", "ResourceNotFound", "SnapshotNotFound", "ResourceNotAvailable")
+_CONFLICT = ("ActionInProgress", "Conflict", "StackExists")
+STATUS = {**dict.fromkeys(_FORBIDDEN, 403), **dict.fromkeys(_NOT_FOUND, 404), **dict.fromkeys(_CONFLICT, 409)}
+
+MALFORMED = "The server could not comply with the request since it is either malformed or otherwise incorrect."
+_EXPLANATIONS = {
+    400: MALFORMED,
+    403: "Access was denied to this resource.",
+    404: "The resource could not be found.",
+    405: MALFORMED,
+    409: "There was a conflict when trying to complete your request.",
+    500: "The server has either erred or is incapable of performing the requested operation.",
+    503: "The server is currently unavailable. Please try again at a later time.",
+}
+
+
+class Fault(Exception):
+    """A request that is refused before it reaches the engine."""
+
+    def __init__(self, status: int, message: str = "", kind: str = "", headers: Mapping[str, str] | None = None) -> None:
+        self.status = status
+        self.kind = kind or f"HTTP{HTTPStatus(status).phrase.title().replace(' ', '')}"
+        self.headers = headers or {}
+        super().__init__(message or _EXPLANATIONS.get(status, HTTPStatus(status).phrase))
+
+
+class Unauthorized(Fault):
+    """Nobody we know."""
+
+    def __init__(self, challenge: str = 'Keystone uri="http://127.0.0.1"') -> None:
+        super().__init__(401, "The request you have made requires authentication.", "Unauthorized",
+                         {"WWW-Authenticate": challenge})
+
+
+def bad(message: str = MALFORMED, kind: str = "HTTPBadRequest") -> Fault:
+    return Fault(400, message, kind)
+
+
+def forbidden(message: str = "", kind: str = "HTTPForbidden") -> Fault:
+    return Fault(403, message, kind)
+
+
+def answer(error: Exception) -> Response:
+    """The envelope of an error."""
+    if isinstance(error, Unauthorized):
+        told = {"error": {"code": 401, "title": "Unauthorized", "message": str(error)}}
+        return answers.json(told, 401, error.headers)
+    if isinstance(error, Fault):
+        return _envelope(error.status, error.kind, str(error), error.headers)
+    if isinstance(error, errors.UserError):
+        return _envelope(_status(error), error.kind, message(error))
+    if isinstance(error, errors.Unreadable):
+        return _envelope(500, "InvalidEncryptionKey", str(error))
+    if isinstance(error, errors.Unavailable):
+        return _envelope(503, "ServiceUnavailable", str(error), {"Retry-After": str(math.ceil(error.retry_after_s))})
+    log.error("a request failed that should not have", exc_info=error)
+    return _envelope(500, type(error).__name__, "")
+
+
+def message(error: errors.UserError) -> str:
+    """The text as it arrives: on its way through Heat each part before the last gains a second colon."""
+    first = error.problems[0]
+    if first.kind != "StackValidationFailed":
+        return str(first)
+    return ": : ".join(part for part in (first.label, first.path, first.message) if part)
+
+
+def _status(error: errors.UserError) -> int:
+    if error.kind in STATUS:
+        return STATUS[error.kind]
+    if isinstance(error, errors.NotFound):
+        return 404
+    return 409 if isinstance(error, errors.Conflict) else 400
+
+
+def _envelope(status: int, kind: str, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    inner = {"type": kind, "traceback": None, **({"message": text} if text else {})}
+    told = {"code": status, "title": HTTPStatus(status).phrase,
+            "explanation": _EXPLANATIONS.get(status, HTTPStatus(status).phrase), "error": inner}
+    return answers.json(told, status, headers)

@@ -1,0 +1,114 @@
+"""Around every request: an id, a line in the log, numbers, and a span where OpenTelemetry is set up.
+
+What is inside tells through the request's state which route it was (`route`, `rule`), who asked (`caller`), and the
+project that owns what an admin has named by its id (`owner`). A query is written down nowhere: a signed URL has its
+signature there.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from typing import Any
+
+from opentelemetry import propagate, trace
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from isotherm import logs
+from isotherm.api.monitoring.metrics import OTHER, Metrics
+
+log = logging.getLogger(__name__)
+
+ID = "x-openstack-request-id"
+_ID = re.compile("req-[0-9a-f-]{36}")
+# Rules of routes that begin an operation on a stack.
+OPERATIONS = frozenset({
+    "stacks:create", "stacks:update", "stacks:update_no_change", "stacks:delete", "stacks:abandon", "stacks:snapshot",
+    "stacks:restore_snapshot",
+})
+
+
+class Watching:
+    """The outermost layer of the application."""
+
+    def __init__(self, inner: ASGIApp, metrics: Metrics, tracer: trace.Tracer | None = None) -> None:
+        self._inner = inner
+        self._metrics = metrics
+        self._tracer = tracer or trace.get_tracer("isotherm.api")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        watched = _Watched(scope, send)
+        given = logs.REQUEST.set(watched.id)
+        self._metrics.begun()
+        try:
+            with self._tracer.start_as_current_span(scope["method"], context=_context(scope), kind=trace.SpanKind.SERVER,
+                                                    attributes={"isotherm.request_id": watched.id}) as span:
+                try:
+                    await self._inner(scope, receive, watched.send)
+                finally:
+                    _tell_span(span, watched)
+        finally:
+            self._end(watched)
+            logs.REQUEST.reset(given)
+
+    def _end(self, watched: _Watched) -> None:
+        seconds = time.perf_counter() - watched.begun
+        self._metrics.answered(watched.method, watched.route, watched.status, seconds)
+        if watched.status < 300 and watched.state.get("rule") in OPERATIONS:
+            self._metrics.accepted(watched.state["rule"])
+        # Whoever watches over us asks often, and nobody wants to read it.
+        level = logging.DEBUG if watched.route == OTHER and watched.status == 200 else logging.INFO
+        log.log(level, "request", extra={**watched.told(), "seconds": round(seconds, 6)})
+
+
+class _Watched:
+    """One request."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self.id = f"req-{uuid.uuid4()}"
+        self.begun = time.perf_counter()
+        self.state: dict[str, Any] = scope.setdefault("state", {})
+        self.state["request_id"] = self.id
+        # As long as nothing has been answered, it looks as if nothing will be.
+        self.status = 500
+        self.method: str = scope["method"]
+        self._path: str = scope["path"]
+        self._from = Headers(scope=scope).get(ID, "")
+        self._send = send
+
+    @property
+    def route(self) -> str:
+        return str(self.state.get("route", OTHER))
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], (ID.encode(), self.id.encode())]
+        await self._send(message)
+
+    def told(self) -> dict[str, Any]:
+        caller = self.state.get("caller")
+        who = {} if caller is None else {"project": caller.project, "user": caller.user_id}
+        owner = {"owner": self.state["owner"]} if "owner" in self.state else {}
+        outer = {"global_request_id": self._from} if _ID.fullmatch(self._from) else {}
+        return {"method": self.method, "path": self._path[:1000], "status": self.status, **who, **owner, **outer}
+
+
+def _context(scope: Scope) -> Any:
+    return propagate.extract(Headers(scope=scope))
+
+
+def _tell_span(span: trace.Span, watched: _Watched) -> None:
+    if not span.is_recording():
+        return
+    span.update_name(f"{watched.method} {watched.route}")
+    span.set_attributes({"http.request.method": watched.method, "http.route": watched.route,
+                         "http.response.status_code": watched.status})
+    if watched.status >= 500:
+        span.set_status(trace.StatusCode.ERROR)

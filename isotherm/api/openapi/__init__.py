@@ -1,0 +1,1 @@
+"""The OpenAPI document, generated from the table of routes and the schemas in `fields`."""

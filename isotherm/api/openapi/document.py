@@ -1,0 +1,148 @@
+"""The API as an OpenAPI document, made from the table of routes: a route that is not in it does not exist.
+
+It is served to everybody: it tells what the code tells, and nothing of this installation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Place
+
+import isotherm
+from isotherm.api import routes
+from isotherm.api.http import answers
+from isotherm.api.monitoring import health
+from isotherm.api.monitoring.requests import ID
+from isotherm.api.openapi import fields
+from isotherm.api.policy import rules
+
+PATH = "/openapi.json"
+TOKEN = "token"
+_NAME = re.compile(r"\{([a-z_]+)(:[a-z]+)?\}")
+# An ARN stands where a name or an id does; only its slashes make it a route of its own.
+_ARN = "{arn:arn}"
+_REFUSALS = (400, 403, 404, 409)
+_PATHS = {
+    "project": "The id of the project: the caller's own, or any for an administrator.",
+    "stack_name": "The name of the stack. Where no id follows: its name, its id, or its ARN.",
+    "stack_id": "The id of the stack.",
+}
+_OPEN = {
+    health.ALIVE: ("Whether the process answers.", fields.Answer(200, fields.TEXT, "text/plain")),
+    health.READY: ("Whether requests would be answered.", fields.Answer(200, fields.MAP)),
+    health.METRICS: ("Numbers, in Prometheus' form.", fields.Answer(200, fields.TEXT, "text/plain")),
+    PATH: ("This document.", fields.Answer(200, fields.MAP)),
+}
+
+
+def place() -> Place:
+    return Place(PATH, _serve)
+
+
+async def _serve(_request: Request) -> Response:
+    return Response(text(), 200, answers.SAFE, "application/json")
+
+
+@cache
+def text() -> bytes:
+    return msgspec.json.encode(document())
+
+
+def path_of(route: routes.Route) -> str:
+    """Where a route stands in the document."""
+    return "/v1/{project}" + _NAME.sub(r"{\1}", route.path.replace(_ARN, "{stack_name}"))
+
+
+def document() -> dict[str, Any]:
+    paths: dict[str, dict[str, Any]] = {}
+    for route in (*routes.TABLE, *routes.SIGNED):
+        paths.setdefault(path_of(route), {})[route.method.lower()] = _operation(route)
+    for path, (summary, answer) in _OPEN.items():
+        paths[path] = {"get": {"operationId": _id("get", path), "summary": summary, "security": [],
+                               "responses": {str(answer.status): _answer(answer)}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Isotherm: Orchestration API", "version": isotherm.__version__,
+                 "description": "Heat's Orchestration API v1, and what Isotherm has beside it."},
+        "paths": paths,
+        "components": {"schemas": fields.SCHEMAS, "responses": _refusals(),
+                       "securitySchemes": {TOKEN: {"type": "apiKey", "in": "header", "name": "X-Auth-Token"}}},
+        "security": [{TOKEN: []}],
+    }
+
+
+def _operation(route: routes.Route) -> dict[str, Any]:
+    signed = route in routes.SIGNED
+    path = path_of(route)
+    told: dict[str, Any] = {
+        "operationId": _id(route.method.lower(), path), "tags": [_subject(route)],
+        "summary": "Signal a resource, by a signed address." if signed else rules.TABLE[route.rule][1],
+        "parameters": [*_in_path(path), *_in_query(route)], "responses": _responses(route),
+    }
+    if signed:
+        told["security"] = []
+    else:
+        told["x-policy-rule"] = route.rule
+    if body := fields.BODIES.get(route.handler):
+        told["requestBody"] = {"required": body.required,
+                               "content": {"application/json": {"schema": fields.ref(body.schema)}}}
+    return told
+
+
+def _subject(route: routes.Route) -> str:
+    return "signals" if route in routes.SIGNED else route.rule.partition(":")[0]
+
+
+def _id(method: str, path: str) -> str:
+    words = re.findall(r"[a-z_0-9]+", path.removeprefix("/v1/{project}"))
+    return "_".join([method, *words])
+
+
+def _in_path(path: str) -> list[dict[str, Any]]:
+    return [{"name": name, "in": "path", "required": True, "schema": {**fields.TEXT, "minLength": 1},
+             **({"description": _PATHS[name]} if name in _PATHS else {})} for name, _ in _NAME.findall(path)]
+
+
+def _in_query(route: routes.Route) -> Iterable[dict[str, Any]]:
+    for name, schema in fields.QUERIES.get(route.handler, {}).items():
+        yield {"name": name, "in": "query", "required": False, "schema": schema}
+
+
+def _responses(route: routes.Route) -> dict[str, Any]:
+    answer = fields.ANSWERS[route.handler]
+    statuses = (*_REFUSALS, 413, 429) if route in routes.SIGNED else (401, *_REFUSALS)
+    return {str(answer.status): _answer(answer),
+            **{str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses},
+            "5XX": {"$ref": "#/components/responses/5XX"}}
+
+
+def _answer(answer: fields.Answer) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": HTTPStatus(answer.status).phrase, "headers": _headers(answer.status)}
+    if answer.schema is not None:
+        told["content"] = {answer.kind: {"schema": answer.schema}}
+    return told
+
+
+def _headers(status: int) -> dict[str, Any]:
+    """An id that the log knows the request by; and where to go on."""
+    names = [ID, *(["location"] if status in (201, 302) else [])]
+    return {name: {"schema": fields.TEXT} for name in names}
+
+
+def _refusals() -> dict[str, Any]:
+    def refusal(description: str, schema: str = "Error") -> dict[str, Any]:
+        return {"description": description, "content": {"application/json": {"schema": fields.ref(schema)}}}
+
+    return {
+        **{str(status): refusal(HTTPStatus(status).phrase) for status in (*_REFUSALS, 413, 429)},
+        "401": refusal("There is no token, or not a good one.", "Unauthorized"),
+        "5XX": refusal("The service cannot answer now, or has a defect."),
+    }

@@ -1,0 +1,243 @@
+"""What routes take beside their path, and what they answer, in the words of JSON Schema: for the OpenAPI document.
+
+The handlers decide what is right; this tells it to those who write clients. Whatever takes a text for a number or a truth
+value, as Heat does, is described by what is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from isotherm.api.handlers import (
+    actions,
+    drift,
+    events,
+    export,
+    lookup,
+    outputs,
+    preview,
+    resources,
+    signed_signals,
+    snapshots,
+    software,
+    stack_list,
+    stacks,
+    stream,
+    templates,
+    types,
+)
+from isotherm.api.monitoring import services
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+FLAG: Schema = {"type": "boolean"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+MAP: Schema = {"type": "object"}
+MAPS: Schema = {"type": "array", "items": MAP}
+ANY: Schema = {}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _object(*required: str, **fields: Schema) -> Schema:
+    return {"type": "object", "properties": fields, **({"required": list(required)} if required else {})}
+
+
+_DESCRIPTION: dict[str, Schema] = {
+    "stack_name": {**TEXT, "pattern": "^[a-zA-Z][a-zA-Z0-9_.-]{0,254}$"},
+    "template": {"type": ["object", "string"], "description": "The template, or its text as JSON or YAML."},
+    "template_url": {**TEXT, "format": "uri"},
+    "parameters": MAP,
+    "environment": {"type": ["object", "string"]},
+    "files": {"type": "object", "additionalProperties": TEXT},
+    "environment_files": TEXTS,
+    "disable_rollback": FLAG,
+    "timeout_mins": COUNT,
+    "tags": {**TEXT, "description": "Separated by commas, each of at most 80 characters."},
+}
+_CHANGE: dict[str, Schema] = {**_DESCRIPTION, "converge": FLAG}
+_DEPLOYMENT: dict[str, Schema] = {
+    "config_id": TEXT, "action": _or_null(TEXT), "status": _or_null(TEXT), "status_reason": _or_null(TEXT),
+    "input_values": _or_null(MAP),
+}
+
+_POLICIES, _MODES = ("ignore", "report", "repair"), ("active", "maintenance", "paused")
+
+SCHEMAS: dict[str, Schema] = {
+    "Create": _object("stack_name", **_DESCRIPTION, adopt_stack_data=TEXT),
+    "Update": _object("template", **_CHANGE),
+    "Patch": _object(**_CHANGE, clear_parameters=TEXTS),
+    "Validate": _object(**_DESCRIPTION),
+    "Action": {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False,
+               "properties": dict.fromkeys(actions.NAMES, ANY)},
+    "Signal": {"type": "object", "description": "What the type of the resource understands; or unset_hook."},
+    "Unhealthy": {**_object("mark_unhealthy", mark_unhealthy=FLAG, resource_status_reason=_or_null(TEXT)),
+                  "additionalProperties": False},
+    "Snapshot": _object(name=_or_null({**TEXT, "maxLength": 255})),
+    "SoftwareConfig": _object(name=_or_null({**TEXT, "maxLength": software.NAME_LENGTH}), group=_or_null(TEXT), config=ANY,
+                              inputs=MAPS, outputs=MAPS, options=_or_null(MAP)),
+    "SoftwareDeployment": _object("config_id", **_DEPLOYMENT, server_id=_or_null(TEXT),
+                                  stack_user_project_id=_or_null({**TEXT, "maxLength": software.PROJECT_LENGTH})),
+    "SoftwareDeploymentChange": _object(**_DEPLOYMENT, output_values=_or_null(MAP)),
+    "StackDrift": {**_object(policy={"type": ["string", "null"], "enum": [*_POLICIES, None]},
+                             interval={"type": ["number", "null"], "exclusiveMinimum": 0},
+                             mode={**TEXT, "enum": list(_MODES)}), "minProperties": 1, "additionalProperties": False},
+    "ResourceDrift": {**_object("policy", policy={"type": ["string", "null"], "enum": [*_POLICIES, None]}),
+                      "additionalProperties": False},
+    "ProjectDrift": {**_object("mode", mode={**TEXT, "enum": list(_MODES)}), "additionalProperties": False},
+    "Observe": _object(resources={**TEXTS, "maxItems": drift.MOST}),
+    "Link": _object("href", "rel", href=TEXT, rel=TEXT),
+    "Error": _object("code", "title", "explanation", "error", code={"type": "integer"}, title=TEXT, explanation=TEXT,
+                     error=_object("type", "traceback", type=TEXT, message=TEXT, traceback={"type": ["string", "null"]})),
+    "Unauthorized": _object("error", error=_object("code", "title", "message", code={"type": "integer"}, title=TEXT,
+                                                   message=TEXT)),
+}
+
+
+class Body(NamedTuple):
+    schema: str
+    required: bool = True
+
+
+class Answer(NamedTuple):
+    """The status of an answer, and what is in it: None is nothing at all."""
+
+    status: int
+    schema: Schema | None = None
+    kind: str = "application/json"
+
+
+Handler = Callable[..., Any]
+
+_PAGED: dict[str, Schema] = {"limit": COUNT, "marker": TEXT, "sort_dir": {**TEXT, "enum": ["asc", "desc"]},
+                             "sort_keys": TEXTS}
+_LISTED = dict.fromkeys(sorted(stack_list.FILTERS), TEXTS)
+_TAGS = dict.fromkeys(stack_list.TAGS, TEXT)
+_FLAGS = dict.fromkeys(("show_deleted", "show_nested", "show_hidden", "global_tenant", "with_count"), FLAG)
+_EVENTS = {**_PAGED, "nested_depth": COUNT, **dict.fromkeys(sorted(events.FILTERS), TEXTS)}
+
+# By who answers: what may be asked after the question mark. Lists are given by repeating the name.
+QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
+    stack_list.index: {**_PAGED, **_LISTED, **_TAGS, **_FLAGS, "disable_rollback": FLAG, "timeout_mins": COUNT,
+                    "stack_user_project_id": TEXT},
+    stacks.show: {"resolve_outputs": FLAG},
+    preview.update: {"show_nested": FLAG},
+    preview.patch: {"show_nested": FLAG},
+    templates.validate: {"show_nested": FLAG, "ignore_errors": TEXT},
+    types.index: {"support_status": {**TEXT, "enum": list(types.STATUSES)}, "name": TEXT, "version": TEXT,
+                  "with_description": FLAG},
+    types.show: {"with_description": FLAG},
+    types.template: {"template_type": {**TEXT, "enum": list(types.FORMS)}},
+    types.functions: {"with_condition_func": FLAG},
+    resources.index: {**dict.fromkeys(resources.FILTERS, TEXTS), "type": TEXT, "nested_depth": COUNT, "with_detail": FLAG},
+    resources.show: {"with_attr": TEXTS},
+    drift.of_stack: {"all": FLAG},
+    events.index: _EVENTS,
+    events.of_resource: _EVENTS,
+    stream.of_stack: {"after": COUNT},
+    stream.of_project: {"after": COUNT},
+    software.configs: {"limit": COUNT, "marker": TEXT, "global_tenant": FLAG},
+    software.deployments: {"server_id": TEXT},
+    signed_signals.signal: {"expires": COUNT, "signature": TEXT},
+}
+
+BODIES: Mapping[Handler, Body] = {
+    stacks.create: Body("Create"), preview.create: Body("Create"), templates.validate: Body("Validate"),
+    stacks.update: Body("Update"), preview.update: Body("Update"), stacks.patch: Body("Patch"),
+    preview.patch: Body("Patch"), actions.act: Body("Action"), resources.mark_unhealthy: Body("Unhealthy"),
+    resources.signal: Body("Signal", required=False), signed_signals.signal: Body("Signal", required=False),
+    drift.set_stack: Body("StackDrift"), drift.set_resource: Body("ResourceDrift"),
+    drift.set_project: Body("ProjectDrift"), drift.observe_stack: Body("Observe", required=False),
+    snapshots.create: Body("Snapshot"), software.create_config: Body("SoftwareConfig"),
+    software.create_deployment: Body("SoftwareDeployment"), software.update_deployment: Body("SoftwareDeploymentChange"),
+}
+
+_NULL: Schema = {"type": "null"}
+# In this form where the client accepts JSON; otherwise HTML or text.
+_PAGE = _object("message", "code", "title", message=TEXT, code=TEXT, title=TEXT)
+_STREAM = Answer(200, TEXT, stream.Stream.media_type)
+
+ANSWERS: Mapping[Handler, Answer] = {
+    lookup.redirect: Answer(302, _PAGE),
+    stacks.update: Answer(202, _PAGE),
+    stacks.patch: Answer(202, _PAGE),
+    stacks.delete: Answer(204),
+    snapshots.delete: Answer(204),
+    snapshots.restore: Answer(202, _PAGE),
+    software.delete_config: Answer(204),
+    software.delete_deployment: Answer(204),
+    stream.of_stack: _STREAM,
+    stream.of_project: _STREAM,
+    stacks.create: Answer(
+        201, _object("stack", stack=_object("id", "links", id=TEXT, links={"type": "array", "items": ref("Link")}))
+    ),
+    stack_list.index: Answer(
+        200, _object("stacks", stacks=MAPS, links={"type": "array", "items": ref("Link")}, count=COUNT)
+    ),
+    stack_list.detail: Answer(200, _object("stacks", stacks=MAPS)),
+    preview.create: Answer(200, _object("stack", stack=MAP)),
+    stacks.show: Answer(200, _object("stack", stack=MAP)),
+    preview.update: Answer(200, _object("resource_changes", resource_changes=MAP)),
+    preview.patch: Answer(200, _object("resource_changes", resource_changes=MAP)),
+    templates.template: Answer(200, MAP),
+    templates.environment: Answer(200, MAP),
+    templates.files: Answer(200, MAP),
+    templates.validate: Answer(200, MAP),
+    export.export: Answer(200, MAP),
+    export.abandon: Answer(200, MAP),
+    snapshots.create: Answer(200, MAP),
+    snapshots.index: Answer(200, _object("snapshots", snapshots=MAPS)),
+    snapshots.show: Answer(200, _object("snapshot", snapshot=MAP)),
+    outputs.index: Answer(200, _object("outputs", outputs=MAPS)),
+    outputs.show: Answer(200, _object("output", output=MAP)),
+    actions.act: Answer(200, _NULL),
+    resources.signal: Answer(200, _NULL),
+    resources.mark_unhealthy: Answer(200, _NULL),
+    signed_signals.signal: Answer(200, _NULL),
+    resources.index: Answer(200, _object("resources", resources=MAPS)),
+    resources.show: Answer(200, _object("resource", resource=MAP)),
+    resources.metadata: Answer(200, _object("metadata", metadata=MAP)),
+    events.index: Answer(200, _object("events", events=MAPS)),
+    events.of_resource: Answer(200, _object("events", events=MAPS)),
+    events.show: Answer(200, _object("event", event=MAP)),
+    types.index: Answer(200, _object("resource_types", resource_types={"type": "array"})),
+    types.show: Answer(200, MAP),
+    types.template: Answer(200, MAP),
+    types.template_versions: Answer(200, _object("template_versions", template_versions=MAPS)),
+    types.functions: Answer(200, _object("template_functions", template_functions=MAPS)),
+    software.configs: Answer(200, _object("software_configs", software_configs=MAPS)),
+    software.deployments: Answer(200, _object("software_deployments", software_deployments=MAPS)),
+    software.metadata: Answer(200, _object("metadata", metadata=MAPS)),
+    **{
+        handler: Answer(200, _object("software_config", software_config=MAP))
+        for handler in (software.create_config, software.show_config)
+    },
+    **{
+        handler: Answer(200, _object("software_deployment", software_deployment=MAP))
+        for handler in (software.create_deployment, software.show_deployment, software.update_deployment)
+    },
+    **{
+        handler: Answer(200, _object("drift", drift=MAP))
+        for handler in (
+            drift.of_stack,
+            drift.of_resource,
+            drift.of_project,
+            drift.set_stack,
+            drift.set_resource,
+            drift.set_project,
+        )
+    },
+    drift.observe_stack: Answer(202, _NULL),
+    drift.observe_resource: Answer(202, _NULL),
+    services.build_info: Answer(200, _object("api", "engine", api=MAP, engine=MAP)),
+    services.index: Answer(200, _object("services", services=MAPS)),
+}

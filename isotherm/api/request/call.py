@@ -1,0 +1,134 @@
+"""What a handler gets: the request, who asks, and the Orchestrator of the project that the path names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from isotherm import errors
+from isotherm.api.http import bodies, faults, queries
+from isotherm.api.http.links import Links
+from isotherm.api.policy.enforcer import Policy
+from isotherm.api.request.service import Service
+from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.stack_reads import Kind
+from isotherm.identity.caller import Caller
+from isotherm.resources.registry import Registry
+
+T = TypeVar("T")
+
+
+@dataclass
+class Call:
+    """One request, on its way through a handler."""
+
+    request: Request
+    caller: Caller
+    service: Service
+    policy: Policy
+    # Authenticates the request anew, and asks again for the rule of the route; raises a fault.
+    admit: Callable[[], Awaitable[Caller]]
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        return self.request.path_params
+
+    @property
+    def query(self) -> QueryParams:
+        return self.request.query_params
+
+    @cached_property
+    def project(self) -> str:
+        """The project that is acted in: that of the path, or the owner's where an admin names an object by its id."""
+        return self.path["project"]
+
+    @cached_property
+    def orchestrator(self) -> Orchestrator:
+        found = self.service.orchestrator(self.caller, self.project)
+        found.may_use = lambda type_: self.policy.allows_type(type_, self.caller)
+        found.services = self.caller.services
+        return found
+
+    @cached_property
+    def types(self) -> Registry:
+        """The resource types, with the services of the caller's catalog."""
+        return self.service.types.limited(None, self.caller.services)
+
+    @asynccontextmanager
+    async def borrowed(self, stack_id: str | None = None) -> AsyncIterator[None]:
+        """Borrow a credential from the caller for the stack that is made or changed inside."""
+        async with self.service.lending.borrowed(self.caller, self.project, stack_id) as credential:
+            self.orchestrator.credential = credential
+            yield
+
+    @cached_property
+    def links(self) -> Links:
+        return Links(str(self.request.base_url).rstrip("/"))
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A query parameter that is true or false."""
+        return queries.boolean(name, self.query[name]) if name in self.query else default
+
+    def allow(self, rule: str) -> None:
+        """Refuse whoever may not do this, where the route alone does not tell."""
+        self.policy.check(rule, self.caller, {"project_id": self.project})
+
+    async def check_again(self) -> None:
+        """Refuse the caller of a request that takes long, once the token or the right to ask has ended."""
+        caller = await self.admit()
+        if caller.project != self.project and not caller.is_admin:
+            raise faults.forbidden()
+
+    async def body(self) -> dict[str, Any]:
+        """The object in the body; without one the request makes no sense."""
+        found = await self.optional_body()
+        if found is None:
+            raise faults.bad()
+        return found
+
+    async def optional_body(self) -> dict[str, Any] | None:
+        return await bodies.read(self.request, self.service.settings.max_json_body_size)
+
+    async def stack(self, *, deleted: bool = False) -> dict[str, Any]:
+        """The stack of the path. Its name and its id must both be right."""
+        name, id_ = self.path["stack_name"], self.path["stack_id"]
+        try:
+            found = await self.find(id_, deleted=deleted)
+        except errors.NotFound:
+            found = {"id": None}
+        if found["id"] != id_ or found["stack_name"] != name:
+            raise errors.NotFound(f"The Stack ({name}) could not be found.")
+        return found
+
+    async def find(self, name_or_id: str, *, deleted: bool) -> dict[str, Any]:
+        """Find a stack of the project by its name or id; for an admin, one of any project by its id."""
+        found = await self.owned("stacks", name_or_id, lambda: self.orchestrator.find(name_or_id, deleted=deleted))
+        # A stack of the project may be called like the id of a stack elsewhere: for an admin, the id counts.
+        if found["id"] != name_or_id and await self._enter("stacks", name_or_id):
+            found = await self.orchestrator.find(name_or_id, deleted=deleted)
+        return found
+
+    async def owned(self, kind: Kind, id_: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask in the project; if it has no such object, then for an admin in the project that has."""
+        try:
+            return await ask()
+        except errors.NotFound:
+            if not await self._enter(kind, id_):
+                raise
+            return await ask()
+
+    async def _enter(self, kind: Kind, id_: str) -> bool:
+        """Act in the project of this object from here on. Return whether that is allowed, and another project."""
+        owner = await self.orchestrator.owner(kind, id_) if self.caller.is_admin else None
+        if owner is None or owner == self.project:
+            return False
+        # The log tells whose object it was beside who acted.
+        self.project = self.request.scope["state"]["owner"] = owner
+        del self.orchestrator
+        return True

@@ -1,0 +1,79 @@
+"""Runs the engine inside the command, on the home folder: to ask, and to make things happen.
+
+`operate` asks for an operation and drives it, live, to its end: the command is the worker. Whatever else is under way in
+the home, also what a killed command left, is driven along with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+
+from isotherm.cli.client import home, live
+from isotherm.cli.show import console
+from isotherm.engine.orchestrator import Accepted, Orchestrator
+from isotherm.engine.process.embedded import Embedded
+
+
+def operate(terminal: console.Terminal, name: str, ask: Callable[[Orchestrator], Awaitable[Accepted]]) -> int:
+    """Ask for an operation and drive it to its end; the answer is the exit code."""
+
+    async def begin(engine: Embedded) -> live.Watched:
+        with terminal.busy(f"planning {name}"):
+            accepted = await ask(engine.orchestrator)
+        return live.Watched(name, accepted.stack_id, accepted.operation_id)
+
+    return _run(terminal, begin)
+
+
+def watch(terminal: console.Terminal, name: str) -> int:
+    """Drive whatever is under way on the stack to its end."""
+
+    async def begin(engine: Embedded) -> live.Watched:
+        stack = await engine.orchestrator.show(name)
+        return live.Watched(stack["stack_name"], stack["id"])
+
+    return _run(terminal, begin)
+
+
+def _run(terminal: console.Terminal, begin: Callable[[Embedded], Awaitable[live.Watched]]) -> int:
+    interrupts = _Interrupts()
+
+    async def work(engine: Embedded) -> int:
+        return await _drive(engine, terminal, await begin(engine), interrupts)
+
+    try:
+        return home.use(Embedded, work)
+    except asyncio.CancelledError:
+        if interrupts.number < 2:
+            raise
+        # What was under way is left to whoever comes next.
+        raise KeyboardInterrupt from None
+
+
+async def _drive(engine: Embedded, terminal: console.Terminal, watched: live.Watched, interrupts: _Interrupts) -> int:
+    interrupts.catch()
+    async with engine.driving():
+        frame = await live.follow(engine.follow(watched.stack_id), terminal, watched, interrupts.stopped)
+    return await live.conclude(engine, terminal, watched, frame)
+
+
+class _Interrupts:
+    """The first Ctrl-C ends the command in good order; the second one ends it at once, which does no harm either."""
+
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+        self.number = 0
+
+    def catch(self) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def interrupt() -> None:
+            self.number += 1
+            self.stopped.set()
+            if self.number > 1 and task is not None:
+                task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, interrupt)

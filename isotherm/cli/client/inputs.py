@@ -1,0 +1,121 @@
+"""From the arguments of a command to a template that has been read, bound and checked.
+
+All commands that take a template go through here: they ask `read` for what the files say, and `check` for what it
+means. Problems leave this module with their place in the text.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from isotherm import errors
+from isotherm.cli.client import files
+from isotherm.cli.show import console, locate
+from isotherm.resources import builtin
+from isotherm.resources.validation import validate
+from isotherm.template import environment, merge
+from isotherm.template.model import model
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the user handed over: the template, the environment and all files, in memory."""
+
+    text: str
+    document: document.Document
+    template: model.Template
+    environment: environment.Environment
+    files: Mapping[str, str]
+
+
+def read(terminal: console.Terminal, template: str, environments: tuple[str, ...] = (),
+         given: Mapping[str, str] | None = None) -> Inputs:
+    """Read the template, the environments and all files that they name."""
+    text, base = _template_text(template)
+    source = "<stdin>" if template == STDIN else template
+    terminal.sources[source] = text
+    found = document.load(text, source=source)
+    collection = files.Collection(base)
+    with placed(found):
+        parsed = model.parse(found)
+        collection.add_template(found)
+    loaded = [_environment(terminal, name, collection) for name in environments]
+    merged = merge.merge(loaded, merge.known_parameters(parsed.parameters, collection.files), environments)
+    if given:
+        # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
+        merged = replace(merged, parameters={**merged.parameters, **given})
+    return Inputs(text, found, parsed, merged, collection.files)
+
+
+def surroundings(terminal: console.Terminal, environments: tuple[str, ...],
+                 given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The environment and its files, where the template is one that a stack has already: later files simply win."""
+    collection = files.Collection(Path.cwd())
+    loaded = [_environment(terminal, name, collection) for name in environments]
+    merged = merge.merge(loaded, {}, environments)
+    values = {name: value for one in loaded for name, value in one.parameters.items()}
+    defaults = {name: value for one in loaded for name, value in one.parameter_defaults.items()}
+    merged = replace(merged, parameters={**values, **given}, parameter_defaults=defaults)
+    return merged.as_dict(), dict(collection.files)
+
+
+def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
+    """Bind and validate: what a request for a stack goes through before it is accepted."""
+    pseudo = parameters.Pseudo(stack_name=stack_name)
+    with placed(inputs.document):
+        return validate.accept(inputs.template, inputs.environment, builtin.registry(), pseudo=pseudo,
+                                 files=inputs.files)
+
+
+def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
+    """The same where parameters may lack a value. If some do, properties are judged by their names only."""
+    template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
+    with placed(inputs.document):
+        values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False)
+        if all(name in values for name in template.parameters):
+            return check(inputs, stack_name=stack_name)
+        bound = validate.bind(template, values, files=inputs.files)
+        validate.validate(bound, inputs.environment, builtin.registry(), strict=False)
+    return bound
+
+
+@contextmanager
+def placed(source: document.Document) -> Iterator[None]:
+    """Problems that are raised inside are given their place in the document."""
+    try:
+        yield
+    except errors.UserError as error:
+        raise locate.problems(error, source) from error
+
+
+def _template_text(template: str) -> tuple[str, Path]:
+    if template == STDIN:
+        return _decoded(sys.stdin.buffer.read(), "<stdin>"), Path.cwd()
+    return _decoded(Path(template).read_bytes(), template), Path(template).parent
+
+
+def _environment(terminal: console.Terminal, name: str, collection: files.Collection) -> environment.Environment:
+    text = _decoded(Path(name).read_bytes(), name)
+    terminal.sources[name] = text
+    found = document.load(text, source=name)
+    with placed(found):
+        collection.add_environment(found, Path(name).parent)
+        return environment.load(found.data)
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        column = error.start - raw.rfind(b"\n", 0, error.start)
+        raise errors.UserError("not UTF-8 text", mark=errors.Mark(line, column, name)) from None

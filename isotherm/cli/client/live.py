@@ -1,0 +1,189 @@
+"""Shows a stack until its operation has ended: a moving picture on a terminal, a line per event in a pipe, JSON lines.
+
+It looks a few times a second, and less often when looking takes long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.text import Text
+
+from isotherm.cli import codes
+from isotherm.cli.client import home
+from isotherm.cli.show import console as console_show
+from isotherm.cli.show import output_table, picture, words
+from isotherm.engine.process.embedded import Embedded
+from isotherm.engine.queries.follow import Following, Frame
+
+INTERVAL_S = 0.2
+# What is over in no time should not wait for the first look.
+FIRST_INTERVAL_S = 0.05
+# How far back the end of the operation is looked for.
+_LAST_EVENTS = 1000
+# Looking may take this part of the time at most.
+SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The stack that is watched, and the operation that was asked for, if one was."""
+
+    name: str
+    stack_id: str
+    operation_id: str | None = None
+
+    def is_overtaken(self, frame: Frame) -> bool:
+        return self.operation_id is not None and frame.stack["operation_id"] != self.operation_id
+
+
+async def follow(following: Following, terminal: console_show.Terminal, watched: Watched, stopped: asyncio.Event) -> Frame:
+    """Show the stack until what is under way has ended, or somebody has had enough. Answers the last frame."""
+    if terminal.as_json or not sys.stdout.isatty():
+        return await _tell(following, terminal, watched, stopped)
+    return await _paint(following, terminal, stopped)
+
+
+async def _paint(following: Following, terminal: console_show.Terminal, stopped: asyncio.Event) -> Frame:
+    console, drawing, pace = terminal.out, picture.Picture(), _Pace(stopped)
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
+        while True:
+            height = console.size.height - 1
+            frame = await following.look(max(height - picture.FRAME_LINES, 3))
+            # Two columns stay free for the ^C that a terminal writes: at the edge it would break the line, and the picture.
+            drawn = Padding(drawing.draw(frame, height, home.trouble()), (0, 2, 0, 0))
+            shown.update(drawn, refresh=True)
+            if frame.ended or await pace.pause():
+                return frame
+
+
+async def _tell(following: Following, terminal: console_show.Terminal, watched: Watched, stopped: asyncio.Event) -> Frame:
+    """A line per event. Those of earlier operations are history, and are skipped."""
+    last, begun, pace = 0, False, _Pace(stopped)
+    say = _json_line if terminal.as_json else _text_line
+    while True:
+        frame = await following.look(0)
+        first = watched.operation_id or frame.stack["operation_id"]
+        while events := await following.events(last):
+            last = events[-1]["id"]
+            for event in events:
+                begun = begun or event["operation_id"] == first
+                if begun:
+                    say(event)
+            sys.stdout.flush()
+        if frame.ended or await pace.pause():
+            return frame
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How often to look: soon at first, then regularly, and less often where a look takes long."""
+
+    stopped: asyncio.Event
+    interval_s: float = FIRST_INTERVAL_S
+    looked_at: float = field(default_factory=time.monotonic)
+
+    async def pause(self) -> bool:
+        """Wait before the next look; True if that is not wanted any more."""
+        cost = time.monotonic() - self.looked_at
+        try:
+            async with asyncio.timeout(max(self.interval_s, cost / SHARE)):
+                await self.stopped.wait()
+        except TimeoutError:
+            self.interval_s = min(self.interval_s * 1.5, INTERVAL_S)
+            self.looked_at = time.monotonic()
+            return False
+        return True
+
+
+def _json_line(event: Mapping[str, Any]) -> None:
+    sys.stdout.write(console_show.compact({"event": event}) + "\n")
+
+
+def _text_line(event: Mapping[str, Any]) -> None:
+    name = event["resource_name"] or "stack"
+    more = event["resource_status_reason"] or (event["physical_resource_id"] if event["resource_name"] else "") or ""
+    line = f"{event['event_time']}  {event['resource_status']:<20} {name}  {more}"
+    sys.stdout.write(console_show.clean(line.rstrip()) + "\n")
+
+
+async def conclude(engine: Embedded, terminal: console_show.Terminal, watched: Watched, frame: Frame) -> int:
+    """Say how it ended, and what to do next; the answer is the exit code."""
+    code = _code(watched, frame)
+    if terminal.as_json:
+        stack = await engine.orchestrator.show(watched.stack_id)
+        ending = {"stack": stack, "outputs": await _outputs(engine, frame), "seconds": round(_spent_s(frame), 3)}
+        sys.stdout.write(console_show.compact(ending) + "\n")
+        return code
+    failure = await _failure(engine, watched) if watched.is_overtaken(frame) else ""
+    terminal.say(lambda: _ending(watched, frame, failure))
+    outputs = await _outputs(engine, frame)
+    others = await engine.in_progress([watched.stack_id])
+    terminal.say(lambda: _rest(outputs, others))
+    return code
+
+
+async def _failure(engine: Embedded, watched: Watched) -> str:
+    """Why the operation that was asked for failed, if that is how it ended before another took over."""
+    for event in await engine.orchestrator.events(watched.stack_id, last=_LAST_EVENTS):
+        ended = event["operation_id"] == watched.operation_id and not event["resource_name"]
+        if ended and event["resource_status"].endswith("_FAILED"):
+            return f"{event['resource_status']}: {event['resource_status_reason']}"
+    return ""
+
+
+def _code(watched: Watched, frame: Frame) -> int:
+    if not frame.ended:
+        return codes.INTERRUPTED
+    well = frame.stack["status"] == "COMPLETE" and not watched.is_overtaken(frame)
+    return codes.OK if well else codes.FAILED
+
+
+async def _outputs(engine: Embedded, frame: Frame) -> list[dict[str, Any]]:
+    if not frame.ended or frame.stack["action"] == "DELETE":
+        return []
+    return await engine.orchestrator.outputs(str(frame.stack["id"]))
+
+
+def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[RenderableType]:
+    if outputs:
+        yield Text("")
+        yield console_show.heading("Outputs")
+        yield console_show.indent(output_table.table(outputs))
+    if others:
+        yield Text("")
+        yield Text(f"Still in progress: {console_show.clean(words.some(others, len(others)))}. "
+                   f"To go on: isotherm watch {console_show.clean(others[0])}", "dim")
+
+
+def _ending(watched: Watched, frame: Frame, failure: str) -> Iterator[RenderableType]:
+    name, stack = console_show.clean(watched.name), frame.stack
+    yield Text("")
+    if not frame.ended:
+        yield Text(f"Stopped watching. {name} stays as it is, {stack['stack_status']}; nothing is lost.", "yellow")
+        yield Text(f"To go on: isotherm watch {name}")
+        return
+    spent = words.duration(_spent_s(frame))
+    well = stack["status"] == "COMPLETE"
+    sign = ("✓ ", "bold green") if well and not watched.is_overtaken(frame) else ("✗ ", "bold red")
+    yield Text.assemble(sign, (name, "bold"), " ", words.status(stack["stack_status"]), f" in {spent}")
+    if not well:
+        yield console_show.indent(console_show.text(stack["stack_status_reason"], "red"))
+    if failure:
+        yield console_show.indent(console_show.text(f"This came after {failure}", "red"))
+    elif watched.is_overtaken(frame):
+        yield console_show.indent(
+            Text("Not what was asked for: another operation took over, see `isotherm events`.", "yellow")
+        )
+
+
+def _spent_s(frame: Frame) -> float:
+    return (frame.ended_at or frame.at) - frame.began_at

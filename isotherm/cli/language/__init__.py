@@ -1,0 +1,1 @@
+"""Commands about the template language: validate, function, resource-type, template-version."""

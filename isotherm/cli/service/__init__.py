@@ -1,0 +1,1 @@
+"""Commands that run the service (up, api, engine, observer), its sockets, connections and supervised workers."""

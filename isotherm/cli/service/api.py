@@ -1,0 +1,52 @@
+"""`isotherm api`: the API alone. What it accepts is done by `isotherm engine`, in other processes on the same database."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import click
+
+from isotherm.api.openapi import document as document_openapi
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.service import listen_socket, serve, supervisor
+from isotherm.cli.show import console
+from isotherm.engine.process.embedded import Embedded
+
+
+@click.command(epilog=options.example("isotherm api --port 8004 --config-file /etc/heat/heat.conf",
+                                      "isotherm api --workers 4"))
+@serve.host_option
+@serve.port_option
+@serve.workers_option
+@click.option("--openapi", "document", is_flag=True, help="Print the OpenAPI document of the API, and do nothing else.")
+@options.files_option
+@options.json_option
+@click.pass_obj
+def api(
+    terminal: console.Terminal, host: str | None, port: int | None, workers: int | None, document: bool,
+    files: tuple[Path, ...],
+) -> int | None:
+    """Run the API without an engine, until it is told to end.
+
+    In several processes that share the address, if --workers or `workers` in [heat_api] says so.
+    """
+    if document:
+        terminal.json(document_openapi.document())
+        return None
+    several = serve.several("api", files, lambda settings: workers or settings.api_workers)
+    if several is not None:
+        settings, crew = several
+        with listen_socket.listening(settings, host, port) as bound:
+            return supervisor.run(dataclasses.replace(crew, listening=bound), settings, lambda: serve.introduce(
+                terminal, home.folder(), settings, listen_socket.url_of(bound)))
+
+    async def work(engine: Embedded, stop: serve.Stop) -> None:
+        bound = stop.parent.listening or listen_socket.listening(engine.settings, host, port)
+        async with serve.listening(engine, bound) as it:
+            if not stop.parent.is_there:
+                serve.introduce(terminal, engine.path, engine.settings, engine.address)
+            await it.serve(stop)
+
+    return serve.run(files, work)

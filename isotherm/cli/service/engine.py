@@ -1,0 +1,46 @@
+"""`isotherm engine`: a worker alone. Any number of them share a database; each takes what is due, and none is special."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.service import listen_socket, serve, supervisor
+from isotherm.cli.show import console
+from isotherm.engine.process.embedded import Embedded
+
+
+@click.command(epilog=options.example("isotherm engine --config-file /etc/heat/heat.conf", "isotherm engine --workers 4"))
+@serve.workers_option
+@options.files_option
+@options.json_option
+@click.pass_obj
+def engine(terminal: console.Terminal, workers: int | None, files: tuple[Path, ...]) -> int | None:
+    """Run a worker without the API, until it is told to end.
+
+    Or several, if --workers or num_engine_workers says so. Any number of them, on any host, share a database.
+    """
+
+    def tell() -> None:
+        serve.tell(terminal, {"folder": str(home.folder())}, [
+            f"Isotherm works on what is under way in {home.folder()}."])
+
+    several = serve.several("engine", files, lambda settings: workers or settings.num_engine_workers)
+    if several is not None:
+        settings, crew = several
+        return supervisor.run(crew, settings, tell)
+
+    async def work(it: Embedded, stop: serve.Stop) -> None:
+        it.address = listen_socket.address(it.settings)
+        async with it.driving():
+            tell()
+            stop.parent.ready()
+            listening = asyncio.create_task(it.listen())
+            await stop.asked.wait()
+            listening.cancel()
+
+    return serve.run(files, work)

@@ -1,0 +1,44 @@
+"""`isotherm observer`: looks at what stacks have made, and does nothing else. Any number of them share a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.service import listen_socket, serve, supervisor
+from isotherm.cli.show import console
+from isotherm.engine.process.embedded import Embedded
+
+
+@click.command(epilog=options.example("isotherm observer", "isotherm observer --config-file observer.conf"))
+@serve.workers_option
+@options.files_option
+@options.json_option
+@click.pass_obj
+def observer(terminal: console.Terminal, workers: int | None, files: tuple[Path, ...]) -> int | None:
+    """Run an observer alone, until it is told to end.
+
+    It looks at all resources within a budget, tells what has drifted, and asks for repairs where the policy of the stack
+    says so; `isotherm up` and `isotherm engine` carry them out. `isotherm up` has an observer of its own.
+    """
+
+    def tell() -> None:
+        serve.tell(terminal, {"folder": str(home.folder())}, [
+            f"Isotherm looks at what the stacks in {home.folder()} have made."])
+
+    several = serve.several("observer", files, lambda _: workers or 0)
+    if several is not None:
+        settings, crew = several
+        return supervisor.run(crew, settings, tell)
+
+    async def work(it: Embedded, stop: serve.Stop) -> None:
+        it.address = listen_socket.address(it.settings)
+        async with it.observing():
+            tell()
+            stop.parent.ready()
+            await stop.asked.wait()
+
+    return serve.run(files, work)

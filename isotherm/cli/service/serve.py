@@ -1,0 +1,245 @@
+"""What `isotherm up`, `isotherm api` and `isotherm engine` share: a home, options, a log, and an end in good order.
+
+The first SIGTERM or Ctrl-C ends a service in good order: no new connection is taken, requests and steps that are under
+way end, and what remains is left to the next start. The second one ends it at once, which does no harm either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import uvicorn
+
+from isotherm import config, logs, secrets
+from isotherm.api import app, clouds
+from isotherm.api.auth import standalone, strategy
+from isotherm.api.policy.enforcer import Enforcer
+from isotherm.api.request.service import Service
+from isotherm.cli import codes
+from isotherm.cli.client import home
+from isotherm.cli.service import connections, listen_socket, supervised
+from isotherm.cli.service.workers import Crew
+from isotherm.cli.show import console
+from isotherm.config import Settings
+from isotherm.engine.process import gauges, service_list
+from isotherm.engine.process.embedded import Embedded, new_id
+from isotherm.engine.process.heartbeat import Load
+from isotherm.engine.process.home import CONFIG
+from isotherm.identity.credentials import Custody
+from isotherm.identity.lending import Lending
+from isotherm.states import ServiceKind
+
+# How long requests that are under way have to end.
+GRACE_S = 30
+# How long clients that keep a connection have to send their next request over it, and be told to take another.
+LAST_CALL_S = 1.0
+# How long one thread may keep the others waiting.
+SWITCH_S = 0.001
+# What a connection is ended with that its client would keep.
+CLOSE = (b"connection", b"close")
+
+host_option = click.option("--host", help="The address to listen on; otherwise bind_host of the options.")
+port_option = click.option("--port", type=int, help="The port to listen on, 0: any; otherwise bind_port of the options.")
+workers_option = click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N",
+    help="Run so many, under a parent that replaces those that die; SIGHUP renews them one by one.")
+
+
+class Stop:
+    """Whether the service has been asked to end."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.number = 0
+        self.parent = supervised.Parent()
+
+    def catch(self) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            self.number += 1
+            self.asked.set()
+            if self.number > 1 and task is not None:
+                task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+        if self.parent.tie is not None:
+            loop.add_reader(self.parent.tie, self._orphaned, self.parent.tie)
+
+    def _orphaned(self, tie: socket.socket) -> None:
+        """Nothing ever comes over the tie to the parent but its end."""
+        asyncio.get_running_loop().remove_reader(tie)
+        self.asked.set()
+
+
+def run(
+    files: Sequence[Path], work: Callable[[Embedded, Stop], Coroutine[Any, Any, None]], log_file: str = ""
+) -> int:
+    """Open the home with these files of options, and do the work until somebody ends it. The number is an exit code."""
+    folder = home.folder()
+    stop = Stop()
+    # Whoever waits for an answer has its turn soon, however busy the engine is beside it.
+    sys.setswitchinterval(SWITCH_S)
+
+    async def whole(engine: Embedded) -> None:
+        stop.catch()
+        async with engine.on_bus():
+            await work(engine, stop)
+
+    with contextlib.closing(Embedded(folder, files)) as engine:
+        _checked(engine.settings)
+        with logs.kept(engine.settings, folder / log_file if log_file else None):
+            try:
+                asyncio.run(whole(engine))
+            except asyncio.CancelledError:
+                # What was under way is left to whoever comes next.
+                raise KeyboardInterrupt from None
+    return codes.OK
+
+
+def several(
+    kind: str, files: Sequence[Path], number: Callable[[Settings], int]
+) -> tuple[Settings, Crew] | None:
+    """The options, and what a parent needs to know of its workers, if there is to be a parent. The children have none."""
+    if supervised.is_child():
+        return None
+
+    def read() -> Settings:
+        return _checked(config.load(home.folder() / CONFIG, *files))
+
+    settings = read()
+    if not number(settings):
+        return None
+    arguments = [kind, *(part for file in files for part in ("--config-file", str(file)))]
+    return settings, Crew(arguments, lambda: number(read()))
+
+
+def _checked(settings: Settings) -> Settings:
+    if settings.auth_strategy != "standalone":
+        secrets.check(settings)
+    return settings
+
+
+@contextlib.asynccontextmanager
+async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api]:
+    """The API of an engine, at a socket."""
+    async with strategy.lending(engine.settings, Custody(engine.store, engine.clock, new_id)) as lending:
+        api = Api(engine, lending, bound)
+        here = await engine.attendance.join(ServiceKind.API, api.load)
+        try:
+            yield api
+        finally:
+            await engine.attendance.leave(here)
+
+
+class Api:
+    """The API of an engine, bound to an address."""
+
+    def __init__(self, engine: Embedded, lending: Lending, bound: socket.socket) -> None:
+        settings = engine.settings
+        policy = Enforcer.of(settings)
+        authenticator = strategy.authenticator(settings, policy, engine.path)
+        service = Service(
+            engine.orchestrator_for,
+            engine.types,
+            settings,
+            lambda: service_list.engines(engine),
+            engine.feed,
+            engine.signer,
+            lending=lending,
+            gauges=lambda: gauges.gauge(engine),
+        )
+        self._guard = connections.Guard(connections.Limits.of(settings))
+        self._config = uvicorn.Config(
+            app.build(service, authenticator, policy), http=connections.protocols(self._guard), ws="none", log_config=None,
+            access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S,
+            timeout_keep_alive=settings.keep_alive_timeout, backlog=connections.AT_ONCE)
+        self._engine = engine
+        self._bound = bound
+        engine.address = listen_socket.url_of(bound)
+        self._server = _Server(self._config)
+
+    def load(self) -> Load:
+        """The requests that are being answered."""
+        return Load(len(self._server.server_state.tasks))
+
+    async def serve(self, stop: Stop) -> None:
+        """Until it is asked to end, and what is under way has been answered."""
+        self._server.ready = stop.parent.ready
+        ending = asyncio.create_task(self._end(stop))
+        try:
+            async with self._guard.watching():
+                await self._server.serve(sockets=[self._bound])
+        finally:
+            ending.cancel()
+
+    async def _end(self, stop: Stop) -> None:
+        await stop.asked.wait()
+        await self._turn_away()
+        # Streams of events would go on for ever.
+        self._engine.feed.close()
+        await self._last_call()
+        self._server.should_exit = True
+
+    async def _turn_away(self) -> None:
+        """Whoever comes now finds another process at the socket, or nobody."""
+        asyncio.get_running_loop().remove_reader(self._bound)
+        # Who was taken just before is ours: had the server been closed by now, he would be dropped.
+        await asyncio.sleep(LAST_CALL_S / 20)
+        for server in getattr(self._server, "servers", ()):
+            server.close()
+
+    async def _last_call(self) -> None:
+        """Clients that keep a connection may be sending something just now: they are answered, and told to take another."""
+        state = self._server.server_state
+        for headers in (state.default_headers, self._config.encoded_headers):
+            headers.append(CLOSE)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_CALL_S):
+                while state.connections:
+                    await asyncio.sleep(LAST_CALL_S / 20)
+
+
+def introduce(terminal: console.Terminal, folder: Path, settings: Settings, url: str) -> None:
+    """Say where the API is, and write what clients need to know."""
+    lines = [f"Isotherm listens on {url}. Stacks live in {folder}."]
+    told = {"url": url, "folder": str(folder)}
+    if settings.auth_strategy == "standalone":
+        told["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
+        lines += [f"  export OS_CLIENT_CONFIG_FILE={told['clouds']}", "  openstack --os-cloud isotherm stack list"]
+    tell(terminal, told, lines)
+
+
+def tell(terminal: console.Terminal, told: dict[str, str], lines: Sequence[str]) -> None:
+    """Print what there is to know at the start, whole lines at once: somebody may be waiting for them at a pipe."""
+    if terminal.as_json:
+        terminal.json(told)
+    else:
+        terminal.plain("\n".join(lines))
+    sys.stdout.flush()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals alone: the process has more to end than this. Says when it is ready."""
+
+    ready: Callable[[], None]
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for bound in sockets or ():
+            # The backlog of the loop is how many it accepts at once; that of the socket, how many may wait.
+            bound.listen(listen_socket.BACKLOG)
+        self.ready()

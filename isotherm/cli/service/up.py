@@ -1,0 +1,38 @@
+"""`isotherm up`: the whole service in one process, on one folder, with nothing else to set up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.service import listen_socket, serve
+from isotherm.cli.show import console
+from isotherm.engine.process.embedded import Embedded
+
+EXAMPLE = options.example("isotherm up", "export OS_CLIENT_CONFIG_FILE=$ISOTHERM_HOME/clouds.yaml",
+                          "openstack --os-cloud isotherm stack list")
+
+
+@click.command(epilog=EXAMPLE)
+@serve.host_option
+@serve.port_option
+@options.files_option
+@options.json_option
+@click.pass_obj
+def up(terminal: console.Terminal, host: str | None, port: int | None, files: tuple[Path, ...]) -> None:
+    """Run the service: API, engine and observer in one process.
+
+    It ends in good order with Ctrl-C; work that was under way goes on with the next start.
+    """
+
+    async def work(engine: Embedded, stop: serve.Stop) -> None:
+        async with serve.listening(engine, listen_socket.listening(engine.settings, host, port)) as api:
+            serve.introduce(terminal, engine.path, engine.settings, engine.address)
+            async with engine.driving(), engine.observing():
+                await api.serve(stop)
+
+    # On the terminal the log would be in the way.
+    serve.run(files, work, home.LOG)

@@ -1,0 +1,98 @@
+"""One worker, as its parent knows it, and how it is started: a fresh process of this very program, tied to its parent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from isotherm.cli.service import supervised
+
+log = logging.getLogger(__name__)
+
+# How long a worker may take to end in good order, before it is killed.
+GRACE_S = 45.0
+
+
+class Child:
+    """One worker."""
+
+    def __init__(self, process: Process, tie: socket.socket) -> None:
+        self.process = process
+        self._tie = tie
+        self._born = time.monotonic()
+        self._told = False
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self._born
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.returncode is None
+
+    async def is_ready(self) -> bool:
+        """Waits until it is; False if it ends before."""
+        try:
+            return await asyncio.get_running_loop().sock_recv(self._tie, len(supervised.READY)) != b""
+        except OSError:
+            return False
+
+    def signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self.is_alive:
+                self.process.send_signal(number)
+
+    async def ended(self) -> int:
+        code = await self.process.wait()
+        self._tie.close()
+        return code
+
+    async def end(self, grace_s: float = GRACE_S) -> None:
+        """Have it end in good order, or end it."""
+        if not self._told:
+            # Only once: to be told twice means to hurry.
+            self._told = True
+            self.signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(grace_s):
+                await self.ended()
+        except TimeoutError:
+            log.warning("a worker does not end; it is killed", extra={"pid": self.process.pid})
+            self.signal(signal.SIGKILL)
+            await self.ended()
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What the workers do, how many there shall be, and the socket that they share."""
+
+    arguments: Sequence[str]
+    # Asked again whenever they are renewed.
+    number: Callable[[], int]
+    listening: socket.socket | None = None
+
+    async def start(self) -> Child:
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        shared = [] if self.listening is None else [self.listening.fileno()]
+        with theirs:
+            # In a session of its own: Ctrl-C is for the parent alone, which knows in which order to end.
+            process = await asyncio.create_subprocess_exec(
+                *_command(), *self.arguments, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno(), *shared],
+                env=supervised.environment(theirs, self.listening), start_new_session=True)
+        return Child(process, ours)
+
+
+def _command() -> list[str]:
+    """This very program. What lies around in the current folder is no part of it, unless it was before."""
+    safe = [] if sys.path[0] in ("", os.getcwd()) else ["-P"]  # noqa: PTH109 - compared as a string
+    return [sys.executable, *safe, "-m", "isotherm.cli.main"]

@@ -1,0 +1,135 @@
+"""Finds the place in the template that a problem speaks of, when the problem does not carry one.
+
+Problems name paths (`resources.web.properties.image`) or, where Heat's own text has none, only names ("Parameter 'size'
+is invalid"). Both are looked up in the document here, so that the library need not compute places for errors that
+nobody prints. A path that leads nowhere gives the place of its longest part that exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from isotherm import errors
+from isotherm.template.text import document
+
+Steps = tuple[str | int, ...]
+
+_INDEX = re.compile(r"\[(\d+)\]")
+_NESTED = re.compile(r"<[^>]*>")
+#: Messages whose path ends at the map that holds what they speak of.
+_BELOW = re.compile(r"Unknown Property (.+)")
+
+
+def problems(found: errors.UserError, source: document.Document) -> errors.UserError:
+    """The same error, with places where they could be found."""
+    placed = tuple(problem if problem.mark else replace(problem, mark=place(problem, source))
+                   for problem in found.problems)
+    error = found.retold(placed)
+    error.__cause__ = found
+    return error
+
+
+def place(problem: errors.Problem, source: document.Document) -> errors.Mark | None:
+    path = problem.path
+    if unknown := _BELOW.match(problem.message):
+        path = f"{path}.{unknown[1]}"
+    steps = by_path(path, source.data) or by_message(problem.message, source.data)
+    return source.mark(steps) if steps else None
+
+
+def by_path(path: str, data: Any) -> Steps:
+    """The steps of a path as far as they exist in the data. A key may itself contain dots, so the longest one wins."""
+    steps: list[str | int] = []
+    rest = _NESTED.sub("", path)
+    while rest:
+        step = _next_step(rest, data)
+        if step is None:
+            break
+        key, used = step
+        steps.append(key)
+        data = data[key]
+        rest = rest[used:].removeprefix(".")
+    return tuple(steps)
+
+
+def _next_step(rest: str, data: Any) -> tuple[str | int, int] | None:
+    if isinstance(data, list):
+        index = _INDEX.match(rest)
+        return (int(index[1]), index.end()) if index and int(index[1]) < len(data) else None
+    if not isinstance(data, dict):
+        return None
+    fitting = [key for key in data if _begins(rest, str(key))]
+    if not fitting:
+        return None
+    key = max(fitting, key=lambda key: len(str(key)))
+    return key, len(str(key))
+
+
+def _begins(rest: str, key: str) -> bool:
+    """Whether the path goes on with this key. Some of Heat's texts write CFN section names in lower case."""
+    head, after = rest[:len(key)], rest[len(key):len(key) + 1]
+    return after in ("", ".", "[") and (head == key or head == key.lower())
+
+
+def by_message(message: str, data: Any) -> Steps:
+    """The steps to what the message names, for the texts that come without a path."""
+    if not isinstance(data, dict):
+        return ()
+    for pattern, find in _MESSAGES:
+        if named := pattern.search(message):
+            return next((steps for steps in find(data, named[1]) if _exists(steps, data)), ())
+    return ()
+
+
+def _exists(steps: Steps, data: Any) -> bool:
+    for step in steps:
+        if not isinstance(data, dict) or step not in data:
+            return False
+        data = data[step]
+    return True
+
+
+def _parameter(_data: dict[Any, Any], name: str) -> Iterator[Steps]:
+    yield "parameters", name
+    yield "Parameters", name
+
+
+def _resource(_data: dict[Any, Any], name: str) -> Iterator[Steps]:
+    yield "resources", name
+    yield "Resources", name
+
+
+def _section(_data: dict[Any, Any], name: str) -> Iterator[Steps]:
+    yield (name,)
+
+
+def _resource_with(key: str) -> Callable[[dict[Any, Any], str], Iterator[Steps]]:
+    """Finds a resource that has this key with the value that was named, or that has the key that was named."""
+
+    def find(data: dict[Any, Any], named: str) -> Iterator[Steps]:
+        for section in ("resources", "Resources"):
+            resources = data.get(section)
+            for name, body in resources.items() if isinstance(resources, dict) else ():
+                for written in (key, key.capitalize()) if key else (named,):
+                    if isinstance(body, dict) and written in body and (not key or body[written] == named):
+                        yield section, name, written
+
+    return find
+
+
+_MESSAGES: list[tuple[re.Pattern[str], Callable[[dict[Any, Any], str], Iterator[Steps]]]] = [
+    (re.compile(r"Parameter '([^']+)' is invalid"), _parameter),
+    (re.compile(r"[Pp]arameter \(([^)]+)\)"), _parameter),
+    (re.compile(r"for parameter:? ([^,]+)"), _parameter),
+    (re.compile(r"The template section is invalid: (.+)"), _section),
+    (re.compile(r"Resource Type \(([^)]+)\) could not be found"), _resource_with("type")),
+    (re.compile(r"[Rr]esource type ([^\s,]+)(?: is not available)?, reason: "), _resource_with("type")),
+    (re.compile(r'"([^"]+)" is not a valid keyword inside a resource definition'), _resource_with("")),
+    (re.compile(r"Invalid keyword\(s\) inside a resource definition: ([^,]+)"), _resource_with("")),
+    (re.compile(r'The specified reference "[^"]+" \(in (?:.*\.)?([^).]+)\)'), _resource),
+    (re.compile(r"Circular Dependency Found: (\S+) ->"), _resource),
+    (re.compile(r'The template version is invalid: "(\w+):'), _section),
+]

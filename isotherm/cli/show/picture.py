@@ -1,0 +1,190 @@
+"""The live picture: a stack while it changes, drawn from one frame after another.
+
+It fits the window: of what does not, the finished go first. Resources that are deleted stay in the picture, so that an
+eye can follow what became of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from isotherm.cli.show import console, tree, words
+from isotherm.engine.queries.follow import Frame, Line
+from isotherm.states import ENDED, Action, NodeState, OperationState, Status
+
+# What stands above and below the lines of resources.
+FRAME_LINES = 8
+_FAILURES = 3
+_LACKING = (NodeState.FAILED, NodeState.SKIPPED)
+_ACTIVE = (NodeState.RUNNING, NodeState.WAITING, NodeState.SCHEDULED)
+
+
+@dataclass(slots=True)
+class Bar:
+    """How far the present phase has come. Each phase has its own count: what there is to clean up is known late."""
+
+    phase: tuple[str, OperationState] | None = None
+    total: int = 0
+    done: int = 0
+
+    def take(self, frame: Frame) -> None:
+        phase = (str(frame.stack["operation_id"]), frame.phase)
+        if frame.ended:
+            self.total = max(self.total, sum(frame.counts.values()))
+            self.done = self.total - sum(n for state, n in frame.counts.items() if state not in ENDED)
+            return
+        if phase != self.phase:
+            self.phase, self.total = phase, 0
+        counted = sum(frame.counts.values()) if frame.phase is OperationState.UPDATING else 0
+        self.total = max(self.total, frame.remaining, counted)
+        self.done = self.total - frame.remaining
+
+
+@dataclass(slots=True)
+class Picture:
+    """Remembers what one frame does not tell any more."""
+
+    bar: Bar = field(default_factory=Bar)
+    _seen: dict[int, Line] = field(default_factory=dict)
+    _operation: str = ""
+
+    def draw(self, frame: Frame, height: int, trouble: str = "") -> RenderableType:
+        """The picture, not higher than `height`. `trouble` is what the engine has to say about itself."""
+        self.bar.take(frame)
+        lines = self._lines(frame)
+        warning = [_cut(Text(f"! {console.clean(trouble)}", "yellow"))] if trouble else []
+        return Group(*_head(frame, self.bar), *warning, *_body(frame, lines, max(height - FRAME_LINES, 3)))
+
+    def _lines(self, frame: Frame) -> list[Line]:
+        if frame.stack["operation_id"] != self._operation:
+            self._seen, self._operation = {}, str(frame.stack["operation_id"])
+        if not frame.whole:
+            return list(frame.lines)
+        present = {line.id: self._hung(line) for line in frame.lines}
+        for id_, line in self._seen.items():
+            if id_ not in present:
+                present[id_] = replace(line, state=NodeState.DONE, action=Action.DELETE, touched=True, waits_for_count=0,
+                                       ended_at=line.ended_at or frame.at, reason="")
+        self._seen = dict(sorted(present.items()))
+        return list(self._seen.values())
+
+    def _hung(self, line: Line) -> Line:
+        """The line where it hung before: what is deleted takes along the edges that led to its followers."""
+        before = self._seen.get(line.id)
+        return replace(line, waits_for=before.waits_for) if before and not line.waits_for else line
+
+
+def _head(frame: Frame, bar: Bar) -> Iterator[RenderableType]:
+    stack = frame.stack
+    action = Action[stack["action"]]
+    title = Text.assemble((console.clean(stack["stack_name"]), "bold"), "  ", words.status(stack["stack_status"]))
+    if not frame.ended and frame.phase is OperationState.CLEANING and action is not Action.DELETE:
+        title.append("  cleaning up", "blue")
+    spent = (frame.ended_at or frame.at) - frame.began_at
+    yield _sides(title, Text(words.duration(spent), "dim"))
+    colour = "red" if frame.failures else "green" if frame.ended else "blue"
+    drawn = ProgressBar(total=max(bar.total, 1), completed=bar.done if bar.total else 1, complete_style=colour,
+                        finished_style=colour)
+    grid = Table.grid(expand=True, padding=(0, 1))
+    grid.add_column(ratio=1)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(drawn, f"{bar.done:,}/{bar.total:,}")
+    yield grid
+    if counts := _counts(frame, bar):
+        yield counts
+
+
+def _counts(frame: Frame, bar: Bar) -> Text:
+    told = Text()
+    for word, states, style in words.TOLD:
+        number = sum(frame.counts.get(state, 0) for state in states)
+        if number:
+            told.append(" · " if told else "").append(f"{number:,} {word}", style)
+    return told or Text("nothing to do" if frame.ended and not bar.total else "", "dim")
+
+
+def _body(frame: Frame, lines: Sequence[Line], room: int) -> Iterator[RenderableType]:
+    shown, left_out = _fitting(lines, room)
+    if shown:
+        yield Text("")
+        yield _grid(frame, shown, lines)
+    if left_out:
+        yield Text(f"  and {console.count(left_out, 'other')}", "dim")
+    here = {line.name for line in shown if line.state is NodeState.FAILED}
+    for name, reason in [failure for failure in frame.failures if failure[0] not in here][-_FAILURES:]:
+        yield _cut(Text.assemble(("✗ ", "bold red"), (console.clean(name), "cyan"), "  ", (console.clean(reason), "red")))
+
+
+def _fitting(lines: Sequence[Line], room: int) -> tuple[list[Line], int]:
+    """The lines there is room for: what failed and what moves before what waits, and what is done last."""
+    if len(lines) <= room:
+        return list(lines), 0
+    ranks = {NodeState.FAILED: 0, **dict.fromkeys(_ACTIVE, 1), NodeState.PENDING: 2, NodeState.SKIPPED: 3}
+    best = sorted(lines, key=lambda line: (ranks.get(line.state, 4), line.id))[: room - 1]
+    return sorted(best, key=lambda line: line.id), len(lines) - len(best)
+
+
+def _grid(frame: Frame, shown: Sequence[Line], known: Sequence[Line]) -> Table:
+    # Names are not unique: an old version that is to be deleted has that of its successor.
+    by_name = {line.name: line for line in sorted(known, key=lambda line: line.doomed, reverse=True)}
+    ids = {name: line.id for name, line in by_name.items()}
+    drawn = {line.id: line for line in shown}
+    grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_column(no_wrap=True, min_width=9)
+    grid.add_column(no_wrap=True, justify="right", min_width=6, style="dim")
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    requires = {line.id: [ids[name] for name in line.waits_for if name in ids] for line in shown}
+    for prefix, id_ in tree.arrange(requires):
+        grid.add_row(*_row(frame, prefix, drawn[id_], by_name))
+    return grid
+
+
+def _row(frame: Frame, prefix: str, line: Line, by_name: dict[str, Line]) -> tuple[Text, ...]:
+    sign, style = words.SIGNS[line.state]
+    quiet = "dim" if line.state in (NodeState.PENDING, NodeState.SKIPPED) or not line.touched else ""
+    name = Text.assemble((prefix, "dim"), (f"{sign} ", style), (console.clean(line.name), quiet or "cyan"))
+    if by_name[line.name].id != line.id:
+        name.append(" (old)", "dim")
+    return name, Text(words.of(line), style if style != "green" else ""), Text(_time(frame, line)), _detail(line, by_name)
+
+
+def _time(frame: Frame, line: Line) -> str:
+    if line.began_at is None or not line.touched or line.state is NodeState.PENDING:
+        return ""
+    if line.status is Status.IN_PROGRESS and line.state not in ENDED:
+        return words.duration(frame.at - line.began_at)
+    return words.duration(line.ended_at - line.began_at) if line.ended_at is not None else ""
+
+
+def _detail(line: Line, by_name: dict[str, Line]) -> Text:
+    if line.state is NodeState.PENDING:
+        names = [name for name in line.waits_for if name not in by_name or by_name[name].state not in ENDED]
+        return (
+            Text(f"for {console.clean(words.some(names, line.waits_for_count))}", "dim") if line.waits_for_count else Text()
+        )
+    if line.state is NodeState.SKIPPED:
+        lacking = [name for name in line.waits_for if name in by_name and by_name[name].state in _LACKING]
+        return Text(f"needs {console.clean(words.some(lacking, len(lacking)))}" if lacking else "", "dim")
+    # "Being created" says no more than "creating", which stands beside it.
+    said = "" if line.reason == f"being {words.done(line.action)}" else line.reason
+    return Text(console.clean(said), "red" if line.state is NodeState.FAILED else "dim")
+
+
+def _sides(left: Text, right: Text) -> Table:
+    grid = Table.grid(expand=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    grid.add_column(no_wrap=True, justify="right")
+    grid.add_row(left, right)
+    return grid
+
+
+def _cut(text: Text) -> Text:
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text

@@ -1,0 +1,90 @@
+"""The words, signs and colours for states: the same in tables, trees and the live picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.text import Text
+
+from isotherm.cli.show import console
+from isotherm.engine.queries.follow import Line
+from isotherm.states import Action, NodeState, Status
+
+#: state -> (sign, style)
+SIGNS = {
+    NodeState.PENDING: ("·", "dim"), NodeState.SCHEDULED: ("○", "cyan"), NodeState.RUNNING: ("●", "blue"),
+    NodeState.WAITING: ("●", "blue"), NodeState.DONE: ("✓", "green"), NodeState.FAILED: ("✗", "bold red"),
+    NodeState.SKIPPED: ("-", "dim"),
+}
+#: How many nodes are in which state is told in these words, in this order.
+TOLD = (
+    ("running", (NodeState.RUNNING, NodeState.WAITING), "blue"), ("scheduled", (NodeState.SCHEDULED,), "cyan"),
+    ("waiting", (NodeState.PENDING,), ""), ("done", (NodeState.DONE,), "green"),
+    ("failed", (NodeState.FAILED,), "red"), ("skipped", (NodeState.SKIPPED,), "dim"),
+)
+
+_DOING = {
+    Action.CREATE: "creating", Action.UPDATE: "updating", Action.DELETE: "deleting", Action.CHECK: "checking",
+    Action.ROLLBACK: "rolling back", Action.SUSPEND: "suspending", Action.RESUME: "resuming",
+    Action.SNAPSHOT: "copying", Action.RESTORE: "restoring", Action.ADOPT: "adopting",
+}
+_DONE = {
+    Action.CREATE: "created", Action.UPDATE: "updated", Action.DELETE: "deleted", Action.CHECK: "checked",
+    Action.SUSPEND: "suspended", Action.RESUME: "resumed", Action.SNAPSHOT: "copied", Action.ADOPT: "adopted",
+}
+_STYLES = {"COMPLETE": "green", "FAILED": "red", "IN_PROGRESS": "blue"}
+
+
+def doing(action: Action) -> str:
+    return _DOING.get(action, action.name.lower())
+
+
+def done(action: Action) -> str:
+    return _DONE.get(action, "done")
+
+
+def of(line: Line) -> str:
+    """What is to be said of a resource at this moment."""
+    if line.state in (NodeState.RUNNING, NodeState.WAITING):
+        return doing(line.action) if line.touched and line.status is Status.IN_PROGRESS else "starting"
+    if line.state is NodeState.DONE:
+        return done(line.action) if line.touched else "no change"
+    return {NodeState.PENDING: "waiting", NodeState.FAILED: "failed", NodeState.SKIPPED: "skipped",
+            NodeState.SCHEDULED: "scheduled"}[line.state]
+
+
+def status(word: str) -> Text:
+    """CREATE_COMPLETE and its kind, in the colour of how it went."""
+    return Text(word, next((style for end, style in _STYLES.items() if word.endswith(end)), ""))
+
+
+def drift(marks: Mapping[str, int]) -> Text:
+    """A mark behind the status of a stack of which something has drifted."""
+    if not marks["drifted"]:
+        return Text()
+    given_up = ", repair given up" if marks["given_up"] else ""
+    return Text(f" ≠ {marks['drifted']} drifted{given_up}", "yellow")
+
+
+def duration(seconds: float) -> str:
+    """0.4 s, 12.3 s, 2:05, 1:02:05."""
+    if seconds < 60:
+        return f"{max(seconds, 0.0):.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def some(names: list[str], count: int, most: int = 3) -> str:
+    """`a, b, c and 7 more`."""
+    shown = ", ".join(names[:most])
+    left = count - len(names[:most])
+    return f"{shown} and {left:,} more" if left > 0 and shown else shown or f"{count:,} others"
+
+
+def nobody(stack: Mapping[str, Any]) -> Iterator[Text]:
+    """Something is under way, and no command is driving it: say how to go on."""
+    if stack["status"] == "IN_PROGRESS" and not stack["driven"]:
+        name = console.clean(stack["stack_name"])
+        yield Text(f"Nobody works on {name} at the moment. To go on: isotherm watch {name}", "yellow")

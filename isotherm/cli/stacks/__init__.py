@@ -1,0 +1,1 @@
+"""Commands on stacks, one module a noun."""

@@ -1,0 +1,39 @@
+"""`isotherm delete`: a stack and all that belongs to it goes away, once somebody has said yes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from isotherm.cli import options
+from isotherm.cli.client import embedded, home
+from isotherm.cli.show import console
+from isotherm.engine.process.home import Folder
+
+
+@click.command(epilog=options.example("isotherm delete web", "isotherm delete web --yes --json"))
+@click.argument("name")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@options.json_option
+@click.pass_obj
+def delete(terminal: console.Terminal, name: str, yes: bool) -> int:
+    """Delete a stack and all that belongs to it.
+
+    Resources with `deletion_policy: retain` are left where they are; `isotherm show` tells which.
+    """
+    if not yes:
+        _confirm(name)
+    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.delete(name))
+
+
+def _confirm(name: str) -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("Nobody is there to be asked: add --yes to delete without asking.")
+    count = len(home.use(Folder, lambda folder: _resources(folder, name)))
+    question = f"Delete stack {console.clean(name)} and its {console.count(count, 'resource')}?"
+    click.confirm(question, abort=True)
+
+
+async def _resources(folder: Folder, name: str) -> list[dict[str, object]]:
+    return await folder.reading.resources(name)

@@ -1,0 +1,101 @@
+"""`isotherm deploy` and `isotherm update`: from a template to a stack, live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from isotherm.cli import options
+from isotherm.cli.client import embedded, inputs
+from isotherm.cli.show import console
+from isotherm.engine.orchestrator import Accepted, Orchestrator, Patch, Request
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_timeout = click.option("--timeout", "timeout", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
+                        help="How long it may take; after that it has failed.")
+_tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with.")
+
+
+@click.command(epilog=options.example("isotherm deploy web -t examples/site.yaml -e examples/production.env.yaml",
+                                      "isotherm deploy demo -t examples/leaves.yaml -p max_wait_secs=5 --rollback"))
+@click.argument("name")
+@options.template_option
+@options.environment_options
+@click.option("--rollback", is_flag=True, help="If it fails, delete what was made.")
+@_timeout
+@_tags
+@options.json_option
+@click.pass_obj
+def deploy(  # noqa: PLR0913 - one for each option
+           terminal: console.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
+           rollback: bool, timeout: float | None, tags: str | None) -> int:
+    """Make a stack from a template, and watch it come into being.
+
+    The engine runs inside this command. Ctrl-C stops it and leaves the stack as it is; `isotherm watch NAME` goes on,
+    and so does any other command that drives. A kill does no harm either.
+    """
+    with terminal.busy(f"reading {template}"):
+        read = inputs.read(terminal, template, environments, parameters)
+    request = Request(read.text, read.files, read.environment.as_dict(), not rollback)
+    request = replace(request, timeout_s=timeout * 60 if timeout else request.timeout_s, tags=_split(tags))
+
+    async def ask(orchestrator: Orchestrator) -> Accepted:
+        with inputs.placed(read.document):
+            return await orchestrator.create(name, request)
+
+    return embedded.operate(terminal, name, ask)
+
+
+@click.command(epilog=options.example("isotherm update web -t examples/site.yaml --parameter servers=alpha,beta,gamma",
+                                      "isotherm update demo -t examples/chain.yaml --rollback",
+                                      "isotherm update web --existing -p servers=alpha --clear-parameter flavour"))
+@click.argument("name")
+@click.option("-t", "--template", type=options.FILE, help="The template; - reads stdin. Without one, it stays as it is.")
+@options.environment_options
+@click.option("--existing", is_flag=True,
+              help="Keep the parameters, the environment and the files of the stack where nothing else is said.")
+@click.option("--clear-parameter", "cleared", multiple=True, metavar="NAME",
+              help="Take a parameter back to its default; goes with --existing.")
+@click.option("--converge", is_flag=True,
+              help="Look at reality first: put right what was changed behind our back, make again what is gone.")
+@click.option("--rollback/--no-rollback", default=None, help="If it fails, go back to the last state that was complete.")
+@_timeout
+@_tags
+@options.json_option
+@click.pass_obj
+def update(  # noqa: PLR0913 - one for each option
+           terminal: console.Terminal, name: str, template: str | None, environments: tuple[str, ...],
+           parameters: dict[str, str], existing: bool, cleared: tuple[str, ...], converge: bool, rollback: bool | None,
+           timeout: float | None, tags: str | None) -> int:
+    """Bring a stack to another template, environment or parameters.
+
+    It is accepted at any time, also while another operation is under way: the newest wins, and what runs is waited for.
+    What is not said about rollback, timeout and tags stays as it was. Without a template, --existing is understood.
+    `isotherm plan NAME -t TEMPLATE` shows beforehand what would happen.
+    """
+    change = Patch(
+        clear_parameters=cleared, existing=existing or template is None or bool(cleared),
+        disable_rollback=None if rollback is None else not rollback, timeout_s=timeout * 60 if timeout else None,
+        tags=None if tags is None else _split(tags), converge=converge,
+    )
+    if template is None:
+        surroundings, files = inputs.surroundings(terminal, environments, parameters)
+        kept = replace(change, environment=surroundings, files=files)
+        return embedded.operate(terminal, name, lambda orchestrator: orchestrator.update(name, kept))
+    with terminal.busy(f"reading {template}"):
+        read = inputs.read(terminal, template, environments, parameters)
+    whole = replace(change, template=read.text, files=read.files, environment=read.environment.as_dict())
+
+    async def ask(orchestrator: Orchestrator) -> Accepted:
+        with inputs.placed(read.document):
+            return await orchestrator.update(name, whole)
+
+    return embedded.operate(terminal, name, ask)
+
+
+def _split(tags: str | None) -> list[str]:
+    return [tag.strip() for tag in (tags or "").split(",") if tag.strip()]

@@ -1,0 +1,48 @@
+"""`isotherm list`: which stacks there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console, words
+from isotherm.engine.process import service_list
+from isotherm.engine.process.home import Folder
+
+
+@click.command("list", epilog=options.example("isotherm list", "isotherm list --json"))
+@options.json_option
+@click.pass_obj
+def list_(terminal: console.Terminal) -> None:
+    """The stacks there are."""
+    stacks = home.use(Folder, _stacks)
+    terminal.answer(stacks, lambda: _draw_list(stacks, terminal.out.width))
+
+
+async def _stacks(folder: Folder) -> list[dict[str, Any]]:
+    driven = await service_list.is_driven(folder)
+    found = await folder.reading.stacks()
+    drift = await folder.reading.drifted([stack["id"] for stack in found])
+    return [{**stack, "driven": driven and stack["status"] == "IN_PROGRESS", "drift": drift[stack["id"]]}
+            for stack in found]
+
+
+def _draw_list(stacks: list[dict[str, Any]], width: int) -> Iterator[RenderableType]:
+    if not stacks:
+        yield Text("There are no stacks. To make one: isotherm deploy NAME -t TEMPLATE", "dim")
+        return
+    columns = ["name", "status", "changed", "tags", "id"]
+    rows = [(s["stack_name"], words.status(s["stack_status"]) + words.drift(s["drift"]),
+             s["updated_time"] or s["creation_time"],
+             ", ".join(s["tags"]), s["id"]) for s in stacks]
+    # Names are enough for people; ids are for programs and wide windows.
+    shown = len(columns) if width >= 110 else 4
+    yield console.table(columns[:shown], [row[:shown] for row in rows], styles=["cyan", "", "", "", "dim"], keep=3)
+    for stack in stacks:
+        yield from words.nobody(stack)

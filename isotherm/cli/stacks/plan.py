@@ -1,0 +1,115 @@
+"""`isotherm plan`: what a template would make, in which order, and why; or what it would do to a stack that is there."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli import options
+from isotherm.cli.client import inputs
+from isotherm.cli.show import console, reasons
+from isotherm.graph import dot
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.template.model import model
+
+
+@click.command(epilog=options.example("isotherm plan examples/site.yaml -e examples/production.env.yaml",
+                                      "isotherm plan examples/site.yaml --dot | dot -Tsvg > site.svg",
+                                      "isotherm plan web -t examples/site.yaml -p servers=one,two"))
+@click.argument("what", metavar="TEMPLATE|NAME")
+@click.option("-t", "--template", "target", type=options.FILE, help="What the stack NAME would be brought to.")
+@options.environment_options
+@click.option("--dot", "as_dot", is_flag=True, help="Answer with a drawing for Graphviz.")
+@options.json_option
+@click.pass_obj
+def plan(terminal: console.Terminal, what: str, target: str | None, environments: tuple[str, ...],
+         parameters: dict[str, str], as_dot: bool) -> None:
+    """Show what a template would make, in which order and why.
+
+    TEMPLATE is a file, or - for stdin. Resources of one step can be made at the same time; each waits for what it
+    names in `depends_on`, and for what its properties refer to.
+
+    With -t, the first argument is the NAME of a stack: shows what an update would do to it, and why.
+    """
+    if target is None:
+        context = click.get_current_context()
+        template = str(options.FILE.convert(what, context.command.params[0], context))
+        _plan(terminal, template, inputs.read(terminal, template, environments, parameters), as_dot)
+        return
+    if as_dot:
+        raise click.UsageError("--dot draws a template; what is to be done to a stack has no drawing.")
+    # Loaded only now: a plan of a file needs no engine, and should not wait for it.
+    preview = importlib.import_module("isotherm.cli.stacks.preview")
+    preview.preview(terminal, what, inputs.read(terminal, target, environments, parameters))
+
+
+def _plan(terminal: console.Terminal, template: str, read: inputs.Inputs, as_dot: bool) -> None:
+    name = "stdin" if template == inputs.STDIN else Path(template).stem
+    bound = inputs.check(read, stack_name=name)
+    graph = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()})
+    steps = in_order(bound, graph)
+    if as_dot:
+        terminal.plain(_drawing(name, steps, graph))
+    else:
+        terminal.answer(_as_data(steps, bound), lambda: _draw(template, steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One resource of the plan. All of one level can be made at the same time."""
+
+    level: int
+    name: str
+    type: str
+    waits_for: dict[str, list[reasons.Reason]]
+
+
+def in_order(bound: model.Bound, graph: DependencyTaskGraph[str]) -> list[Step]:
+    definitions = bound.definitions
+    return [Step(number, name, definitions[name].type, reasons.of(definitions[name], graph.requires(name)))
+            for number, level in enumerate(graph.levels(), 1) for name in level]
+
+
+def _as_data(steps: list[Step], bound: model.Bound) -> dict[str, object]:
+    resources = [{"name": step.name, "type": step.type, "level": step.level,
+                  "requires": [{"resource": need, "because": [reason.as_data() for reason in because]}
+                               for need, because in step.waits_for.items()]} for step in steps]
+    levels = [[step.name for step in level] for _, level in itertools.groupby(steps, lambda step: step.level)]
+    return {"levels": levels, "resources": resources, "outputs": list(bound.outputs)}
+
+
+def _draw(file: str, steps: list[Step]) -> Iterator[RenderableType]:
+    levels = steps[-1].level if steps else 0
+    made = f"{console.count(len(steps), 'resource')} in {console.count(levels, 'step')}"
+    yield Text.assemble((console.clean(file), "bold"), f": {made}")
+    if steps:
+        yield Text("")
+        yield console.table(["step", "resource", "type", "waits for", "because of"], _rows(steps),
+                         styles=["bold", "cyan", "dim", "cyan"], keep=4)
+
+
+def _rows(steps: list[Step]) -> Iterator[tuple[object, ...]]:
+    """A line for each reason; what a line shares with the one above it is left out."""
+    level = 0
+    for step in steps:
+        head: tuple[str, ...] = (str(step.level) if step.level != level else "", step.name, step.type)
+        level = step.level
+        if not step.waits_for:
+            yield (*head, "", "")
+        for need, because in step.waits_for.items():
+            for reason in because:
+                yield (*head, need + reason.wanted, reason.place)
+                head = ("", "", "")
+
+
+def _drawing(name: str, steps: list[Step], graph: DependencyTaskGraph[str]) -> str:
+    known = {step.name: step for step in steps}
+    return dot.dot(graph, name=name, label=lambda node: f"{node}\n{known[node].type}",
+                   why=lambda need, node: "\n".join(str(reason) for reason in known[node].waits_for[need]))

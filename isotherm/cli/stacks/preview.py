@@ -1,0 +1,66 @@
+"""`isotherm plan NAME -t TEMPLATE`: what an update would do to a stack, resource by resource, and nothing is done.
+
+It is decided by the code that would do it. What hangs on a value that does not exist yet is said to be known only when it
+is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli.client import home, inputs
+from isotherm.cli.show import console
+from isotherm.engine.orchestrator import Request
+from isotherm.engine.preview.update_preview import Item, Preview
+from isotherm.engine.process.embedded import Embedded
+
+#: action -> (sign, style, what is said of so many of them)
+ACTIONS = {
+    "create": ("+", "green", "to create"), "update": ("~", "yellow", "to update in place"),
+    "replace": ("±", "bold red", "to replace"), "delete": ("-", "red", "to delete"), "retain": ("-", "yellow", "to let go"),
+    "no change": (" ", "dim", "without change"),
+}
+QUIET = "no change"
+
+
+def preview(terminal: console.Terminal, name: str, read: inputs.Inputs) -> None:
+    """Show what would be done."""
+    request = Request(read.text, read.files, read.environment.as_dict())
+
+    async def ask(engine: Embedded) -> Preview:
+        with inputs.placed(read.document):
+            return await engine.orchestrator.preview(name, request)
+
+    found = home.use(Embedded, ask)
+    terminal.answer(found.as_dict(), lambda: _draw(name, found))
+
+
+def _draw(name: str, found: Preview) -> Iterator[RenderableType]:
+    counts = [(ACTIONS[action], number) for action, number in found.counts.items()]
+    said = ", ".join(f"{number:,} {what}" for (_, _, what), number in counts)
+    yield Text.assemble((console.clean(name), "bold"), f": {said or 'nothing to do'}")
+    changing = [item for item in found.items if item.action != QUIET]
+    if changing:
+        yield Text("")
+    for item in changing:
+        yield _headline(item)
+        for key, change in item.changes.items():
+            yield Text.assemble("    ", (console.clean(key), "cyan"), ": ", console.text(change.before), (" → ", "dim"),
+                                console.text(change.after))
+    if not all(item.certain for item in found.items):
+        yield Text("")
+        yield Text("? hangs on values that are known only when they are applied: it may turn out to need no change.", "dim")
+
+
+def _headline(item: Item) -> Text:
+    sign, style, _ = ACTIONS[item.action]
+    line = Text.assemble(
+        (f"{sign} ", style), (console.clean(item.name), "bold"), "  ", (console.clean(item.type), "dim"), "  "
+    )
+    line.append(item.action, style).append("" if item.certain else "?", "bold")
+    if item.cause:
+        line.append(f"  {console.clean(item.cause)}", "dim")
+    return line

@@ -1,0 +1,71 @@
+"""`isotherm show`: how one stack is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console, output_table, words
+from isotherm.engine.process import service_list
+from isotherm.engine.process.embedded import Embedded
+
+
+@click.command("show", epilog=options.example("isotherm show web", "isotherm show web --json"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def show_(terminal: console.Terminal, name: str) -> None:
+    """One stack: its state, how far it has come, its outputs.
+
+    NAME may also be the id of a stack, also of one that has been deleted.
+    """
+    stack = home.use(Embedded, lambda engine: _stack(engine, name))
+    terminal.answer(stack, lambda: _draw(stack))
+
+
+async def _stack(engine: Embedded, name: str) -> dict[str, Any]:
+    stack = await engine.orchestrator.show(name)
+    gone = stack["deletion_time"] is not None
+    found = [] if gone else await engine.orchestrator.outputs(name)
+    drift = (await engine.orchestrator.drifted([stack["id"]]))[stack["id"]]
+    driven = stack["status"] == "IN_PROGRESS" and await service_list.is_driven(engine)
+    return {**stack, "driven": driven, "outputs": found, "drift": drift}
+
+
+def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:
+    yield Text.assemble((console.clean(stack["stack_name"]), "bold"), "  ", words.status(stack["stack_status"]),
+                        words.drift(stack["drift"]))
+    if stack["description"]:
+        yield console.indent(console.text(" ".join(stack["description"].split()), "dim"))
+    yield from words.nobody(stack)
+    yield Text("")
+    yield console.facts(_facts(stack))
+    if stack["outputs"]:
+        yield Text("")
+        yield console.heading("Outputs")
+        yield console.indent(output_table.table(stack["outputs"]))
+    if stack["retained"]:
+        yield Text("")
+        yield console.heading("Left in place when they were deleted")
+        rows = [(r["resource_name"], r["resource_type"], r["physical_resource_id"], r["since"]) for r in stack["retained"]]
+        yield console.indent(console.table(["resource", "type", "physical id", "since"], rows, styles=["cyan", "dim"]))
+
+
+def _facts(stack: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    progress = stack["progress"]
+    minutes = stack["timeout_s"] and f"{stack['timeout_s'] / 60:g} minutes"
+    states = ", ".join(f"{number:,} {state.lower()}" for state, number in progress.get("states", {}).items())
+    facts = {
+        "id": stack["id"], "reason": stack["stack_status_reason"], "progress": states,
+        "created": stack["creation_time"], "updated": stack["updated_time"], "deleted": stack["deletion_time"],
+        "began": progress.get("started"), "ended": progress.get("ended"), "until": progress.get("deadline"),
+        "timeout": minutes, "rollback": "no" if stack["disable_rollback"] else "if an update or the creation fails",
+        "tags": ", ".join(stack["tags"]),
+    }
+    yield from ((name, value) for name, value in facts.items() if value)

@@ -1,0 +1,133 @@
+"""`isotherm signal`, `isotherm hook` and `isotherm mark-unhealthy`: telling a resource what it cannot find out itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm import errors
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console, words
+from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.process import service_list
+from isotherm.engine.process.embedded import Embedded
+
+
+@click.command(epilog=options.example(
+    "isotherm signal web handle",
+    "isotherm signal web handle --data '{\"status\": \"FAILURE\", \"reason\": \"disk full\"}'",
+    "isotherm signal web handle --data @result.json --id build-17"))
+@click.argument("name")
+@click.argument("resource")
+@click.option("-d", "--data", "text", metavar="JSON|@FILE", default=None,
+              help="What to tell it: JSON, or @ and a file that has it; @- reads stdin.")
+@click.option("--id", "signal_id", default="", help="A name for this signal: sent again, it changes nothing.")
+@options.json_option
+@click.pass_obj
+def signal(terminal: console.Terminal, name: str, resource: str, text: str | None, signal_id: str) -> None:
+    """Signal a resource of a stack.
+
+    A wait condition counts the signals that its handle gets. Each may have an id (of two with the same id only the later
+    one counts), a status (SUCCESS or FAILURE), a reason and data; all of it may be left out.
+    """
+    details = _read(text)
+    _tell(terminal, name, f"Signalled {resource}.",
+          lambda orchestrator: orchestrator.signal(name, resource, details, signal_id=signal_id))
+
+
+@click.group()
+def hook() -> None:
+    """Places at which an operation pauses until it is told to go on.
+
+    The environment sets them: resource_registry: {resources: {NAME: {hooks: pre-create}}}.
+    """
+
+
+@hook.command("list", epilog=options.example("isotherm hook list web", "isotherm hook list web --json"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def list_hooks(terminal: console.Terminal, name: str) -> None:
+    """The hooks that a stack waits for."""
+    found = home.use(Embedded, lambda engine: _hooks(engine, name))
+    rows = [(one["resource_name"], one["hook"], one["since"]) for one in found]
+    terminal.answer(found, lambda: [console.table(["resource", "hook", "since"], rows, styles=["cyan"])])
+
+
+async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
+    return await engine.orchestrator.hooks(name)
+
+
+@hook.command("clear", epilog=options.example("isotherm hook clear web database pre-update"))
+@click.argument("name")
+@click.argument("resource")
+@click.argument("hook_name", metavar="HOOK")
+@options.json_option
+@click.pass_obj
+def clear_hook(terminal: console.Terminal, name: str, resource: str, hook_name: str) -> None:
+    """Let a resource go on that waits for HOOK."""
+    _tell(terminal, name, f"Hook {hook_name} is cleared.",
+          lambda orchestrator: orchestrator.clear_hook(name, resource, hook_name))
+
+
+@click.command("mark-unhealthy", epilog=options.example("isotherm mark-unhealthy web database --reason 'lost its disk'",
+                                                        "isotherm mark-unhealthy web database --undo"))
+@click.argument("name")
+@click.argument("resource")
+@click.option("--reason", default="", help="Why.")
+@click.option("--undo", is_flag=True, help="It works after all.")
+@options.json_option
+@click.pass_obj
+def mark_unhealthy(terminal: console.Terminal, name: str, resource: str, reason: str, undo: bool) -> None:
+    """Say of a resource that it does not work.
+
+    RESOURCE is its name, or its physical id. The next update makes another one in its place.
+    """
+    said = f"{resource} works after all." if undo else f"{resource} is unhealthy: the next update replaces it."
+    _tell(terminal, name, said,
+          lambda orchestrator: orchestrator.mark_unhealthy(name, resource, unhealthy=not undo, reason=reason))
+
+
+def _tell(terminal: console.Terminal, name: str, said: str, tell: Callable[[Orchestrator], Awaitable[None]]) -> None:
+    """Tell a stack something, and say how it stands after that."""
+
+    async def work(engine: Embedded) -> dict[str, Any]:
+        await tell(engine.orchestrator)
+        stack = await engine.orchestrator.show(name)
+        return {**stack, "driven": stack["status"] == "IN_PROGRESS" and await service_list.is_driven(engine)}
+
+    stack = home.use(Embedded, work)
+
+    def draw() -> Iterator[RenderableType]:
+        yield Text(console.clean(said))
+        yield from words.nobody(stack)
+
+    terminal.answer(stack, draw)
+
+
+def _read(text: str | None) -> Any:
+    if text is None:
+        return None
+    source = text
+    if text.startswith("@"):
+        source = sys.stdin.read() if text == "@-" else _file(Path(text[1:]))
+    try:
+        return msgspec.json.decode(source)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise errors.UserError(f"--data is not JSON: {error}", kind="ValueError",
+                               hint="Names and texts are in double quotes: --data '{\"status\": \"SUCCESS\"}'") from error
+
+
+def _file(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.UserError(f"{path}: {getattr(error, 'strerror', None) or error}", kind="ValueError") from error

@@ -1,0 +1,116 @@
+"""`isotherm snapshot` and `isotherm restore`: what a stack was at a moment, kept, and gone back to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from isotherm.cli import codes, options
+from isotherm.cli.client import embedded, home
+from isotherm.cli.show import console, words
+from isotherm.engine.process.embedded import Embedded
+
+_hidden = click.option("--show-hidden", "hidden", is_flag=True, help="Tell hidden values too.")
+
+
+@click.group()
+def snapshot() -> None:
+    """Snapshots of a stack: what it was, to go back to."""
+
+
+@snapshot.command(epilog=options.example("isotherm snapshot create web before-the-change"))
+@click.argument("name")
+@click.argument("label", required=False, metavar="[SNAPSHOT]")
+@options.json_option
+@click.pass_obj
+def create(terminal: console.Terminal, name: str, label: str | None) -> int:
+    """Take a snapshot of a stack.
+
+    It keeps the template, environment and parameters, and what each resource can keep of itself. A stack on which
+    something is under way has to come to its end first.
+    """
+    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.snapshot(name, label))
+
+
+@snapshot.command("list", epilog=options.example("isotherm snapshot list web"))
+@click.argument("name")
+@options.json_option
+@click.pass_obj
+def list_(terminal: console.Terminal, name: str) -> None:
+    """The snapshots of a stack."""
+    found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots(name))
+    rows = [(one["name"] or "", words.status(f"{one['action']}_{one['status']}"), one["creation_time"], one["id"],
+             one["status_reason"] if one["status"] == "FAILED" else "") for one in found]
+    terminal.answer(
+        found, lambda: [console.table(["name", "status", "taken", "id", "reason"], rows, styles=["cyan"], keep=4)]
+    )
+
+
+@snapshot.command("show", epilog=options.example("isotherm snapshot show web before-the-change --json"))
+@click.argument("name")
+@click.argument("label", metavar="SNAPSHOT")
+@_hidden
+@options.json_option
+@click.pass_obj
+def show_(terminal: console.Terminal, name: str, label: str, hidden: bool) -> None:
+    """One snapshot: when it was taken, and of what.
+
+    SNAPSHOT is its name or its id. With --json, all that it keeps.
+    """
+    found = home.use(Embedded, lambda engine: engine.orchestrator.show_snapshot(name, label, hidden=hidden))
+    terminal.answer(found, lambda: _draw(found))
+
+
+def _draw(found: dict[str, Any]) -> Iterator[RenderableType]:
+    status = words.status(f"{found['action']}_{found['status']}")
+    yield Text.assemble((console.clean(found["name"] or found["id"]), "bold"), "  ", status)
+    yield console.facts([("id", found["id"]), ("taken", found["creation_time"]), ("reason", found["status_reason"])])
+    rows = [(one["name"], one["type"], one["resource_id"]) for one in found["data"]["resources"].values()]
+    yield Text("")
+    yield console.indent(console.table(["resource", "type", "physical id"], rows, styles=["cyan", "dim"]))
+
+
+@snapshot.command(epilog=options.example("isotherm snapshot delete web before-the-change"))
+@click.argument("name")
+@click.argument("label", metavar="SNAPSHOT")
+@options.json_option
+@click.pass_obj
+def delete(terminal: console.Terminal, name: str, label: str) -> int:
+    """Delete a snapshot, with all that is kept for it."""
+    left = home.use(Embedded, lambda engine: _delete(engine, name, label))
+    said = f"Deleted snapshot {label}." if left is None else f"{left['action']}_{left['status']}: {left['status_reason']}"
+    terminal.answer(
+        {"deleted": left is None, "snapshot": left}, lambda: [console.text(said, "" if left is None else "red")]
+    )
+    return codes.OK if left is None else codes.FAILED
+
+
+async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | None:
+    """Drive until it is gone, or could not be deleted: then it is the answer."""
+    one = await engine.orchestrator.show_snapshot(name, label)
+    await engine.orchestrator.delete_snapshot(name, one["id"])
+    async with engine.driving():
+        while True:
+            found = [row for row in await engine.orchestrator.snapshots(name) if row["id"] == one["id"]]
+            if not found or found[0]["status"] != "IN_PROGRESS":
+                return found[0] if found else None
+            await asyncio.sleep(0.05)
+
+
+@click.command(epilog=options.example("isotherm restore web before-the-change"))
+@click.argument("name")
+@click.argument("label", metavar="SNAPSHOT")
+@options.json_option
+@click.pass_obj
+def restore(terminal: console.Terminal, name: str, label: str) -> int:
+    """Bring a stack back to a snapshot.
+
+    An update like any other: to the template, environment and parameters that the snapshot keeps, with what each resource
+    kept of itself.
+    """
+    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.restore(name, label))

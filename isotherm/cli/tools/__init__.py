@@ -1,0 +1,1 @@
+"""Commands beside stacks: config, sim, import-heat."""

@@ -1,0 +1,63 @@
+"""`isotherm config`: the options there are, and what they are set to."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import RenderableType
+
+from isotherm import config as configuration
+from isotherm.cli import options
+from isotherm.cli.client import home
+from isotherm.cli.show import console
+from isotherm.config.settings import Option, Settings
+
+MASKED = "***"
+CONFIG = "isotherm.conf"
+
+
+@click.command(epilog=options.example("isotherm config", "isotherm config --config-file /etc/heat/heat.conf --json"))
+@options.files_option
+@options.json_option
+@click.pass_obj
+def config(terminal: console.Terminal, files: tuple[Path, ...]) -> None:
+    """The options there are, and what they are set to."""
+    settings = configuration.load(home.place() / CONFIG, *files)
+    rows = [_told(one, settings) for one in configuration.options()]
+    unknown = _unknown(settings.config_files)
+    terminal.answer({"files": list(settings.config_files), "options": rows, "unknown": unknown},
+                    lambda: _draw(rows, settings.config_files, unknown))
+
+
+def _told(one: Option, settings: Settings) -> dict[str, Any]:
+    value = getattr(settings, one.field)
+    changed = value != one.default
+    shown = MASKED if one.secret and value else value
+    return {"group": one.group, "name": one.name, "value": list(shown) if isinstance(shown, tuple) else shown,
+            "changed": changed, "help": one.help}
+
+
+def _unknown(files: Sequence[str]) -> list[str]:
+    if not files:
+        return []
+    found: list[str] = importlib.import_module("isotherm.config.files").unknown(files)
+    return found
+
+
+def _draw(rows: list[dict[str, Any]], files: Sequence[str], unknown: list[str]) -> Iterator[RenderableType]:
+    yield console.table(["section", "option", "value", "set", "what for"],
+                     [(row["group"], row["name"], _text(row["value"]), "yes" if row["changed"] else "", row["help"])
+                      for row in rows], styles=["dim", "cyan"])
+    yield f"Read from: {', '.join(files) or 'no file'}"
+    if unknown:
+        yield f"Options of other programs, which mean nothing here: {', '.join(unknown)}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,88 @@
+"""`isotherm import-heat`: the stacks of a real Heat are brought over from its own database."""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import RenderableType
+
+from isotherm.cli import codes, options
+from isotherm.cli.client import home
+from isotherm.cli.show import console
+from isotherm.engine.process.embedded import Embedded
+from isotherm.importing import heat_rows, run
+from isotherm.importing.run import Outcome, Told
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_STYLES = {Outcome.IMPORTED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "red"}
+
+
+@click.command("import-heat", epilog=options.example(
+    "isotherm import-heat --heat-conf /etc/heat/heat.conf --dry-run",
+    "isotherm import-heat --database-url mysql+pymysql://heat:secret@db/heat --key-file key web"))
+@click.argument("stacks", nargs=-1, metavar="[STACK]...")
+@click.option("--heat-conf", type=_FILE, help="Heat's own configuration: it names the database, and has the key.")
+@click.option("--database-url", metavar="URL", envvar="HEAT_DATABASE_URL", help="Heat's database.")
+@click.option("--key-file", type=_FILE,
+              help="A file with Heat's auth_encryption_key and nothing else; needed if anything is encrypted.")
+@click.option("--project", help="The project that the stacks go to; each stays in its own if none is given.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would come over, and what would not.")
+@options.json_option
+@click.pass_obj
+def import_heat(  # noqa: PLR0913 - one for each option
+    terminal: console.Terminal, stacks: tuple[str, ...], heat_conf: Path | None, database_url: str | None,
+    key_file: Path | None, project: str | None, dry_run: bool,
+) -> int:
+    """Bring the stacks of a real Heat over, from its database.
+
+    Templates, environments, files, parameters, states and physical ids come over, whole trees at a time. Nothing that the
+    stacks made is touched, and nothing is written to Heat's database. Give names or ids to bring only those. What is not
+    understood is named, and stays; doing it again passes over what is here already.
+
+    Heat must not work on the stacks any more afterwards: stop its engines first.
+    """
+    told_url, told_key = _configured(heat_conf)
+    url = database_url or told_url
+    if not url:
+        raise click.UsageError("Where is Heat's database? Give --heat-conf or --database-url.")
+    wish = run.Wish(stacks, key_file.read_text().strip() if key_file else told_key, project, dry_run)
+
+    async def work(engine: Embedded) -> list[Told]:
+        with heat_rows.opened(url) as heat, terminal.busy("reading Heat's database"):
+            return await run.bring(engine, heat, wish)
+
+    told = home.use(Embedded, work)
+    terminal.answer({"dry_run": dry_run, "stacks": [one.as_dict() for one in told]}, lambda: _draw(told, dry_run=dry_run))
+    return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in told) else codes.OK
+
+
+def _configured(file: Path | None) -> tuple[str | None, str | None]:
+    """The database and the key that Heat's configuration names."""
+    parser = configparser.RawConfigParser(strict=False)
+    if file is not None:
+        parser.read(file)
+    return (parser.get("database", "connection", fallback=None),
+            parser.get("DEFAULT", "auth_encryption_key", fallback=None))
+
+
+def _draw(told: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:
+    if not told:
+        yield console.text("Heat has no stacks.", "dim")
+        return
+    rows: list[tuple[Any, ...]] = [
+        (one.name, one.state, console.text(_word(one, dry_run=dry_run), _STYLES[one.outcome]), one.stacks or "",
+         one.resources or "", one.project) for one in told]
+    yield console.table(["stack", "status", "outcome", "stacks", "resources", "project"], rows, styles=["cyan"], keep=3)
+    for one in told:
+        for problem in one.problems:
+            yield console.text(f"{one.name}: {problem}", "red")
+        for note in one.notes:
+            yield console.text(f"{one.name}: {note}", "dim")
+
+
+def _word(one: Told, *, dry_run: bool) -> str:
+    return "would be imported" if dry_run and one.outcome is Outcome.IMPORTED else one.outcome.value

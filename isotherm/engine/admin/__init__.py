@@ -1,0 +1,1 @@
+"""Operators' work on a whole service: housekeeping, migration to convergence."""

@@ -1,0 +1,204 @@
+"""Takes trees of stacks from the legacy path to convergence: an operator's matter, done at rest and without a cloud.
+
+Each tree is judged, worked out and written by itself, and as a whole. What is not at rest is left alone and told, so that
+the command can be run again. Nothing here has a reality to call: what a stack should be comes from its template, what it
+is from its rows, and where the two agree the row gets the proof of it, so that the next update passes it by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine.admin.prove import Proving
+from isotherm.planning import desired
+from isotherm.planning.planner import asked_for
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.states import Status
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.operations import migrate
+from isotherm.store.operations.migrate import Conversion, Member
+
+# How often it is looked, and how long in between, whether an engine has given back the lock of a stack at rest.
+_LOOKS, _LOOK_S = 10, 0.1
+
+
+class Outcome(Enum):
+    """What became of a tree, or would."""
+
+    MIGRATED = "migrated"
+    HERE = "already convergence"
+    REFUSED = "left as it is"
+
+
+@dataclass(slots=True)
+class Told:
+    """One tree, for the operator."""
+
+    id: str
+    name: str
+    project: str
+    state: str
+    outcome: Outcome = Outcome.MIGRATED
+    stacks: int = 0
+    resources: int = 0
+    # Resources whose rows do not prove that they are what the template says: the next update looks at them.
+    unproven: int = 0
+    # Rows outside the template: the next operation cleans them up.
+    leftovers: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "stack_name": self.name, "project": self.project, "stack_status": self.state,
+                "outcome": self.outcome.value, "stacks": self.stacks, "resources": self.resources,
+                "unproven": self.unproven, "leftovers": self.leftovers, "reasons": self.reasons}
+
+
+class _OnlyTrying(Exception):
+    """Everything went well, and is taken back."""
+
+
+class Migrating:
+    """Migrates trees."""
+
+    def __init__(self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._types = types
+        self._clock = clock
+        self._new_id = new_id
+
+    async def roots(self, named: Sequence[str] = ()) -> list[Member]:
+        """The stacks to migrate: those that are named, or all that are legacy or have legacy stacks inside.
+
+        Raises NotFound for a name that nothing has, and UserError for a stack inside of another.
+        """
+        living = await self._store.read(migrate.living)
+        if named:
+            return list({one.id: one for word in dict.fromkeys(named) for one in [_find(living, word)]}.values())
+        around = {one.id: one for one in living}
+        tops = {_top(one, around).id for one in living if not one.convergence}
+        return [one for one in living if one.id in tops]
+
+    async def migrate(self, root: Member, *, dry_run: bool = False) -> Told:
+        """One tree. A dry run does everything and takes it back: what would be refused is told."""
+        told = Told(root.id, root.name, root.project, root.state)
+        try:
+            seen, reasons = await self._look(root.id)
+            told.stacks = len(seen)
+            if all(one.convergence for one in seen):
+                told.outcome = Outcome.HERE
+                return told
+            told.reasons = reasons
+            if not reasons:
+                await self._migrate(seen, told, dry_run=dry_run)
+        except errors.UserError as error:
+            told.reasons += [str(problem) for problem in error.problems] or [str(error)]
+        except errors.Unreadable as error:
+            told.reasons.append(str(error))
+        if told.reasons:
+            told.outcome = Outcome.REFUSED
+        return told
+
+    async def _look(self, root: str) -> tuple[list[Member], list[str]]:
+        """The tree, and what stands in the way. An engine that has just ended its work gives back the lock in a moment."""
+        for patience in reversed(range(_LOOKS)):
+            seen, busy = await self._store.read(lambda connection: self._read(connection, root))
+            reasons = list(_obstacles(seen, busy))
+            at_rest = all(one.status is Status.COMPLETE for one in seen)
+            if not (reasons and at_rest and patience):
+                break
+            await asyncio.sleep(_LOOK_S)
+        return seen, reasons
+
+    def _read(self, connection: Connection, root: str) -> tuple[list[Member], dict[str, str]]:
+        seen = migrate.tree(connection, root)
+        if not seen:
+            raise errors.NotFound("it is gone")
+        old = [one.id for one in seen if not one.convergence]
+        return seen, migrate.busy(connection, [one.id for one in seen], self._clock.now()) if old else {}
+
+    async def _migrate(self, seen: Sequence[Member], told: Told, *, dry_run: bool) -> None:
+        made = [await self._store.read(self._prepare(one, seen)) for one in seen if not one.convergence]
+        told.resources = sum(len(one.contents.present()) for one in made)
+        told.unproven = sum(len(one.wanted) - len(one.proven) for one in made)
+        told.leftovers = sum(_leftovers(one) for one in made)
+
+        def unit(connection: Connection) -> None:
+            migrate.convert(connection, seen, made, self._clock.now())
+            if dry_run:
+                raise _OnlyTrying
+
+        try:
+            await self._store.write(unit)
+        except _OnlyTrying:
+            return
+
+    def _prepare(self, member: Member, seen: Sequence[Member]) -> Callable[[Connection], Conversion]:
+        def unit(connection: Connection) -> Conversion:
+            found = migrate.contents(connection, member.id)
+            if found.operation is None or not found.operation.input:
+                # It was rolled back to nothing: nothing is wanted.
+                return Conversion(member, found, self._new_id(), (), frozenset())
+            asked = asked_for(connection, member.id, found.operation.input)
+            identity = desired.Identity(member.name, member.id, member.project)
+            goal = desired.desire(asked, identity, self._types, validate=False)
+            inner = {one.id for one in seen}
+            proving = Proving(goal, asked, self._types, found.present(), lambda id_: _inner(connection, id_, inner))
+            return Conversion(member, found, self._new_id(), goal.wanted, proving.proven())
+
+        return unit
+
+
+def _inner(connection: Connection, stack_id: str, tree: set[str]) -> desired.Asked | None:
+    """What a stack inside was made of."""
+    if stack_id not in tree:
+        return None
+    operation = migrate.contents(connection, stack_id).operation
+    return asked_for(connection, stack_id, operation.input) if operation is not None and operation.input else None
+
+
+def _obstacles(seen: Sequence[Member], busy: dict[str, str]) -> Iterator[str]:
+    for one in seen:
+        where = "" if one is seen[0] else f"{one.name}, inside it, "
+        if one.status is not Status.COMPLETE:
+            yield f"{where or 'it '}is {one.state}"
+        elif one.id in busy:
+            yield f"{where or 'it '}is {one.state}, but {busy[one.id]}"
+
+
+def _leftovers(one: Conversion) -> int:
+    wanted = {want.name for want in one.wanted}
+    present = one.contents.present()
+    return sum(version.name not in wanted or present.get(version.name) is not version
+               for version in one.contents.versions.values())
+
+
+def called(living: Sequence[Member], word: str) -> Member:
+    """A stack of any project, by id, or by name if one stack only has it."""
+    found = [one for one in living if one.id == word] or [one for one in living if one.name == word]
+    if not found:
+        raise errors.NotFound(f"The Stack ({word}) could not be found.")
+    if len(found) > 1:
+        raise errors.UserError(f"Several stacks are called {word}.", hint="Give the id: "
+                               + ", ".join(f"{one.id} (project {one.project})" for one in found))
+    return found[0]
+
+
+def _find(living: Sequence[Member], word: str) -> Member:
+    one = called(living, word)
+    top = _top(one, {each.id: each for each in living})
+    if top is not one:
+        raise errors.UserError(f"Stack {word} is inside of {top.name}: a tree is migrated as a whole.", kind="NotSupported",
+                               hint=f"heat-manage migrate-convergence-1 {top.id}")
+    return one
+
+
+def _top(one: Member, around: dict[str, Member]) -> Member:
+    while one.owner_id is not None and one.owner_id in around:
+        one = around[one.owner_id]
+    return one

@@ -1,0 +1,99 @@
+"""Which resources of a stack at rest are just what its template says, by their rows alone: no cloud is asked.
+
+The same comparison that an update would make, on the same values. Where it would find nothing to do, the row may carry
+the proof of it; whatever is in doubt has none, and the next update looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine.steps import decide
+from isotherm.planning import desired, documents, masking
+from isotherm.planning.references import PublishedReferences
+from isotherm.resources import contract, registry
+from isotherm.resources.nested import nested_stack
+from isotherm.resources.registry import Registry
+from isotherm.states import Status
+from isotherm.store.records import Input, Version, Wanted
+from isotherm.template import environment
+
+# What a stack inside has of its own in its environment.
+_OWN = ("parameters", "encrypted_param_names")
+
+
+class Proving:
+    """Compares what is wanted with what the rows say. `inner` reads what a stack inside was made of."""
+
+    def __init__(
+        self, goal: desired.Desired, asked: desired.Asked, types: Registry, present: Mapping[str, Version],
+        inner: Callable[[str], desired.Asked | None],
+    ) -> None:
+        self._goal = goal
+        self._asked = asked
+        self._types = types
+        self._present = present
+        self._inner = inner
+        self._secrets = masking.redactor(asked)
+
+    def proven(self) -> frozenset[str]:
+        return frozenset(want.name for want in self._goal.wanted if self._is_proven(want))
+
+    def _is_proven(self, want: Wanted) -> bool:
+        version = self._present.get(want.name)
+        if version is None or version.status is not Status.COMPLETE or version.intent is not None:
+            return False
+        try:
+            return self._agrees(want, version)
+        except errors.IsothermError:
+            # It cannot be read, or the change would be refused: an update will say so.
+            return False
+
+    def _agrees(self, want: Wanted, version: Version) -> bool:
+        target = documents.decode(want.definition, documents.Target)
+        definition = self._goal.bound.definitions[want.name]
+        same = (version.type, version.implementation) == (definition.type, target.implementation)
+        if not same or not _tells(version, target):
+            return False
+        type_ = self._types.implementation(target.implementation)
+        inputs = [Input(need, None, None if (one := self._present.get(need)) is None else one.published)
+                  for need in want.requires]
+        resolved = definition.resolve(PublishedReferences(inputs, self._goal.values.__getitem__))
+        given = decide.given(type_, resolved.properties or {}, target.restored)
+        after = registry.typed_properties(type_, given, resolve=True)
+        applied = decide.Applied(version.implementation, version.action, version.status,
+                                 documents.decode(version.properties, dict[str, Any]),
+                                 documents.decode_any(version.metadata), (), version.physical_id is not None)
+        decision = decide.decide(type_, applied, after, resolved.metadata)
+        if decision.verdict is not decide.Verdict.NOTHING or version.external != (resolved.external_id is not None):
+            return False
+        return not issubclass(type_, nested_stack.StackResource) or self._inherits(version, resolved)
+
+    def _inherits(self, version: Version, resolved: Any) -> bool:
+        """Whether the stack inside was made with what it would get from here now."""
+        inside = None if version.physical_id is None else self._inner(version.physical_id)
+        if inside is None:
+            return False
+        facade = {"metadata": resolved.metadata, "deletion_policy": version.deletion_policy.name.capitalize(),
+                  "update_policy": resolved.update_policy}
+        as_it_is = contract.Child(inside.template, environment.load(inside.environment).parameters, exports=inside.exports)
+        around = masking.Around(version.name, version.type, facade)
+        now = masking.inner(self._asked, around, as_it_is, self._types, self._secrets)
+        return ((_inherited(now), dict(now.files), now.facade, now.secrets)
+                == (_inherited(inside), dict(inside.files), inside.facade, inside.secrets))
+
+
+def _tells(version: Version, target: documents.Target) -> bool:
+    """Whether the row has all that others want to read of the resource."""
+    if version.published is None:
+        return False
+    return documents.decode(version.published, documents.Published).attributes.keys() >= set(target.exports)
+
+
+def _inherited(asked: desired.Asked) -> dict[str, Any]:
+    """The environment, as stored: what was stored may differ in kind (a tuple, a list) from what is about to be."""
+    found = {name: one for name, one in asked.environment.items() if name not in _OWN}
+    decoded: dict[str, Any] = documents.decode_any(documents.encode(found))
+    return decoded

@@ -1,0 +1,64 @@
+"""Deletes snapshots, part by part: each type lets go of what it kept. What one leaves undone, the next one finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine.steps import outcomes
+from isotherm.planning import documents, masking
+from isotherm.planning.planner import Planning
+from isotherm.resources import contract, gate, runner
+from isotherm.store.database.writer import Store
+from isotherm.store.operations import snapshots
+from isotherm.store.records import Part
+
+
+class Forgetting:
+    """Deletes what is due; `lease_s` is how long one part may take before somebody else tries."""
+
+    def __init__(
+        self, store: Store, world: contract.World, types: outcomes.Types, planning: Planning, lease_s: float
+    ) -> None:
+        self._store = store
+        self._planning = planning
+        self._world = world
+        self._types = types
+        self._lease_s = lease_s
+
+    async def __call__(self, doomed: snapshots.Doomed) -> None:
+        try:
+            for part in doomed.parts:
+                await self._let_go(doomed, part)
+                await self._tick_off(doomed, part.name)
+        except errors.Superseded:
+            return
+        except errors.Temporary as error:
+            await self._not_gone(doomed, str(error), self._world.clock.now() + error.retry_after_s)
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is why the snapshot stays
+            await self._not_gone(doomed, runner.describe(part.name, error), None)
+        else:
+            await self._store.write(lambda connection: snapshots.gone(connection, doomed))
+
+    async def _let_go(self, doomed: snapshots.Doomed, part: Part) -> None:
+        was: dict[str, Any] = documents.decode(part.document, dict[str, Any])
+        if was["snapshot"] is None:
+            return
+        known = contract.Self(part.name, doomed.stack_name, doomed.stack_id, "", {}, was["resource_id"],
+                              was["resource_data"], was["metadata"] or {})
+        resource = self._types(part.implementation)(known, self._world)
+        await gate.call(self._world.threads, resource.handle_delete_snapshot, was["snapshot"])
+
+    async def _tick_off(self, doomed: snapshots.Doomed, name: str) -> None:
+        until = self._world.clock.now() + self._lease_s
+        await self._store.write(lambda connection: snapshots.part_gone(connection, doomed, name, until))
+
+    async def _not_gone(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:
+        try:
+            reason = (await self._planning.all_secrets(doomed.stack_id, doomed.input)).text(reason)
+        except errors.IsothermError:
+            reason = masking.WITHHELD
+        try:
+            await self._store.write(lambda connection: snapshots.not_gone(connection, doomed, reason, retry_at))
+        except errors.Superseded:
+            return

@@ -1,0 +1,102 @@
+"""The graph of one phase, in memory: who goes next, and what the end of one means to the others. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.states import EdgeKind, NodeKind, NodeState
+from isotherm.store.legacy_walk import Phase, Wave
+
+
+@dataclass(slots=True)
+class _Place:
+    """A node that has not ended."""
+
+    kind: NodeKind
+    dirty: bool
+    pending: int
+
+    @property
+    def passes(self) -> bool:
+        """Ready, but there is nothing to look at."""
+        idle = self.kind is NodeKind.BARRIER or (self.kind is NodeKind.UPDATE and not self.dirty)
+        return not self.pending and idle
+
+
+@dataclass(slots=True)
+class Step:
+    """What has become possible: these are to be looked at, and this is to be recorded of others."""
+
+    ready: list[int] = field(default_factory=list)
+    ended: dict[int, NodeState] = field(default_factory=dict)
+    dirty: set[int] = field(default_factory=set)
+
+    @property
+    def wave(self) -> Wave:
+        return Wave(self.ended, sorted(self.dirty))
+
+
+class Walk:
+    """One walk, from `start` to the `end` of the last node."""
+
+    def __init__(self, phase: Phase) -> None:
+        requires: dict[int, dict[int, None]] = {stop.id: {} for stop in phase.stops}
+        hard: set[tuple[int, int]] = set()
+        for edge in phase.edges:
+            requires[edge.dst][edge.src] = None
+            if edge.kind is not EdgeKind.SOFT:
+                hard.add((edge.src, edge.dst))
+        self._graph = DependencyTaskGraph[int](requires)
+        self._hard = hard
+        self._places = {
+            stop.id: _Place(stop.kind, stop.dirty, len(requires[stop.id])) for stop in phase.stops
+        }
+
+    @property
+    def is_over(self) -> bool:
+        return not self._places
+
+    def start(self) -> Step:
+        step = Step()
+        for node_id in [id_ for id_, place in self._places.items() if not place.pending]:
+            self._arrive(node_id, step)
+        return step
+
+    def end(self, node_id: int, state: NodeState, *, changed: bool = False) -> Step:
+        """The node has ended: DONE, or FAILED, or SKIPPED, which is the same to those who need it."""
+        step = Step()
+        self._end(node_id, state, step, changed=changed)
+        return step
+
+    def _end(self, node_id: int, state: NodeState, step: Step, *, changed: bool = False) -> None:
+        """Whatever it leads to, however far: not by recursion, a chain may be long."""
+        todo = [(node_id, state, changed)]
+        while todo:
+            ended, how, news = todo.pop()
+            if self._places.pop(ended, None) is None:
+                continue
+            for follower in self._graph.required_by(ended):
+                place = self._places.get(follower)
+                if place is None:
+                    continue
+                place.pending -= 1
+                if news:
+                    place.dirty = True
+                    step.dirty.add(follower)
+                if how is not NodeState.DONE and (ended, follower) in self._hard:
+                    step.ended[follower] = NodeState.SKIPPED
+                    todo.append((follower, NodeState.SKIPPED, False))
+                elif place.passes:
+                    step.ended[follower] = NodeState.DONE
+                    todo.append((follower, NodeState.DONE, False))
+                elif not place.pending:
+                    step.ready.append(follower)
+
+    def _arrive(self, node_id: int, step: Step) -> None:
+        place = self._places.get(node_id)
+        if place is not None and place.passes:
+            step.ended[node_id] = NodeState.DONE
+            self._end(node_id, NodeState.DONE, step)
+        elif place is not None:
+            step.ready.append(node_id)

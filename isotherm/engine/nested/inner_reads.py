@@ -1,0 +1,164 @@
+"""What can be read of stacks inside stacks: the reading half of the port `contract.Stacks`.
+
+Reading needs no lease. So it serves resources under way (`nesting`), groups that are about to be scaled (`scaling`), and
+outputs that are to show a group as it is now, and not as it was when the stack around it last changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import publish
+from isotherm.planning import documents, off_loop, outputs
+from isotherm.planning.planner import Planning, asked_for
+from isotherm.planning.references import PublishedReferences
+from isotherm.planning.summaries import Face
+from isotherm.resources import contract
+from isotherm.resources.heat.groups.auto_scaling_group import AutoScalingGroup
+from isotherm.resources.nested import group_base
+from isotherm.secrets import Redactor
+from isotherm.store import rows
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.reads import lookups
+from isotherm.store.records import Input, Version
+from isotherm.template.model.definitions import Output
+from isotherm.template.parameters import parameters
+from isotherm.template.text import document
+
+Said = list[tuple[str, int | None, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to read the stacks of a project."""
+
+    store: Store
+    planning: Planning
+    clock: contract.Clock
+    project: str
+
+
+class Inside:
+    """Reads stacks inside stacks. It lives no longer than one step does: what it has read, it does not read again."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._said: dict[str, Said] = {}
+
+    async def arn(self, stack_id: str) -> str:
+        access = self._access
+        # Also of one that was deleted behind the back of the resource around it.
+        found = await access.store.read(lambda connection: lookups.stack(connection, access.project, stack_id))
+        return stack_id if found is None else parameters.arn(access.project, found["name"], stack_id)
+
+    async def outputs(self, stack_id: str) -> Mapping[str, Any]:
+        found = await self.output_views(await self.stack(stack_id))
+        return {one["output_key"]: one["output_value"] for one in found}
+
+    async def output_views(
+        self, stack: lookups.Row, only: str | None = None, *, secrets: Redactor | None = None
+    ) -> list[dict[str, Any]]:
+        """The outputs with their values, or only the one of that name; with `secrets`, for anybody's eyes."""
+        read = self._access.store.read
+        operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
+        if operation is None or not operation.input:
+            return []
+        face = await self._access.planning.face(operation)
+        shown = [output for output in face.outputs.values() if only in (None, output.name)]
+        wanted = sorted({name for output in shown for name in output.requires})
+        found = await read(lambda connection: lookups.published(connection, stack["id"], wanted))
+        views = outputs.of(face.values, shown, [await self._refreshed(face, one) for one in found])
+        for output, view in zip(shown, views, strict=True):
+            if view["output_value"] is None and "output_error" not in view and (why := await self._why_not(output, found)):
+                view["output_error"] = why
+        if secrets is None:
+            return views
+        return await self._access.planning.compute(
+            sum(map(off_loop.weight, views)),
+            lambda: [outputs.masked(output, view, secrets) for output, view in zip(shown, views, strict=True)])
+
+    async def _why_not(self, output: Output, found: Said) -> str | None:
+        """A value that is not known may be an output of a stack inside, which knows why."""
+        ids = {name: id_ for name, id_, _ in found if id_ is not None}
+        versions = await self._access.store.read(lambda connection: rows.versions(connection, list(ids.values())))
+        # One may have been deleted since it was read.
+        there = {name: versions[id_] for name, id_ in ids.items() if id_ in versions}
+        for name, (attribute, *_) in ((name, path) for name, path in output.needs if path and name in there):
+            try:
+                within = await self.stack(there[name].physical_id or "")
+            except errors.Permanent:
+                continue
+            for view in await self.output_views(within, str(attribute)):
+                if "output_error" in view:
+                    return f"Error in {name} output {attribute}: {view['output_error']}"
+        return None
+
+    async def members(self, stack_id: str) -> Sequence[contract.Member]:
+        stack = await self.stack(stack_id)
+
+        def unit(connection: Connection) -> list[contract.Member]:
+            operation = rows.operation(connection, stack["operation_id"])
+            if operation is None or not operation.input:
+                return []
+            template = document.load(asked_for(connection, stack_id, operation.input).template).data
+            states = {name: (failed, made_at) for name, failed, made_at in lookups.conditions(connection, stack_id)}
+            return [contract.Member(name, one, *states.get(name, ())) for name, one in template["resources"].items()]
+
+        return await self._access.store.read(unit)
+
+    async def references(self, stack_id: str) -> Mapping[str, Any]:
+        found = await self._published(stack_id)
+        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
+        return {name: known.reference_id(name) for name, _, text in found if text is not None}
+
+    async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
+        found = await self._published(stack_id)
+        known = PublishedReferences((Input(*one) for one in found), _no_parameter)
+        return {name: known.attribute(name, str(path[0]), path[1:]) for name, _, text in found if text is not None}
+
+    async def stack(self, stack_id: str) -> lookups.Row:
+        access = self._access
+        found = await access.store.read(lambda connection: lookups.stack(connection, access.project, stack_id))
+        if found is None or found["tomb"]:
+            raise errors.Permanent(f"stack {stack_id} does not exist")
+        return found
+
+    async def _published(self, stack_id: str) -> Said:
+        if stack_id not in self._said:
+            read = self._access.store.read
+            self._said[stack_id] = await read(lambda connection: lookups.published(connection, stack_id))
+        return self._said[stack_id]
+
+    # A group that scaling changes does not publish anew by itself.
+
+    async def _refreshed(
+        self, face: Face, one: tuple[str, int | None, str | None]
+    ) -> tuple[str, int | None, str | None]:
+        name, id_, text = one
+        if id_ is None or text is None or name not in face.groups:
+            return one
+        version = (await self._access.store.read(lambda connection: rows.versions(connection, [id_]))).get(id_)
+        if version is None or not version.digest or not version.digest.endswith(group_base.SCALED):
+            return one
+        published = documents.decode(text, documents.Published)
+        group = self.group(version, list(published.attributes))
+        now = {attribute: await publish.shown(group, attribute) for attribute in published.attributes}
+        return name, id_, documents.encode(documents.Published(published.reference, now))
+
+    def group(self, version: Version, exports: Sequence[str]) -> AutoScalingGroup:
+        """The group as it is, to be read, or to be asked what it would be like with more members or less."""
+        known = contract.Self(
+            version.name, "", version.stack_id, version.token, documents.decode(version.properties, dict[str, Any]),
+            version.physical_id, documents.decode(version.data, dict[str, Any]),
+            documents.decode_any(version.metadata), exports=exports,
+        )
+        # It touches nothing but the stack inside, and that it only reads.
+        world = contract.World(self._access.clock, None, None, self)  # type: ignore[arg-type]
+        return AutoScalingGroup(known, world)
+
+
+def _no_parameter(name: str) -> object:
+    raise errors.Bug(f"what was published needs no parameter, not even {name}")

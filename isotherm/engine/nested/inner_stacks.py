@@ -1,0 +1,265 @@
+"""Stacks inside stacks, as a resource that is one sees them: the port `contract.Stacks`, for one resource at a time.
+
+A stack inside is an ordinary stack with an owner. What is asked of it is accepted in a transaction of its own, on
+condition that whoever asks still holds the lease of the resource around it (its fence), so that a worker that was
+overtaken cannot touch it. It never has longer than the operation around it, and never rolls back by itself: that is
+decided outside.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from isotherm import errors
+from isotherm.config import Settings
+from isotherm.engine.nested import inner_reads
+from isotherm.planning import desired, masking, off_loop, request_limits, requests
+from isotherm.planning.planner import Planning, asked_for
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.states import Action, OperationState
+from isotherm.store import limits, rows
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.operations import accept, plan
+from isotherm.store.queue import claim
+from isotherm.store.reads import lookups
+from isotherm.store.records import Acceptance, Claim, NewStack
+from isotherm.template import environment
+
+
+class Nesting:
+    """What all resources of a worker share to have stacks inside."""
+
+    def __init__(  # noqa: PLR0913 - the ports of what is inside, one each
+        self, store: Store, types: Registry, planning: Planning, clock: contract.Clock, new_id: Callable[[], str],
+        wake: Callable[[], None] = lambda: None, settings: Settings = Settings(),  # noqa: B008 - frozen
+    ) -> None:
+        self.store = store
+        self.types = types
+        self.planning = planning
+        self.clock = clock
+        self.new_id = new_id
+        self.wake = wake
+        self.settings = settings
+        self.bounds = request_limits.bounds(settings)
+
+    def of(self, around: Claim, resource: masking.Around) -> contract.Stacks:
+        """The port for one resource, that of the claim."""
+        return _Inside(self, around, resource)
+
+
+class _Inside(inner_reads.Inside):
+    """The port, for the resource of one claim."""
+
+    def __init__(self, nesting: Nesting, around: Claim, resource: masking.Around) -> None:
+        super().__init__(inner_reads.Access(nesting.store, nesting.planning, nesting.clock, around.operation.project))
+        self._nesting = nesting
+        self._around = around
+        self._resource = resource
+
+    async def create(self, name: str, child: contract.Child) -> tuple[str, str]:
+        found = await self.find(name, owned=child.owned)
+        if found is not None:
+            return found, await self.update(found, child)
+        stack_id = self._nesting.new_id()
+        asked = await self._asked(child)
+        goal = await self._desire(asked, name, stack_id)
+        acceptance = self._acceptance(stack_id, 0, Action.CREATE, asked, child)
+
+        def unit(connection: Connection) -> None:
+            now = self._nesting.clock.now()
+            around = self._still_ours(connection)
+            depth = int(around["depth"]) + 1
+            if depth > self._nesting.bounds.depth:
+                raise limits.exceeded(f"Recursion depth exceeds {self._nesting.bounds.depth}.")
+            owner, depth = (self._around.stack_id, depth) if child.owned else (None, 0)
+            path = bool(around["convergence"]) if child.owned else self._nesting.settings.convergence_engine
+            if owner is None:
+                limits.stacks(connection, self._project, self._nesting.settings.max_stacks_per_tenant)
+            bounded = self._bounded(connection, _timed(acceptance, child, around), now)
+            accept.create(connection, NewStack(stack_id, self._project, name, path, owner, depth), bounded, now)
+            self._plan(connection, acceptance, goal, now)
+
+        await self._write(unit)
+        return stack_id, acceptance.operation_id
+
+    async def update(self, stack_id: str, child: contract.Child) -> str:
+        return await self._change(stack_id, child, Action.UPDATE)
+
+    async def adopt(self, stack_id: str, child: contract.Child) -> str:
+        # Papers say that it is what the template of the adoption says; a newer template has to be applied to it.
+        purpose = self._around.operation.action is Action.ADOPT
+        return await self._change(stack_id, child, Action.ADOPT if purpose else Action.UPDATE)
+
+    async def _change(self, stack_id: str, child: contract.Child, action: Action) -> str:
+        stack = await self.stack(stack_id)
+        asked = self._with_held(await self._asked(child), child, await self._present(stack))
+        goal = await self._desire(asked, stack["name"], stack_id)
+        acceptance = self._acceptance(stack_id, stack["generation"], action, asked, child)
+        return await self._supersede(acceptance, lambda c, now: self._plan(c, acceptance, goal, now), child)
+
+    async def act(self, stack_id: str, action: Action) -> str | None:
+        found = await self._nesting.store.read(lambda connection: lookups.stack(connection, self._project, stack_id))
+        if found is None or found["tomb"]:
+            return None
+        acceptance = Acceptance(stack_id, found["generation"], self._nesting.new_id(), action, "",
+                                disable_rollback=True, timeout_s=found["timeout_s"], reason=f"Stack {action.name} started",
+                                input_of=found["operation_id"])
+        return await self._supersede(acceptance, lambda c, now: requests.plan_action(c, acceptance, now))
+
+    async def ending(self, stack_id: str, operation_id: str | None = None) -> contract.Ending:
+        def unit(connection: Connection) -> contract.Ending:
+            stack = lookups.stack(connection, self._project, stack_id)
+            if stack is None:
+                return contract.Ending(f"stack {stack_id} is gone")
+            operation = rows.operation(connection, operation_id or stack["operation_id"])
+            if operation is None or operation.state == OperationState.SUPERSEDED:
+                # It was overtaken, by a user who spoke to the stack inside: what counts is what he wanted.
+                operation = rows.operation(connection, stack["operation_id"])
+            if operation is None:
+                raise errors.Bug(f"stack {stack_id} has no operation")
+            unfinished = operation.state in accept.UNFINISHED
+            return contract.Ending(awaits=operation.id) if unfinished else contract.Ending(operation.failure or "")
+
+        return await self._nesting.store.read(unit)
+
+    async def find(self, name: str, *, owned: bool = True) -> str | None:
+        found = await self._nesting.store.read(lambda connection: lookups.stack(connection, self._project, name))
+        owner = self._around.stack_id if owned else None
+        return None if found is None or found["owner_id"] != owner else str(found["id"])
+
+    async def members(self, stack_id: str) -> Sequence[contract.Member]:
+        found = await super().members(stack_id)
+        present = await self._present(await self.stack(stack_id))
+        if present is None:
+            return found
+        asked = await self._asked(contract.Child(present.template))
+        now = desired.Surroundings(asked.files, asked.environment)
+        return [dataclasses.replace(one, current=self._is_current(one, present.around(one.name), now)) for one in found]
+
+    def _is_current(self, member: contract.Member, own: desired.Surroundings, now: desired.Surroundings) -> bool:
+        """Whether a member has around it what it would get now, as far as that matters to its type."""
+        return own.is_like(now) or self._plain(member, own) is self._plain(member, now) is not None
+
+    def _plain(self, member: contract.Member, around: desired.Surroundings) -> type[contract.Resource] | None:
+        """The type of a member, if that is no stack and has nothing from around it."""
+        try:
+            type_ = self._nesting.types.resolve(
+                str(member.definition["type"]), environment.load(around.environment), member.name, around.files)
+        except errors.UserError:
+            return None
+        return None if type_.preemptible else type_
+
+    async def cancelled(self) -> bool:
+        return await self._nesting.store.read(
+            lambda connection: lookups.is_cancelled(connection, self._around.operation.id)
+        )
+
+    async def time_left_s(self) -> float | None:
+        read = self._nesting.store.read
+        deadline = await read(lambda connection: lookups.deadline(connection, self._around.operation.id))
+        return None if deadline is None else deadline - self._nesting.clock.now()
+
+    # What the methods share.
+
+    @property
+    def _project(self) -> str:
+        return self._around.operation.project
+
+    async def _desire(self, asked: desired.Asked, name: str, stack_id: str) -> desired.Desired:
+        identity = desired.Identity(name, stack_id, self._project)
+        return await self._nesting.planning.compute(
+            asked.size, lambda: desired.desire(asked, identity, self._nesting.types, bounds=self._nesting.bounds))
+
+    def _plan(self, connection: Connection, acceptance: Acceptance, goal: desired.Desired, now: float) -> None:
+        plan.write(connection, acceptance.operation_id, goal.wanted, now)
+        limits.resources(connection, acceptance.stack_id, self._nesting.settings.max_resources_per_stack)
+
+    async def _asked(self, child: contract.Child) -> desired.Asked:
+        """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
+        outer = self._around.operation
+        whole = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
+        mine = whole.around(self._around.name)
+        around = dataclasses.replace(whole, files=mine.files, environment=mine.environment)
+        secrets = await self._nesting.planning.secrets(outer)
+        return await self._nesting.planning.compute(
+            around.size + off_loop.weight(child.parameters),
+            lambda: masking.inner(around, self._resource, child, self._nesting.types, secrets))
+
+    async def _present(self, stack: lookups.Row) -> desired.Asked | None:
+        """What the stack inside is made of now."""
+
+        def unit(connection: Connection) -> desired.Asked | None:
+            operation = rows.operation(connection, stack["operation_id"])
+            return None if operation is None or not operation.input else asked_for(connection, stack["id"], operation.input)
+
+        return await self._nesting.store.read(unit)
+
+    @staticmethod
+    def _with_held(asked: desired.Asked, child: contract.Child, present: desired.Asked | None) -> desired.Asked:
+        """What is asked for, with what those resources have around them that are to stay as they are."""
+        if not child.held or present is None:
+            return asked
+        newest = desired.Surroundings(asked.files, asked.environment)
+        others = child.held.difference(*(one.names for one in present.older))
+        found = [dataclasses.replace(one, names=tuple(sorted(child.held.intersection(one.names)))) for one in present.older]
+        found.append(desired.Surroundings(present.files, present.environment, tuple(sorted(others))))
+        kept = tuple(one for one in found if one.names and not one.is_like(newest))
+        return dataclasses.replace(asked, older=kept, secrets=tuple(dict.fromkeys((*asked.secrets, *present.secrets))))
+
+    def _acceptance(
+        self, stack_id: str, generation: int, action: Action, asked: desired.Asked, child: contract.Child
+    ) -> Acceptance:
+        input_, blobs = requests.stored(asked)
+        return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_, disable_rollback=True,
+                          timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started",
+                          converge=action is Action.UPDATE and self._around.operation.converge)
+
+    def _still_ours(self, connection: Connection) -> lookups.Row:
+        """The stack around, if the resource is still ours to act on."""
+        if self._around.key not in claim.held(connection, [self._around]):
+            raise errors.Superseded("the resource around this stack is somebody else's now")
+        if lookups.is_cancelled(connection, self._around.operation.id):
+            raise errors.Permanent("the operation around this stack was cancelled")
+        found = lookups.stack(connection, self._project, self._around.stack_id)
+        if found is None:
+            raise errors.Superseded("the stack around this stack is gone")
+        return found
+
+    def _bounded(self, connection: Connection, acceptance: Acceptance, now: float) -> Acceptance:
+        """It never has longer than the operation around it, whatever was asked for."""
+        deadline = lookups.deadline(connection, self._around.operation.id)
+        if deadline is None:
+            return acceptance
+        left = deadline - now
+        if left <= 0:
+            raise errors.Superseded("the operation around this stack has no time left, and is about to be ended")
+        return replace(acceptance, limit_s=left if acceptance.timeout_s is None else min(left, acceptance.timeout_s))
+
+    async def _supersede(
+        self, acceptance: Acceptance, write_plan: Callable[[Connection, float], None], child: contract.Child | None = None
+    ) -> str:
+        def unit(connection: Connection) -> None:
+            now = self._nesting.clock.now()
+            timed = _timed(acceptance, child, self._still_ours(connection))
+            accept.supersede(connection, self._bounded(connection, timed, now), now, preempt=True)
+            write_plan(connection, now)
+
+        await self._write(unit)
+        return acceptance.operation_id
+
+    async def _write(self, unit: Callable[[Connection], None]) -> None:
+        try:
+            await self._nesting.store.write(unit)
+        except errors.Conflict as error:
+            # Somebody spoke to the stack inside at the same moment: look again.
+            raise errors.Temporary(str(error), retry_after_s=0.1) from error
+        self._nesting.wake()
+
+
+def _timed(acceptance: Acceptance, child: contract.Child | None, around: lookups.Row) -> Acceptance:
+    """Ask for the time that was asked for the stack around, which is what a stack inside has, as in Heat."""
+    return replace(acceptance, timeout_s=around["timeout_s"]) if child is not None and child.owned else acceptance

@@ -1,0 +1,1 @@
+"""What the Orchestrator accepts besides create, update and delete, one module a noun."""

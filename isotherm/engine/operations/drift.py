@@ -1,0 +1,243 @@
+"""The part of the Orchestrator that knows of drift: shows it, looks now, says what is to be done about it, and mends it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from isotherm import errors
+from isotherm.engine import ports
+from isotherm.engine.accept import Accepted, Request, refuse_suspended
+from isotherm.engine.queries import drift
+from isotherm.engine.queries.resources import ResourceReading
+from isotherm.observer import policies
+from isotherm.observer.budget import Budget
+from isotherm.observer.look import Look, Looking, Place
+from isotherm.observer.recorder import Recording, Standing, standing_of
+from isotherm.planning import documents
+from isotherm.resources import contract
+from isotherm.states import Action, DriftPolicy, Status, WatchMode
+from isotherm.store.database.writer import Connection
+from isotherm.store.operations import plan
+from isotherm.store.reads import lookups
+from isotherm.store.watch import goals, inherited, repair_records, resources, views
+from isotherm.store.watch import schedule as watching
+from isotherm.store.watch.schedule import Watch
+
+# More to do in the transaction that accepts a repair, whose id this is.
+Also = Callable[[Connection, str, float], None]
+MODES = {mode.name.lower(): mode for mode in WatchMode}
+
+
+class Drifting(ResourceReading):
+    """Drift of the stacks of one project."""
+
+    async def drift(self, name_or_id: str, *, whole: bool = False) -> dict[str, Any]:
+        """What has drifted, is gone or could not be seen; `whole`: and all the rest."""
+        row = await self._find(name_or_id)
+
+        def unit(connection: Connection) -> dict[str, Any]:
+            watch, standing, times = self._standing(connection, row)
+            found = views.resources(connection, row["id"], whole=whole)
+            counts = views.counts(connection, row["id"])
+            return {**drift.stack((row["id"], row["name"]), watch, standing, times, counts),
+                    "resources": [drift.resource(one, watch, standing) for one in found]}
+
+        told = await self._store.read(unit)
+        return {**told, "resources": await self._planning.masked(await self._secrets(row), told["resources"])}
+
+    async def resource_drift(self, name_or_id: str, name: str) -> dict[str, Any]:
+        row = await self._find(name_or_id)
+
+        def unit(connection: Connection) -> dict[str, Any] | None:
+            watch, standing, _ = self._standing(connection, row)
+            found = views.resources(connection, row["id"], name)
+            return drift.resource(found[0], watch, standing) if found else None
+
+        told = await self._store.read(unit)
+        if told is None:
+            raise _no_resource(name, row)
+        shown: dict[str, Any] = await self._planning.masked(await self._secrets(row), told)
+        return shown
+
+    def _standing(
+        self, connection: Connection, row: lookups.Row
+    ) -> tuple[Watch | None, Standing, tuple[float | None, float | None]]:
+        watch, looked_at, due = watching.peek(connection, row["id"])
+        if watch is None:
+            mode = watching.project_mode(connection, row["project"])
+            return None, Standing(policies.WORDS[self._settings.observer_policy], mode, {}), (None, None)
+        return watch, standing_of(connection, watch, self._settings), (looked_at, due)
+
+    # How it is watched.
+
+    async def hint(self, name_or_id: str, names: Sequence[str] | None = None) -> None:
+        """There may be something to see: the observer looks at these, or at the whole stack, as soon as it can."""
+        row = await self._find(name_or_id)
+        for name in names or ():
+            await self._expect_resource(row, name)
+        await self._store.write(lambda connection: watching.hint(connection, row["id"], names, self._clock.now()))
+        self._wake(row["id"])
+
+    async def set_watch(
+        self, name_or_id: str, *, policy: str | None = "", interval: float | None = -1.0, mode: str = ""
+    ) -> None:
+        """How the stack is watched from now on. A policy or interval of None: as the settings have it.
+
+        Whatever was given up is repaired again.
+        """
+        row = await self._find(name_or_id)
+        values: dict[str, Any] = {}
+        if policy != "":
+            values["policy"] = None if policy is None else int(_policy(policy))
+        if interval is None or interval >= 0:
+            values["interval_s"] = interval
+        if mode:
+            values["mode"] = int(_mode(mode))
+
+        def unit(connection: Connection) -> None:
+            now = self._clock.now()
+            watching.configure(connection, row["id"], now, **values)
+            inherited.renew(connection, row["id"], row["owner_id"], now)
+
+        await self._store.write(unit)
+        self._wake(row["id"])
+
+    async def set_resource_policy(self, name_or_id: str, name: str, policy: str | None) -> None:
+        """What is done about one resource; None: what its metadata and its stack say."""
+        row = await self._find(name_or_id)
+        resource = await self._expect_resource(row, name)
+        chosen = None if policy is None else _policy(policy)
+
+        def unit(connection: Connection) -> None:
+            now = self._clock.now()
+            watching.override(connection, row["id"], name, chosen, now)
+            repair_records.reset(connection, [row["id"]], name)
+            # If it is a stack, this holds for what is in it.
+            inherited.renew(connection, resource["physical_id"] or "", row["id"], now)
+
+        await self._store.write(unit)
+        self._wake(row["id"])
+
+    async def project_mode(self) -> str:
+        found = await self._store.read(lambda connection: watching.project_mode(connection, self._project))
+        return found.name.lower()
+
+    async def set_project_mode(self, mode: str) -> None:
+        """For all stacks of the project; what was said of each holds as well."""
+        chosen = _mode(mode)
+        await self._store.write(
+            lambda connection: watching.set_project(connection, self._project, chosen, self._clock.now()))
+        self._wake()
+
+    async def _expect_resource(self, row: lookups.Row, name: str) -> dict[str, Any]:
+        found = await self._store.read(lambda connection: views.resources(connection, row["id"], name))
+        if not found:
+            raise _no_resource(name, row)
+        return found[0]
+
+    # Looking and mending.
+
+    async def observe(self, name_or_id: str, name: str | None = None) -> None:
+        """Look now, from here, and keep what is seen. What drifted is left to the observer."""
+        row = await self._find(name_or_id)
+        if row["status"] == Status.IN_PROGRESS:
+            doing = Action(row["action"]).name
+            raise errors.Conflict(f"Stack {row['name']} already has an action ({doing}) in progress.",
+                                  kind="ActionInProgress", hint="What is being changed cannot be compared: look later.")
+        if name is not None:
+            await self._expect_resource(row, name)
+        looking = Looking(self._types.implementation, self._looking_world(), Budget(self._settings.observer_rate))
+        watch = await self._store.write(lambda connection: watching.one(connection, row["id"], self._clock.now()))
+        cursor: str | None = ""
+        while cursor is not None:
+            cursor = await self._observe_some(looking, watch, name, cursor)
+        if name is None:
+            await self._store.write(lambda connection: watching.looked(connection, row["id"], self._clock.now()))
+
+    async def _observe_some(self, looking: Looking, watch: Watch, name: str | None, cursor: str) -> str | None:
+        """Look at one resource, or at the next ones; answers where to go on."""
+        most = self._settings.observer_batch
+
+        def targets_of(connection: Connection) -> list[resources.Target]:
+            if name is not None:
+                return resources.named(connection, watch.stack_id, [name])
+            return resources.after(connection, watch.stack_id, cursor, most)
+
+        targets = await self._store.read(targets_of)
+        looks = await looking.look(Place(self._project, watch.stack_name), targets)
+        await self._store.write(lambda connection: self._keep(connection, watch, looks))
+        return None if name is not None or len(targets) < most else targets[-1].name
+
+    def _keep(self, connection: Connection, watch: Watch, looks: Sequence[Look]) -> None:
+        if not watching.is_unmoved(connection, watch):
+            raise errors.Conflict("The stack was changed while it was looked at.", kind="ActionInProgress",
+                                  hint="Look again.")
+        standing = standing_of(connection, watch, self._settings)
+        # Nothing is repaired from here, and so nothing given up.
+        quiet = replace(standing, mode=max(standing.mode, WatchMode.MAINTENANCE))
+        result = Recording(self._settings)(connection, watch, quiet, looks, self._clock.now())
+        if not result.to_repair and any(one.drifted for one in looks):
+            watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
+
+    def _looking_world(self) -> contract.World:
+        reach = self.reach()
+        return contract.World(self._clock, self.reality(), random.SystemRandom(), signals=ports.StoredSignals(self._store),
+                              software=ports.StoredSoftware(self._store, self._clock), local=reach.local, http=reach.http,
+                              threads=self.threads)
+
+    async def converge_one(self, name_or_id: str, name: str) -> Accepted:
+        """Look at one resource, put it right, and tell what depends on it. Raises Conflict while something is under way."""
+        row = await self._find(name_or_id)
+        await self._expect_resource(row, name)
+        return await self.repair(goals.Goal(row["id"], row["generation"], (name,)), [name], lambda *_: None)
+
+    async def repair(self, goal: goals.Goal, names: Sequence[str], also: Also) -> Accepted:
+        """An update to what the stack already is, which looks at what drifted and changes that and what depends on it.
+
+        Raises Conflict if the stack has moved on since that was decided.
+        """
+        stack = await self._find(goal.stack_id)
+        if stack["generation"] != goal.generation or stack["status"] == Status.IN_PROGRESS:
+            raise errors.Conflict("Another operation on this stack was accepted.", kind="ActionInProgress")
+        refuse_suspended(stack)
+        asked = await self._asked(stack)
+        request = Request(asked.template, asked.files, asked.environment, bool(stack["disable_rollback"]),
+                          stack["timeout_s"], documents.decode_any(stack["tags"]), asked.restored, asked.secrets,
+                          converge=True)
+        wanted = await self._desire(request, stack["name"], stack["id"])
+        acceptance = msgspec.structs.replace(
+            await self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
+            reason=f"Stack UPDATE started: repair of {_few(names)}", stays=True)
+
+        def write_plan(connection: Connection, operation_id: str, now: float) -> None:
+            plan.write(connection, operation_id, wanted.wanted, now, drifted=goal.names)
+            also(connection, operation_id, now)
+
+        return await self._supersede(acceptance, write_plan)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _policy(word: str) -> DriftPolicy:
+    if word not in policies.WORDS:
+        raise errors.UserError(f"'{word}' is no policy for drift.", kind="ValueError",
+                               hint=f"One of: {', '.join(policies.WORDS)}.")
+    return policies.WORDS[word]
+
+
+def _mode(word: str) -> WatchMode:
+    if word not in MODES:
+        raise errors.UserError(f"'{word}' is no way to watch.", kind="ValueError", hint=f"One of: {', '.join(MODES)}.")
+    return MODES[word]
+
+
+def _no_resource(name: str, row: lookups.Row) -> errors.NotFound:
+    return errors.NotFound(f"The Resource ({name}) could not be found in Stack {row['name']}.", kind="ResourceNotFound",
+                           hint="`isotherm resources STACK` shows what there is.")

@@ -1,0 +1,76 @@
+"""Updates that say only what is to change (Heat: PATCH, `--existing`), and what they amount to.
+
+What is not mentioned stays: the template with its files, the parameters, the rest of the environment, and how the stack
+is run. A parameter that is cleared, or given as null, goes back to its default. What the stack had for a parameter that
+the new template does not know is dropped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotherm import errors
+from isotherm.planning.desired import Asked
+from isotherm.template import environment
+from isotherm.template.model import model
+from isotherm.template.text import document
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change of what a stack is now. None means: as it is."""
+
+    template: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    clear_parameters: Sequence[str] = ()
+    # Whether the stack's parameters and environment stay where nothing else is said of them.
+    existing: bool = True
+    # Whether a name that no parameter has is refused; Heat passes over it without a word.
+    strict: bool = True
+    disable_rollback: bool | None = None
+    timeout_s: float | None = None
+    tags: Sequence[str] | None = None
+    # Whether the update looks at reality before it decides.
+    converge: bool = False
+
+
+def apply(present: Asked, patch: Patch) -> Asked:
+    """What the stack is to be after the change."""
+    kept = patch.template is None
+    files = {**present.files, **patch.files} if kept or patch.existing else dict(patch.files)
+    template = present.template if patch.template is None else patch.template
+    given = environment.load(patch.environment)
+    if patch.existing:
+        given = _joined(environment.load(present.environment), given, patch, _parameters_of(template))
+    restored = present.restored if kept else {}
+    return dataclasses.replace(present, template=template, files=files, environment=given.as_dict(), restored=restored)
+
+
+def _parameters_of(template: str) -> Collection[str]:
+    return model.parse(document.load(template)).parameters
+
+
+def _joined(
+    old: environment.Environment, new: environment.Environment, patch: Patch, known: Collection[str]
+) -> environment.Environment:
+    unknown = [name for name in new.parameters if name not in known]
+    if unknown and patch.strict:
+        raise errors.UserError(f"The Parameter ({unknown[0]}) was not defined in template.", kind="UnknownUserParameter")
+    values = {**{name: value for name, value in old.parameters.items() if name not in patch.clear_parameters},
+              **new.parameters}
+    return environment.Environment(
+        parameters={name: value for name, value in values.items() if name in known and value is not None},
+        parameter_defaults={**old.parameter_defaults, **new.parameter_defaults},
+        registry=environment.Registry(_registry(old.registry.data, new.registry.data)),
+        event_sinks=(*old.event_sinks, *(sink for sink in new.event_sinks if sink not in old.event_sinks)),
+        encrypted_param_names=tuple(dict.fromkeys((*old.encrypted_param_names, *new.encrypted_param_names))),
+    )
+
+
+def _registry(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    resources = {**old.get("resources", {}), **new.get("resources", {})}
+    return {**old, **new, **({"resources": resources} if resources else {})}

@@ -1,0 +1,199 @@
+"""Signals to resources, as the Orchestrator takes them: stored first, and whoever waits is woken by the same commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from isotherm import errors
+from isotherm.engine import ports, views
+from isotherm.engine.operations.scaling import Scaling, Signalled
+from isotherm.planning import documents
+from isotherm.resources import contract
+from isotherm.resources.heat.groups.scaling_policy import ScalingPolicy
+from isotherm.resources.world.signals import Signal, Taken
+from isotherm.states import Action, NodeKind
+from isotherm.store import rows
+from isotherm.store.database.writer import Connection
+from isotherm.store.reads import lookups
+from isotherm.store.signals import health, hooks, signals, waiters
+from isotherm.template.environment import HOOKS
+
+# As long as an id of a request may be.
+_ID_LENGTH = 64
+# Deeper than any signal needs; a reader of the signal should not have to fear it.
+_DEPTH = 32
+
+
+class Signalling(Scaling):
+    """The part of the Orchestrator that hears what the world has to tell."""
+
+    async def signal(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
+        """Signal a resource. With `signal_id`, sending the same signal again changes nothing."""
+        _check(details, signal_id)
+        if isinstance(details, dict) and "unset_hook" in details:
+            await self.clear_hook(name_or_id, resource, details["unset_hook"])
+            return
+        stack = await self._find(name_or_id)
+        id_ = signal_id or self._new_id()
+        to = await self._store.read(lambda connection: signals.addressee(connection, stack["id"], resource))
+        if to.implementation == ScalingPolicy.TYPE:
+            self._refuse_now(to)
+            await self._scale(Signalled(stack, to, id_, _told(details)))
+            return
+        await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
+        self._wake(stack["id"])
+
+    async def signalled_as(self, stack_id: str, resource: str) -> str:
+        """Return what signals to a resource are counted under: the token of its version, or its name if it has none."""
+        try:
+            to = await self._store.read(lambda connection: signals.addressee(connection, stack_id, resource))
+        except errors.NotFound:
+            return f"{stack_id}/{resource}"
+        return to.token
+
+    async def signal_version(self, stack_id: str, token: str, details: Any = None) -> None:
+        """Signal that one version of a resource, as whoever has its signed address may: nothing but a signal.
+
+        It is refused when the version is gone, and when nobody waits for it any more.
+        """
+        _check(details, "")
+        stack = await self._find(stack_id)
+        name = await self._store.read(lambda connection: waiters.name_of(connection, stack["id"], token))
+        if stack["id"] != stack_id or name is None:
+            raise _gone()
+
+        def unit(connection: Connection) -> signals.Addressee:
+            to = signals.addressee(connection, stack["id"], name)
+            self._refuse_late(connection, to, token)
+            if to.implementation != ScalingPolicy.TYPE:
+                self._take(connection, stack, name, details, id_)
+            return to
+
+        id_ = self._new_id()
+        to = await self._store.write(unit)
+        if to.implementation == ScalingPolicy.TYPE:
+            self._refuse_now(to)
+            await self._scale(Signalled(stack, to, id_, _told(details)))
+        self._wake(stack["id"])
+
+    def _refuse_late(self, connection: Connection, to: signals.Addressee, token: str) -> None:
+        if to.token != token:
+            raise _gone()
+        by = self._class_of(to.implementation).signals_awaited_by
+        if by and not waiters.is_waited_for(connection, to, by):
+            raise errors.Conflict(f"Nobody waits for signals of {to.name} any more.", hint="Whatever waited has ended.")
+
+    async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:
+        """Let a resource go on that has paused at a hook."""
+        stack = await self._find(name_or_id)
+        if hook not in HOOKS:
+            shown = await self._store.read(lambda connection: hooks.named(connection, stack["id"], resource))
+            raise errors.UserError(f'Invalid hook type "{hook}" for {shown}', kind="InvalidBreakPointHook",
+                                   hint=f"one of {', '.join(HOOKS)}")
+        await self._store.write(
+            lambda connection: hooks.clear(connection, stack["id"], resource, hook, self._clock.now())
+        )
+        self._wake(stack["id"])
+
+    async def hooks(self, name_or_id: str) -> list[dict[str, Any]]:
+        """The hooks at which the newest operation has paused."""
+        stack = await self._find(name_or_id)
+        found = await self._store.read(lambda connection: hooks.pending(connection, stack["id"]))
+        return [{"resource_name": one.resource, "hook": one.hook, "since": views.time(one.since)} for one in found]
+
+    async def mark_unhealthy(self, name_or_id: str, resource: str, unhealthy: bool = True, reason: str = "") -> None:
+        """Say of a resource (by its name or physical id) that it does not work, or that it does after all."""
+        stack = await self._find(name_or_id)
+        told = (await self._secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
+        await self._store.write(
+            lambda connection: health.mark(connection, stack, resource, health.Mark(unhealthy, told), self._clock.now())
+        )
+
+    async def metadata(self, name_or_id: str, resource: str) -> Any:
+        """The metadata of a resource, as it is now."""
+        stack = await self._find(name_or_id)
+
+        def unit(connection: Connection) -> tuple[signals.Addressee, str, signals.Kept | None]:
+            to = signals.addressee(connection, stack["id"], resource)
+            found = rows.versions(connection, [to.id])[to.id]
+            return to, found.metadata, signals.inbox(connection, stack["id"], found.token, [to.id])
+
+        to, text, box = await self._store.read(unit)
+        received = () if box is None else [
+            Signal(number, key, documents.decode_any(kept)) for number, key, kept in box.signals
+        ]
+        type_ = self._class_of(to.implementation)
+        shown = type_.metadata_with(documents.decode_any(text) or {}, received)
+        return {**shown, **await self._deployments(stack, to)} if type_.shows_deployments else shown
+
+    async def _deployments(self, stack: lookups.Row, to: signals.Addressee) -> dict[str, Any]:
+        found = await ports.StoredSoftware(self._store, self._clock).deployed(stack["id"], to.physical_id or "")
+        return {"deployments": [views.software_config(one) for one in found]}
+
+    def _take(self, connection: Connection, stack: lookups.Row, resource: str, details: Any, id_: str) -> None:
+        to = signals.addressee(connection, stack["id"], resource)
+        type_ = self._class_of(to.implementation)
+        self._refuse_now(to)
+        if signals.is_known(connection, to.id, id_):
+            return
+        taken = _taken(type_, details, signals.count(connection, to.id))
+        if len(taken.key) > 255:
+            raise errors.UserError("The id of a signal is too long: at most 255 characters.", kind="ValueError")
+        text = documents.encode(taken.details)
+        new = signals.NewSignal(id_, taken.key, text, taken.reason or _told(details))
+        signals.take(connection, to, new, stack["operation_id"], self._clock.now())
+
+    def _refuse_now(self, to: signals.Addressee) -> None:
+        action = Action.DELETE if to.kind == NodeKind.CLEANUP else Action(to.action)
+        if action in self._class_of(to.implementation).no_signal_actions:
+            raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
+
+    def _class_of(self, implementation: str) -> type[contract.Resource]:
+        # What is no class of ours (a template that serves as a type) takes signals as any resource does: not at all.
+        return self._types.types.get(implementation, contract.Resource)
+
+
+def _gone() -> errors.NotFound:
+    return errors.NotFound("The resource that this address was for does not exist any more.", kind="NotFound")
+
+
+def _taken(type_: type[contract.Resource], details: Any, count: int) -> Taken:
+    try:
+        return type_.handle_signal(details, count)
+    except ValueError as error:
+        raise errors.UserError(str(error), kind="ValueError") from error
+
+
+def _told(details: Any) -> str:
+    """What the event of a signal says where the type does not: as in Heat."""
+    if details is None:
+        return "No signal details provided"
+    if isinstance(details, str):
+        return details[:1000]
+    if isinstance(details, dict) and all(key in details for key in ("previous", "current", "reason")):
+        return f"alarm state changed from {details['previous']} to {details['current']} ({details['reason']})"[:1000]
+    return "Unknown"
+
+
+def _check(details: Any, signal_id: str) -> None:
+    if len(signal_id) > _ID_LENGTH:
+        raise errors.UserError(f"The id of a request has at most {_ID_LENGTH} characters.", kind="ValueError")
+    if _is_deeper(details, _DEPTH):
+        raise errors.UserError(f"A signal may hold lists and maps at most {_DEPTH} deep.", kind="ValueError")
+    try:
+        size = len(msgspec.json.encode(details))
+    except (TypeError, ValueError, UnicodeError) as error:
+        raise errors.UserError(f"A signal is JSON: {error}", kind="ValueError") from error
+    if size > signals.SIGNAL_BYTES:
+        limit = signals.SIGNAL_BYTES >> 10
+        raise errors.UserError(f"A signal holds at most {limit:,} KiB; this one has {size >> 10:,}.",
+                               kind="RequestLimitExceeded")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_is_deeper(one, depth - 1) for one in inner)

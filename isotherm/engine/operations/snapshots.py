@@ -1,0 +1,100 @@
+"""Snapshots of stacks: taken, looked at, deleted, and gone back to.
+
+A snapshot is taken by an operation that visits every resource. Going back to one is an ordinary update, to the input
+that the stack had then, with what each type kept for it. As in Heat, none is taken while another operation runs: it
+would show a state that nobody wanted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import export_document, views
+from isotherm.engine.accept import Accepted, Accepting, Request, refuse_suspended
+from isotherm.planning import desired, documents, planner
+from isotherm.states import Action, Status
+from isotherm.store import limits, rows
+from isotherm.store.database.writer import Connection
+from isotherm.store.operations import plan, snapshots, visit
+from isotherm.store.reads import lookups
+from isotherm.store.records import Part
+
+
+class Snapshotting(Accepting):
+    """What can be done with snapshots."""
+
+    async def snapshot(self, name_or_id: str, snapshot_name: str | None = None, *, limited: bool = True) -> Accepted:
+        """Take one. Its id is the operation's. Who runs the service is not `limited` in how many there may be."""
+        stack = await self._find(name_or_id)
+        if stack["status"] == Status.IN_PROGRESS:
+            raise errors.Conflict(
+                f"Stack {stack['name']} already has an action ({Action(stack['action']).name}) in progress.",
+                kind="ActionInProgress", hint="Take the snapshot when it has ended.")
+
+        def write(connection: Connection, operation_id: str, now: float) -> None:
+            operation = rows.operation(connection, operation_id)
+            if operation is None:
+                raise errors.Bug("an operation is gone that was accepted in this very transaction")
+            if limited:
+                limits.snapshots(connection, operation.stack_id, self._settings.max_snapshots_per_stack)
+            snapshots.open_(connection, operation, snapshot_name, now)
+            visit.write(connection, operation_id, now)
+
+        return await self._supersede(self._again(stack, Action.SNAPSHOT), write)
+
+    async def snapshots(self, name_or_id: str) -> list[dict[str, Any]]:
+        stack = await self._find(name_or_id)
+        found = await self._store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
+        return [views.snapshot(row) for row in found]
+
+    async def show_snapshot(self, name_or_id: str, snapshot: str, *, hidden: bool = False) -> dict[str, Any]:
+        """One snapshot with its papers; `hidden`: with the values that are otherwise masked."""
+        stack, row = await self._find_snapshot(name_or_id, snapshot)
+        asked, parts = await self._contents(row)
+        resources = {part.name: documents.decode_any(part.document) for part in parts}
+        whole = export_document.stack({**dict(stack), "tags": row["tags"]}, asked, resources)
+        whole["status"] = Status(row["status"]).name
+        return {**views.snapshot(row), "data": whole if hidden else await self._masked(stack, asked, whole)}
+
+    async def delete_snapshot(self, name_or_id: str, snapshot: str) -> None:
+        """Delete it, with what the types keep for it. The workers do it; it is listed until it is gone."""
+        _, row = await self._find_snapshot(name_or_id, snapshot)
+        await self._store.write(lambda connection: snapshots.doom(connection, row["id"], self._clock.now()))
+        self._wake(row["stack_id"])
+
+    async def restore(self, name_or_id: str, snapshot: str) -> Accepted:
+        """Bring the stack back to what it was when the snapshot was taken."""
+        stack, row = await self._find_snapshot(name_or_id, snapshot)
+        if (row["action"], row["status"]) != (Action.CREATE, Status.COMPLETE):
+            raise errors.UserError("Restoring incomplete snapshot is not supported.", kind="NotSupported")
+        refuse_suspended(stack)
+        asked, parts = await self._contents(row)
+        kept = {part.name: documents.decode_any(part.document)["snapshot"] for part in parts}
+        request = Request(
+            asked.template, asked.files, asked.environment, bool(stack["disable_rollback"]), stack["timeout_s"],
+            documents.decode_any(row["tags"]),
+            {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
+        )
+        goal = await self._desire(request, stack["name"], stack["id"])
+        acceptance = await self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
+        return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
+
+    async def _contents(self, row: lookups.Row) -> tuple[desired.Asked, list[Part]]:
+        def unit(connection: Connection) -> tuple[desired.Asked, list[Part]]:
+            return planner.asked_for(connection, row["stack_id"], row["input"]), snapshots.parts(connection, row["id"])
+
+        return await self._store.read(unit)
+
+    async def _find_snapshot(self, name_or_id: str, snapshot: str) -> tuple[lookups.Row, lookups.Row]:
+        """A stack and one of its snapshots, by id or by a name that only one of them has."""
+        stack = await self._find(name_or_id)
+        found = await self._store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
+        matches = [row for row in found if row["id"] == snapshot] or [row for row in found if row["name"] == snapshot]
+        if len(matches) > 1:
+            raise errors.Conflict(f"Stack {stack['name']} has several snapshots that are called {snapshot}.",
+                                  hint="Name it by its id.")
+        if not matches:
+            raise errors.NotFound(f"Snapshot with id {snapshot} not found", kind="NotFound",
+                                  hint=f"`isotherm snapshot list {stack['name']}` shows what there is.")
+        return stack, matches[0]

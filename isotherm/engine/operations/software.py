@@ -1,0 +1,143 @@
+"""Software configs and deployments, as users ask for them beside all stacks. Resources keep theirs in the same rows.
+
+What refers to a config, and how many there may be, is looked at in the transaction that changes it: it holds however many
+ask at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from isotherm import errors
+from isotherm.engine import ports, views
+from isotherm.engine.accept import Accepting
+from isotherm.resources import properties
+from isotherm.resources.heat.software import software_config as types
+from isotherm.resources.world import software
+from isotherm.store import software as rows
+from isotherm.store.database.writer import Connection
+
+
+class Deploying(Accepting):
+    """The part of the Orchestrator that keeps software configs and deployments."""
+
+    async def software_configs(self, *, limit: int | None = None, marker: str | None = None,
+                               everywhere: bool = False) -> list[dict[str, Any]]:
+        """Newest first; `everywhere`: those of all projects."""
+        project = None if everywhere else self._project
+        found = await self._store.read(lambda connection: rows.configs(connection, project, limit, marker))
+        return [{"id": row["id"], "name": row["name"], "group": row["group"],
+                 "creation_time": views.time(row["created_at"]), "project": row["project"]} for row in found]
+
+    async def software_config(self, id_: str) -> dict[str, Any]:
+        found = await self._store.read(lambda connection: rows.config(connection, self._project, id_))
+        if found is None:
+            raise _no_config(id_)
+        return views.software_config(ports.config_of(found))
+
+    async def create_software_config(self, asked: software.Config) -> dict[str, Any]:
+        """The id is given here; inputs and outputs are checked, and brought into the form in which they are kept."""
+        config = msgspec.structs.replace(
+            asked, id=self._new_id(), created_at=self._clock.now(),
+            inputs=types.kept_inputs([_with_value(one) for one in asked.inputs]),
+            outputs=types.kept_outputs([_checked("outputs", types.OUTPUT.schema, one) for one in asked.outputs]))
+
+        row, most = ports.config_row(config), self._settings.max_software_configs_per_tenant
+        await self._store.write(
+            lambda connection: rows.create_config(connection, self._project, row, config.created_at, most))
+        return views.software_config(config)
+
+    async def delete_software_config(self, id_: str) -> None:
+        def unit(connection: Connection) -> None:
+            if rows.config(connection, self._project, id_) is None:
+                raise _no_config(id_)
+            if rows.is_used(connection, id_):
+                raise errors.Conflict(f"Software config with id {id_} can not be deleted as it is referenced.",
+                                      kind="InvalidRestrictedAction", hint="Delete its deployments first.")
+            rows.delete_config(connection, self._project, id_)
+
+        await self._store.write(unit)
+
+    async def software_deployments(self, server_id: str | None = None) -> list[dict[str, Any]]:
+        found = await self._store.read(lambda connection: rows.deployments(connection, self._project, server_id))
+        return [views.software_deployment(ports.deployment_of(row)) for row in found]
+
+    async def deployment_metadata(self, server_id: str) -> list[dict[str, Any]]:
+        """What a server is to apply: whole configs, by their names."""
+        found = await self._store.read(lambda connection: rows.deployed(connection, self._project, server_id))
+        return [views.software_config(ports.config_of(row)) for row in found]
+
+    async def software_deployment(self, id_: str) -> dict[str, Any]:
+        found = await self._store.read(lambda connection: rows.deployment(connection, self._project, id_))
+        if found is None:
+            raise _no_deployment(id_)
+        return views.software_deployment(ports.deployment_of(found))
+
+    async def create_software_deployment(self, asked: software.Deployment) -> dict[str, Any]:
+        made = msgspec.structs.replace(asked, id=self._new_id(), created_at=self._clock.now())
+        row, most = ports.deployment_row(made), self._settings.max_software_deployments_per_tenant
+
+        def unit(connection: Connection) -> None:
+            self._expect_config(connection, made.config_id)
+            rows.put_deployment(connection, self._project, row, made.created_at, most)
+
+        await self._store.write(unit)
+        return views.software_deployment(made)
+
+    async def update_software_deployment(self, id_: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Bring the named fields to these values. A resource that waits for the deployment hears of it."""
+
+        def unit(connection: Connection) -> software.Deployment:
+            row, now = rows.deployment(connection, self._project, id_), self._clock.now()
+            if row is None:
+                raise _no_deployment(id_)
+            if "config_id" in changes:
+                self._expect_config(connection, changes["config_id"])
+            after = msgspec.structs.replace(ports.deployment_of(row), updated_at=now, **changes)
+            rows.put_deployment(connection, self._project, ports.deployment_row(after), now)
+            rows.wake(connection, row, now)
+            return after
+
+        found = await self._store.write(unit)
+        self._wake()
+        return views.software_deployment(found)
+
+    async def delete_software_deployment(self, id_: str) -> None:
+        def unit(connection: Connection) -> None:
+            row = rows.deployment(connection, self._project, id_)
+            if row is None:
+                raise _no_deployment(id_)
+            rows.delete_deployment(connection, self._project, id_)
+            rows.wake(connection, row, self._clock.now())
+
+        await self._store.write(unit)
+        self._wake()
+
+    def _expect_config(self, connection: Connection, id_: str) -> None:
+        if rows.config(connection, self._project, id_) is None:
+            raise errors.UserError(f"Data supplied was not valid: Software config with id {id_} not found", kind="Invalid")
+
+
+def _with_value(given: Mapping[str, Any]) -> dict[str, Any]:
+    """An input; its value, if it has one, is not part of what the schema tells."""
+    value = {"value": given["value"]} if "value" in given else {}
+    told = {name: inner for name, inner in given.items() if name != "value"}
+    return {**_checked("inputs", types.INPUT.schema, told), **value}
+
+
+def _checked(where: str, schema: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return properties.convert(schema, given, path=where, rules=properties.Rules())
+    except errors.UserError as error:
+        raise errors.UserError(str(error), kind="ValueError") from error
+
+
+def _no_config(id_: str) -> errors.NotFound:
+    return errors.NotFound(f"Software config with id {id_} not found", kind="NotFound")
+
+
+def _no_deployment(id_: str) -> errors.NotFound:
+    return errors.NotFound(f"Deployment with id {id_} not found", kind="NotFound")

@@ -1,0 +1,138 @@
+"""What a template asks for, told to whoever wants to fill it in: Heat's validate document.
+
+Parameters need no values here, and values are not judged; names are, and the shape of everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine.accept import Accepting
+from isotherm.planning import desired, masking, request_limits
+from isotherm.resources.catalog import heat_types
+from isotherm.resources.nested import nested_stack as nesting
+from isotherm.resources.registry import Registry, typed_properties
+from isotherm.resources.validation import validate
+from isotherm.template import environment
+from isotherm.template.model import definitions, model
+from isotherm.template.parameters import parameters
+from isotherm.template.parameters.schema import MASK
+from isotherm.template.text import document
+
+_NAME = "dummy"
+
+
+class Validating(Accepting):
+    """The part of the Orchestrator that looks at templates of stacks that need not be."""
+
+    def validate(
+        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False,
+        is_lenient: bool = False,
+    ) -> dict[str, Any]:
+        """The document. Raises UserError for what is wrong; `nested`: with the parameters of stacks inside.
+
+        `is_lenient`: types that are not available are passed over.
+        """
+        asked = desired.Asked(template, files, surroundings)
+        request_limits.check(asked, self._settings)
+        request_limits.check_hidden(asked, self._settings)
+        try:
+            types = self._types.limited(None, self.services, is_lenient=is_lenient)
+            return self._validated(template, files, surroundings, types, nested=nested)
+        except errors.UserError as error:
+            secrets = masking.redactor(asked) + masking.written(template, self._types)
+            raise secrets.error(error) from None
+
+    def _validated(
+        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], types: Registry, *, nested: bool
+    ) -> dict[str, Any]:
+        loaded = environment.load(surroundings)
+        bound = _bound(template, files, loaded, self._project)
+        bounds = request_limits.bounds(self._settings)
+        validate.validate(bound, loaded, types, strict=False, inside=False, bounds=bounds)
+        shown = loaded.as_dict()
+        registry = {**_templates(bound), **shown["resource_registry"]}
+        inside = _Inside(types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}
+        return {
+            **_described(bound, loaded), **inside,
+            "Environment": {"parameters": _masked(bound, shown["parameters"]),
+                            "parameter_defaults": _masked(bound, shown["parameter_defaults"]),
+                            "resource_registry": registry, "event_sinks": shown["event_sinks"]},
+        }
+
+
+class _Inside:
+    """Looks at the stacks inside, as far as they can be told before anything exists."""
+
+    def __init__(self, types: Registry, files: Mapping[str, str], project: str, deepest: int) -> None:
+        self._types = types
+        self._files = files
+        self._project = project
+        self._deepest = deepest
+
+    def of(self, bound: model.Bound, surroundings: environment.Environment, depth: int = 0) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, definition in bound.definitions.items() if depth < self._deepest else ():
+            try:
+                one = self._types.resolve(definition.type, surroundings, name, self._files)
+            except heat_types.Unavailable:
+                if not self._types.is_lenient:
+                    raise
+                continue
+            if issubclass(one, nesting.StackResource):
+                told = self._one(bound, definition, one, surroundings, depth)
+                if told is not None:
+                    found[name] = told
+        return {"NestedParameters": found} if found else {}
+
+    def _one(
+        self, bound: model.Bound, definition: definitions.Definition, one: type[nesting.StackResource],
+        surroundings: environment.Environment, depth: int,
+    ) -> dict[str, Any] | None:
+        try:
+            resolved = definition.resolve(definitions.Unresolved(bound.values)).properties or {}
+            typed = typed_properties(one, resolved)
+            text = one.template_for(typed)
+        except errors.UserError:
+            return None
+        if text is None:
+            return None
+        inherited = self._types.inside(surroundings, definition.name, definition.type, one.parameters_for(typed))
+        inner = _bound(text, self._files, inherited, self._project)
+        return {"Type": definition.type, **_described(inner, inherited), **self.of(inner, inherited, depth + 1)}
+
+
+def _bound(
+    text: str, files: Mapping[str, str], surroundings: environment.Environment, project: str
+) -> model.Bound:
+    template = model.parse(document.load(text))
+    pseudo = parameters.Pseudo(stack_name=_NAME, project_id=project, dialect=template.dialect)
+    values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
+    return model.bind(template, values, files=files, facade=model.Facade())
+
+
+def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:
+    template = bound.template
+    told = {name: _parameter(schema, surroundings) for name, schema in template.parameters.items()}
+    groups = {"ParameterGroups": list(template.parameter_groups)} if template.parameter_groups else {}
+    return {"Description": template.description or "", "Parameters": told, **groups}
+
+
+def _parameter(schema: parameters.ParameterSchema, surroundings: environment.Environment) -> dict[str, Any]:
+    told = parameters.describe(schema, surroundings)
+    if not told.get("Value"):
+        told.pop("Value", None)
+    elif schema.hidden:
+        told["Value"] = MASK
+    return told
+
+
+def _masked(bound: model.Bound, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: MASK if name in bound.values.hidden else value for name, value in values.items()}
+
+
+def _templates(bound: model.Bound) -> dict[str, str]:
+    """The files that serve as types: each is registered under its own name."""
+    return {one.type: one.type for one in bound.definitions.values() if one.type.endswith(environment.TEMPLATE_SUFFIXES)}

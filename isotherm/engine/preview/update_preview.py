@@ -1,0 +1,231 @@
+"""What an update would do, resource by resource, decided by the very code that applies it.
+
+What a changed resource will publish is not known before it is changed. A property that depends on such a value is found
+by resolving it twice with two different stand-ins: what comes out different is "known only when applied". The same trick
+with hidden parameters finds what has to be masked.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine.steps import decide
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.planning import desired, documents, masking
+from isotherm.planning.references import PublishedReferences
+from isotherm.resources import contract, registry
+from isotherm.resources.nested import nested_stack
+from isotherm.resources.registry import Registry
+from isotherm.secrets import MASK, Redactor
+from isotherm.states import KEPT, NodeKind, NodeState, Status
+from isotherm.store.records import Input, Wanted
+from isotherm.template.model import definitions
+
+NOTHING, DELETE, RETAIN = decide.Verdict.NOTHING.value, "delete", "retain"
+UNKNOWN = "(known only when applied)"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One property: from what to what."""
+
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What would happen to one resource."""
+
+    name: str
+    type: str
+    action: str
+    cause: str = ""
+    certain: bool = True
+    changes: Mapping[str, Change] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    items: list[Item]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for item in self.items:
+            found[item.action] = found.get(item.action, 0) + 1
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "counts": self.counts,
+            "resources": [
+                {"resource_name": i.name, "resource_type": i.type, "action": i.action, "cause": i.cause,
+                 "certain": i.certain,
+                 "changes": {k: {"from": c.before, "to": c.after} for k, c in i.changes.items()}}
+                for i in self.items
+            ],
+        }
+
+
+class _StandIn(PublishedReferences):
+    """Answers for resources that will change, and for hidden parameters, with a word of its own."""
+
+    def __init__(self, inputs: Sequence[Input], changing: Mapping[str, str], word: str, parameter: Any) -> None:
+        super().__init__(inputs, parameter)
+        # By name: what happens to it.
+        self._changing = changing
+        self._word = word
+
+    def reference_id(self, resource: str) -> object:
+        # What is changed in place is known by the same reference afterwards.
+        same = self._changing.get(resource, NOTHING) in (NOTHING, decide.Verdict.UPDATE.value)
+        return super().reference_id(resource) if same else self._word
+
+    def attribute(self, resource: str, attr: str, path: Sequence[Any] = ()) -> Any:
+        return self._word if resource in self._changing else super().attribute(resource, attr, path)
+
+    def attributes(self, resource: str) -> Mapping[str, Any]:
+        return {"": self._word} if resource in self._changing else super().attributes(resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What would happen to one resource, and what it would be like then. Nothing of that if it was not looked at."""
+
+    item: Item
+    row: Mapping[str, Any] | None = None
+    implementation: type[contract.Resource] | None = None
+    exports: Sequence[str] = ()
+    after: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Any = None
+    secrets: frozenset[str] = frozenset()
+    # The properties that are not for everybody's eyes.
+    hidden: frozenset[str] = frozenset()
+    # The metadata, for everybody's eyes.
+    shown: Any = None
+
+    @property
+    def is_stack(self) -> bool:
+        return self.implementation is not None and issubclass(self.implementation, nested_stack.StackResource)
+
+
+def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry) -> list[Seen]:
+    """`present` are the rows of the stack as it is; none for a stack that is yet to be."""
+    slots = {row["name"]: row for row in present if not row["superseded"] and row["kind"] is not NodeKind.BARRIER}
+    wanted = {want.name: want for want in goal.wanted}
+    graph = DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()})
+    changing: dict[str, str] = {}
+    seen: dict[str, Seen] = {}
+    for name in graph.order():
+        upstream = {need: changing[need] for need in graph.requires(name) if need in changing}
+        row = slots.get(name)
+        if row is not None and not upstream and not wanted[name].always and _proves(row, wanted[name].digest):
+            seen[name] = Seen(Item(name, row["type"], NOTHING), row)
+        else:
+            seen[name] = _Looking(goal, slots, types).look(name, wanted[name], upstream)
+        if seen[name].item.action != NOTHING:
+            changing[name] = seen[name].item.action
+    gone = [Seen(deletion(row), row) for name, row in slots.items() if name not in wanted]
+    return [*(seen[name] for name in wanted), *gone]
+
+
+def _proves(row: Mapping[str, Any], digest: str) -> bool:
+    return bool(
+        row["digest"] == digest and row["state"] is NodeState.DONE and row["status"] is Status.COMPLETE
+        and row["intent"] is None and row["kind"] is NodeKind.UPDATE and not row["suspended"]
+    )
+
+
+def deletion(row: Mapping[str, Any], cause: str = "not in the template any more") -> Item:
+    kept = row["deletion_policy"] in KEPT
+    return Item(row["name"], row["type"] or "", RETAIN if kept else DELETE, cause)
+
+
+class _Looking:
+    """Looks at one resource."""
+
+    def __init__(self, goal: desired.Desired, slots: Mapping[str, Mapping[str, Any]], types: Registry) -> None:
+        self._goal = goal
+        self._slots = slots
+        self._types = types
+
+    def look(self, name: str, want: Wanted, upstream: Mapping[str, str]) -> Seen:
+        target = documents.decode(want.definition, documents.Target)
+        definition = definitions.thaw(target.definition)
+        implementation = self._types.implementation(target.implementation)
+        known = self._goal.values.__getitem__
+        looked = functools.partial(self._resolve, definition, implementation, target.restored, upstream)
+        after = looked(UNKNOWN, known)
+        unknown = _differing(after, looked("!", known)) if upstream else set()
+        secret = _differing(after, looked(UNKNOWN, lambda name: "*")) if definition.secrets else set()
+        secret |= {key for key, one in implementation.properties_schema.items() if masking.has_write_only(one)}
+        row = self._slots.get(name)
+        applied = self._applied(row, unknown)
+        metadata = self._metadata(definition, upstream, known)
+        shown = self._metadata(definition, upstream, lambda name: MASK) if definition.secrets else metadata
+        decision = decide.decide(implementation, applied, after, metadata, renew=True)
+        changes = {} if applied is None else {
+            key: Change(_shown(applied.properties.get(key), key in secret),
+                        UNKNOWN if key in unknown else _shown(after.get(key), key in secret))
+            for key in decision.changed
+        }
+        certain = not unknown or decision.verdict is decide.Verdict.CREATE
+        item = Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
+        if item.action == NOTHING and implementation.preemptible and row is not None and row["digest"] != want.digest:
+            item = replace(item, action=decide.Verdict.UPDATE.value, cause="what is inside may change")
+        return Seen(item, row, implementation, target.exports, after, metadata, definition.secrets, frozenset(secret),
+                    shown)
+
+    def _metadata(self, definition: Any, upstream: Mapping[str, str], parameter: Any) -> Any:
+        references = self._references(definition, upstream, UNKNOWN, parameter)
+        try:
+            return definitions.resolve_value(definition.metadata, references)
+        except (errors.IsothermError, ValueError, TypeError):
+            return UNKNOWN
+
+    def _references(self, definition: Any, upstream: Mapping[str, str], word: str, parameter: Any) -> _StandIn:
+        inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
+        return _StandIn(inputs, upstream, word, parameter)
+
+    def _resolve(
+        self, definition: Any, implementation: type[contract.Resource], restored: Any, upstream: Mapping[str, str],
+        word: str, parameter: Any,
+    ) -> Mapping[str, Any]:
+        try:
+            resolved = definition.resolve(self._references(definition, upstream, word, parameter))
+            given = decide.given(implementation, resolved.properties or {}, restored)
+            return registry.typed_properties(implementation, given)
+        except (errors.IsothermError, ValueError, TypeError):
+            # A stand-in does not fit where a number belongs: nothing can be said of this resource before it is applied.
+            return dict.fromkeys(definition.properties or (), word)
+
+    @staticmethod
+    def _applied(row: Mapping[str, Any] | None, unknown: set[str]) -> decide.Applied | None:
+        if row is None or row["type"] is None or not row["token"]:
+            return None
+        return decide.Applied(
+            row["implementation"], row["action"], Status.COMPLETE if row["status"] is Status.IN_PROGRESS else row["status"],
+            documents.decode(row["properties"], dict[str, Any]), documents.decode_any(row["metadata"]), unknown,
+            row["physical_id"] is not None, row["digest"] is not None, not row["operation_id"],
+        )
+
+
+def without(secrets: Redactor, item: Item) -> Item:
+    """The same, for anybody's eyes: what was hidden before may stand openly in a newer template, and the other way."""
+    if not secrets:
+        return item
+    changes = {name: Change(secrets.value(one.before), secrets.value(one.after)) for name, one in item.changes.items()}
+    return replace(item, changes=changes, cause=secrets.text(item.cause))
+
+
+def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+
+
+def _shown(value: Any, secret: bool) -> Any:
+    return MASK if secret and value is not None else value

@@ -1,0 +1,200 @@
+"""The whole engine inside one process, on one folder: no service, no broker, nothing to set up.
+
+Several processes may use one folder at once: each has a worker of its own, and leases keep them apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import random
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from isotherm import bus
+from isotherm.config import Settings
+from isotherm.engine import ports
+from isotherm.engine.convergence.worker import Tuning as WorkerTuning
+from isotherm.engine.convergence.worker import Worker
+from isotherm.engine.legacy.engine import Engine as LegacyEngine
+from isotherm.engine.legacy.engine import Tuning as LegacyTuning
+from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.process import file_listener, local_access
+from isotherm.engine.process.bus_listener import Ears
+from isotherm.engine.process.heartbeat import Attendance, Load
+from isotherm.engine.process.home import JOURNAL, Folder
+from isotherm.engine.queries.feed import Feed
+from isotherm.engine.stack_reads import PROJECT
+from isotherm.engine.steps.throttle import Slots
+from isotherm.observer.hints import Hints
+from isotherm.observer.service import Observer, Tuning
+from isotherm.planning import off_loop, planner
+from isotherm.resources import builtin, contract
+from isotherm.resources.journal import JournalReality
+from isotherm.resources.world.local_access import Reach
+from isotherm.resources.world.signal_urls import Doors
+
+# It takes a while to load: here, so that nobody spends it inside his first transaction.
+from isotherm.secrets import ring as _ring  # noqa: F401
+from isotherm.secrets.signing import Signer
+from isotherm.states import ServiceKind
+
+
+class Embedded(Folder):
+    """An engine on a folder. Asking works at once; `driving` is what makes things happen."""
+
+    def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
+        super().__init__(path, files)
+        self._worker: Worker | None = None
+        self._legacy: LegacyEngine | None = None
+        self._observer: Observer | None = None
+        self._seen: JournalReality | None = None
+        self.attendance = Attendance(self.store, self.clock, self.path)
+        self.types = builtin.registry(reaching=local_access.is_allowed(self.settings))
+        self.feed = Feed(self.store)
+        self.bus = bus.of(self.settings.transport_url)
+        self._plans = planner.Planning(self.store, self.types, self.clock, off_loop.beside)
+        self.orchestrator = self.orchestrator_for(PROJECT, "")
+        #: Takes what others say has happened to reality.
+        self.hints = Hints(self.store, self.clock, self._wake)
+        # Where the API can be reached, if this process or another serves it.
+        self.address = ""
+
+    def orchestrator_for(self, project: str, username: str) -> Orchestrator:
+        """All that can be asked of the stacks of one project, in somebody's name."""
+        made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username,
+                            self._plans)
+        made.reality = self._look
+        made.doors = self.doors
+        made.reach = self.reach
+        return made
+
+    def close(self) -> None:
+        super().close()
+        if self._seen is not None:
+            self._seen.close()
+            self._seen = None
+
+    def _look(self) -> contract.Reality:
+        """The reality of this folder, for whoever only looks; opened when somebody does."""
+        self._seen = self._seen or JournalReality(self.path / JOURNAL)
+        return self._seen
+
+    @functools.cached_property
+    def signer(self) -> Signer:
+        return Signer(self.ring().signing_keys())
+
+    def doors(self) -> Doors:
+        """How resources are reached from outside."""
+        if not self.address:
+            return Doors()
+        return Doors(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
+
+    def reach(self) -> Reach:
+        """What resources reach of this machine and its network."""
+        return local_access.reach_of(self.settings, self.path)
+
+    @asynccontextmanager
+    async def driving(self) -> AsyncIterator[None]:
+        """Work on all that is under way in this folder, also on what a killed process left behind.
+
+        On leaving, what has been begun is recorded first: that takes as long as the steps that are running, which
+        never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
+        """
+        async with self._here(ServiceKind.ENGINE, self._carried) as (name, reality):
+            reach = self.reach()
+            world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
+                                   local=reach.local, http=reach.http)
+            types, slots = self.types, Slots.of(self.settings, world)
+            nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
+            concurrency = self.settings.engine_concurrency
+            self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
+                                  tuning=WorkerTuning(concurrency=concurrency), settings=self.settings, slots=slots)
+            self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
+            self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id,
+                                        nesting=nesting, tuning=LegacyTuning(concurrency=concurrency),
+                                        settings=self.settings, slots=slots)
+            tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
+            try:
+                yield
+            finally:
+                self._legacy.stop()
+                self._worker.stop()
+                await asyncio.gather(*tasks)
+                self._worker = self._legacy = None
+
+    @asynccontextmanager
+    async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
+        """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
+        async with self._here(ServiceKind.OBSERVER, self._looked_after) as (name, reality):
+            reach = self.reach()
+            world = contract.World(
+                self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
+                signals=ports.StoredSignals(self.store),
+                software=ports.StoredSoftware(self.store, self.clock, self.settings))
+            observer = self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
+                                                 lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
+            task = asyncio.create_task(observer.run())
+            try:
+                yield
+            finally:
+                observer.stop()
+                await task
+                self._observer = None if self._observer is observer else self._observer
+
+    @asynccontextmanager
+    async def _here(self, kind: ServiceKind, load: Callable[[], Load]) -> AsyncIterator[tuple[str, JournalReality]]:
+        """Be there, under a name of one's own, and have the reality of this folder."""
+        here = await self.attendance.join(kind, load)
+        reality = JournalReality(self.path / JOURNAL)
+        try:
+            yield here.name, reality
+        finally:
+            reality.close()
+            await self.attendance.leave(here)
+
+    async def listen(self) -> None:
+        """Look for work whenever another process has written something; until cancelled."""
+        if self.database is not None:
+            await file_listener.changes(self.database, self._look_here)
+
+    def _carried(self) -> Load:
+        engines = (self._worker, self._legacy)
+        loads = [one.load() for one in engines if one is not None]
+        return Load(sum(steps for steps, _ in loads), sum(leases for _, leases in loads))
+
+    def _looked_after(self) -> Load:
+        stacks = 0 if self._observer is None else self._observer.load()
+        return Load(stacks, stacks)
+
+    @asynccontextmanager
+    async def on_bus(self) -> AsyncIterator[None]:
+        """Hear of what others do, and be heard, for as long as this lasts."""
+        async with self.bus.listening(Ears(lambda: self._worker, self._look_here, self.hints.take)):
+            yield
+        await self.hints.close()
+
+    def _wake(self, *stack_ids: str) -> None:
+        """There is something to do on these stacks, for whoever works on them."""
+        self._look_here()
+        self.bus.tell(stack_ids)
+
+    def _look_here(self) -> None:
+        if self._worker is not None:
+            self._worker.wake()
+        if self._legacy is not None:
+            self._legacy.wake()
+        if self._observer is not None:
+            self._observer.wake()
+
+
+def server_url(settings: Settings) -> str:
+    """The address under which servers reach the API, if the settings tell. Heat's option has a path; ours is another."""
+    return settings.heat_waitcondition_server_url.rstrip("/").removesuffix("/waitcondition").removesuffix("/v1")
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())

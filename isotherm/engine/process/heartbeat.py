@@ -1,0 +1,162 @@
+"""A process says that it is there: to those of its own machine by a lock, to all others by a row, every ten seconds.
+
+The lock (`presence`) ends with the process and proves its death at once; the row tells other machines, and what is shown
+of the service. On the way the heartbeat asks the database for its time, because leases are told in it: a machine whose
+clock is wrong neither takes what others hold nor loses what it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import isotherm
+from isotherm import errors
+from isotherm.clock import SystemClock
+from isotherm.engine.process.home import OBSERVERS, WORKERS
+from isotherm.engine.process.liveness import Presence
+from isotherm.states import ServiceKind
+from isotherm.store.admin import services
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.queue import release
+from isotherm.store.watch import schedule
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 10.0
+# More than this, and somebody should look at the clocks.
+JUMP_S = 1.0
+#: In which folder of the home the locks of each kind are.
+FOLDERS: Mapping[ServiceKind, str] = {
+    ServiceKind.ENGINE: WORKERS, ServiceKind.OBSERVER: OBSERVERS, ServiceKind.API: "apis"}
+_NAMESPACE = uuid.UUID("0d4b8b57-7c1c-4f1a-9c62-0c6f6a1b7b60")
+
+
+class Load(NamedTuple):
+    """How much a process has to do: what is under way, and of how many rows it has a lease."""
+
+    steps: int = 0
+    leases: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attendee:
+    """One role of this process: an engine, an API, an observer."""
+
+    name: str
+    kind: ServiceKind
+    started_at: float
+    load: Callable[[], Load]
+    presence: Presence
+
+
+def new_name() -> str:
+    """A name that no other process ever had."""
+    return f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+
+
+def id_of(name: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+def bury(connection: Connection, kind: ServiceKind, dead: Collection[str], now: float) -> None:
+    """These are proved dead: what they held is free, and they are shown as down."""
+    if kind is ServiceKind.ENGINE:
+        release.workers(connection, dead, now)
+    elif kind is ServiceKind.OBSERVER:
+        schedule.release(connection, dead, now)
+    services.lose(connection, [id_of(name) for name in dead])
+
+
+class Attendance:
+    """All that this process is, on one home."""
+
+    def __init__(self, store: Store, clock: SystemClock, home: Path) -> None:
+        self._store = store
+        self._clock = clock
+        self._home = home
+        self._mine: list[Attendee] = []
+        self._beating: asyncio.Task[None] | None = None
+
+    async def join(self, kind: ServiceKind, load: Callable[[], Load], name: str = "") -> Attendee:
+        """Be there from now on, under a name of its own; what the dead of this machine held is free."""
+        name = name or new_name()
+        await self.set_clock()
+        here = Presence(self._home / FOLDERS[kind], name)
+        dead = here.join()
+        now = self._clock.now()
+        one = Attendee(name, kind, now, load, here)
+
+        def unit(connection: Connection) -> None:
+            if dead:
+                bury(connection, kind, dead, now)
+            services.beat(connection, [_row(one, now)])
+
+        await self._store.write(unit)
+        here.bury(dead)
+        self._mine.append(one)
+        self._beating = self._beating or asyncio.create_task(self._beat())
+        return one
+
+    async def leave(self, one: Attendee) -> None:
+        """Be gone, in good order: nothing is left that others would have to free."""
+        self._mine.remove(one)
+        if not self._mine and self._beating is not None:
+            self._beating.cancel()
+            self._beating = None
+        try:
+            await self._store.write(lambda connection: services.forget(connection, [id_of(one.name)]))
+        except errors.Unavailable:
+            log.warning("the database does not answer; this process is shown for a while longer")
+        one.presence.leave()
+
+    async def set_clock(self) -> None:
+        """Go by the time of the database."""
+        found = await self._store.read(services.ahead)
+        moved = found.by_s - self._clock.skew
+        # What may be an error of the measurement is none of the clock.
+        if abs(moved) <= found.error_s:
+            return
+        self._clock.skew = found.by_s
+        if abs(moved) > JUMP_S:
+            log.warning("this machine's clock is not the database's; going by that one",
+                        extra={"ahead_s": round(found.by_s, 3), "moved_s": round(moved, 3)})
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(PERIOD_S)
+            try:
+                await self.set_clock()
+                await self._say()
+            except errors.Unavailable:
+                # Whoever drives or serves says so, and tries again.
+                continue
+
+    async def _say(self) -> None:
+        """That these are there; and what others of this machine held that have died since is free."""
+        now = self._clock.now()
+        rows = [_row(one, now) for one in self._mine]
+        dead = [(one, one.presence.dead()) for one in self._mine]
+
+        def unit(connection: Connection) -> None:
+            services.beat(connection, rows)
+            for one, names in dead:
+                if names:
+                    bury(connection, one.kind, names, now)
+
+        await self._store.write(unit)
+        for one, names in dead:
+            one.presence.bury(names)
+
+
+def _row(one: Attendee, now: float) -> services.Service:
+    load = one.load()
+    return services.Service(id_of(one.name), one.name, one.kind, socket.gethostname(), os.getpid(), one.started_at, now,
+                            load.steps, load.leases, isotherm.__version__)

@@ -1,0 +1,60 @@
+"""A folder in which stacks live, as somebody sees it who only looks.
+
+It holds the database, the keys to what is sealed in it, the journal of a reality for types that have no cloud, and the
+locks of the workers that are alive.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+from isotherm import config
+from isotherm.clock import SystemClock
+from isotherm.engine.process import key_file
+from isotherm.engine.queries.follow import Following
+from isotherm.engine.stack_reads import PROJECT, Reading
+from isotherm.store.database import connect
+from isotherm.store.database.writer import ThreadedStore
+from isotherm.store.reads import live
+
+DATABASE, JOURNAL, WORKERS, CONFIG = "isotherm.db", "reality.journal", "workers", "isotherm.conf"
+OBSERVERS = "observers"
+
+
+class Folder:
+    """The stacks of one folder."""
+
+    def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
+        """`files` are more files of options: later ones win. Raises UserError if the keys to the database are lost."""
+        self.path = path
+        self.clock = SystemClock()
+        self.settings = config.load(path / CONFIG, *files)
+        #: The keys; read, or made, when something is first sealed, opened or signed.
+        self.ring = functools.cache(functools.partial(key_file.ring, path, self.settings))
+        url = database_url(path, self.settings)
+        # The file that holds the stacks; none, if a server has them.
+        self.database = connect.file_of(url)
+        self.store = ThreadedStore.open(url, self.ring, max_events=self.settings.max_events_per_stack)
+        try:
+            key_file.check(path, self.settings, url)
+        except BaseException:
+            self.store.close()
+            raise
+        self.reading = Reading(self.store)
+
+    def close(self) -> None:
+        self.store.close()
+
+    def follow(self, stack_id: str) -> Following:
+        return Following(self.store, self.clock, stack_id)
+
+    async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
+        """The names of stacks on which something is under way."""
+        return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
+
+
+def database_url(path: Path, settings: config.Settings) -> str:
+    """Where the database of a folder is."""
+    return settings.database_connection or f"sqlite:///{path / DATABASE}"

@@ -1,0 +1,64 @@
+"""Which processes there are: what they said of themselves, and what the operating system knows better.
+
+A row says of a process when it was last seen. A lock of this home, where there is one, says whether it lives: one that was
+killed is down at once.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass
+
+from isotherm.engine.process import heartbeat, liveness
+from isotherm.engine.process.heartbeat import FOLDERS
+from isotherm.engine.process.home import Folder
+from isotherm.states import ServiceKind
+from isotherm.store.admin import services
+from isotherm.store.admin.services import Service
+
+# Three heartbeats: who was not seen for so long is down.
+PATIENCE_S = 3 * heartbeat.PERIOD_S
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One process, and whether it is up."""
+
+    service: Service
+    alive: bool
+
+
+async def engines(folder: Folder) -> list[Seen]:
+    return await call(folder, ServiceKind.ENGINE)
+
+
+async def is_driven(folder: Folder) -> bool:
+    """Whether some process works on what is under way there."""
+    return any(one.alive for one in await engines(folder))
+
+
+async def call(folder: Folder, *kinds: ServiceKind) -> list[Seen]:
+    """All processes of these kinds, or of all; also those that have died and were not cleaned up after."""
+    rows, ahead = await folder.store.read(lambda connection: (services.read(connection), services.ahead(connection)))
+    # Rows have the time of the database, and whoever only looks may never have asked for it.
+    now = time.time() + ahead.by_s
+    others = {row.name: row for row in rows}
+    found = []
+    for kind, name in FOLDERS.items():
+        for lock in liveness.known(folder.path / name):
+            row = others.pop(lock.name, None) or _unlisted(lock, kind, now)
+            found.append(Seen(row, lock.alive and _is_recent(row, now)))
+    found += [Seen(row, not row.lost and _is_recent(row, now)) for row in others.values()]
+    several = [one for one in found if not kinds or one.service.kind in kinds]
+    return sorted(several, key=lambda one: (one.service.started_at, one.service.name))
+
+
+def _is_recent(row: Service, now: float) -> bool:
+    return row.seen_at > now - PATIENCE_S
+
+
+def _unlisted(lock: liveness.Known, kind: ServiceKind, now: float) -> Service:
+    """It has a lock and no row: it has just come, or died long ago."""
+    return Service(heartbeat.id_of(lock.name), lock.name, kind, socket.gethostname(), 0, lock.since,
+                   now if lock.alive else lock.since, 0, 0, "")

@@ -1,0 +1,42 @@
+"""Ask a resource for what others read of it: its reference and its attributes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from isotherm import errors
+from isotherm.planning import documents
+from isotherm.resources import contract, gate
+
+log = logging.getLogger(__name__)
+
+
+async def publish(resource: contract.Resource, exports: Iterable[str]) -> str:
+    """Return the document that dependants and outputs read. Raises what `attribute` raises."""
+    values = {name: await attribute(resource, name) for name in exports}
+    reference = await gate.call(resource.world.threads, resource.reference)
+    return documents.encode(documents.Published(reference, values))
+
+
+async def attribute(resource: contract.Resource, name: str) -> object:
+    """Return the value of an attribute, or None where the other side refuses to tell it.
+
+    Raises Temporary where it may tell it later. Any error that the type does not raise on purpose is raised too: it is a
+    mistake in the type, and a None in its place would go into the properties of other resources.
+    """
+    try:
+        return await gate.call(resource.world.threads, resource.attribute, name)
+    except (errors.Permanent, errors.UserError):
+        return None
+
+
+async def shown(resource: contract.Resource, name: str) -> object:
+    """Return the value of an attribute for a reader, or None where it cannot be read now."""
+    try:
+        return await attribute(resource, name)
+    except errors.Temporary:
+        return None
+    except Exception:
+        log.exception("an attribute cannot be read", extra={"type": resource.TYPE, "attribute": name})
+        return None

@@ -1,0 +1,124 @@
+"""What can be read of events: newest first or oldest first, of one stack or of all that are inside it too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from isotherm import errors
+from isotherm.engine import views
+from isotherm.engine.accept import Accepting
+from isotherm.planning import documents, masking
+from isotherm.store import rows
+from isotherm.store.database.writer import Connection
+from isotherm.store.reads import event_list as listing
+from isotherm.store.reads import lookups, resource_list
+from isotherm.store.reads.event_list import Filters, Order
+
+__all__ = ["EventReading", "EventWish", "Filters", "Order"]
+
+# So many rows are read in one go.
+PIECE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EventWish:
+    """Which events, in which order, and how many of them."""
+
+    filters: Filters = Filters()  # noqa: RUF009 - frozen
+    order: Order = Order()  # noqa: RUF009 - frozen
+    limit: int | None = None
+    # The id of the event after which to begin; one that is not there is passed over.
+    marker: str = ""
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class _Tree:
+    """The stacks whose events are shown, by id."""
+
+    names: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> list[str]:
+        return list(self.names)
+
+
+class EventReading(Accepting):
+    """The part of the Orchestrator that shows events."""
+
+    async def event_pages(self, name_or_id: str, wish: EventWish) -> AsyncIterator[list[dict[str, Any]]]:
+        """The events, a few hundred at a time."""
+        tree = await self._tree(await self._find(name_or_id, deleted=True), wish.depth)
+        named = [id_ for id_, name in tree.names.items() if name in (wish.filters.name or ())]
+        filters = replace(wish.filters, stacks_named=named)
+        after, left = await self._marked(tree, wish.marker), wish.limit
+        while left is None or left > 0:
+            size = PIECE if left is None else min(PIECE, left)
+            found = await self._store.read(partial(_page, tree.ids, filters, wish.order, after, size))
+            if found:
+                yield [_view(row, tree) for row in found]
+            if len(found) < size:
+                return
+            after, left = found[-1], None if left is None else left - size
+
+    async def event(self, name_or_id: str, resource: str, id_: str) -> dict[str, Any]:
+        """One event of a resource (or of the stack, under its own name), with the properties the resource has now."""
+        stack = await self._find(name_or_id, deleted=True)
+        tree = _Tree({stack["id"]: stack["name"]})
+        row = await self._marked(tree, id_)
+        if row is None or (row["name"] or stack["name"]) != resource:
+            raise errors.NotFound(f"No event {id_} found", kind="HTTPNotFound")
+        return {**_view(row, tree), "resource_type": row["type"], "resource_properties": await self._properties(stack, row)}
+
+    async def _marked(self, tree: _Tree, id_: str) -> listing.Row | None:
+        number = resource_list.whole(id_)
+        if number is None:
+            return None
+        return await self._store.read(lambda connection: listing.one(connection, tree.ids, number))
+
+    async def _tree(self, stack: lookups.Row, depth: int) -> _Tree:
+        def unit(connection: Connection) -> _Tree:
+            tree, level = _Tree({stack["id"]: stack["name"]}), [stack["id"]]
+            for _ in range(depth):
+                found = resource_list.inner(connection, level) if level else []
+                level = [one.id for one in found]
+                tree.names.update({one.id: one.name for one in found})
+            return tree
+
+        return await self._store.read(unit)
+
+    async def _properties(self, stack: lookups.Row, event: listing.Row) -> dict[str, Any]:
+        """Of a resource that is still the one that the event tells of; hidden values are masked."""
+        if not event["name"]:
+            return {}
+
+        def unit(connection: Connection) -> Sequence[Any]:
+            nodes = resource_list.node_ids(connection, [stack["id"]], [event["name"]])
+            found = [row for row in resource_list.page(connection, nodes)
+                     if row["id"] is not None and event["physical_id"] in (None, row["physical_id"])]
+            return list(rows.versions(connection, [row["id"] for row in found]).values())
+
+        versions = await self._store.read(unit)
+        if not versions:
+            return {}
+        found = masking.without_write_only(self._types.types.get(versions[0].implementation),
+                                              documents.decode(versions[0].properties, dict[str, Any]))
+        shown: dict[str, Any] = await self._planning.masked(await self._secrets(stack), found)
+        return shown
+
+
+def _page(
+    stack_ids: Sequence[str], filters: Filters, order: Order, after: listing.Row | None, limit: int, connection: Connection
+) -> Sequence[listing.Row]:
+    return listing.page(connection, stack_ids, filters, order, after, limit)
+
+
+def _view(row: listing.Row, tree: _Tree) -> dict[str, Any]:
+    name = tree.names[row["stack_id"]]
+    return {**views.event(row), "resource_name": row["name"] or name, "of_stack": not row["name"],
+            "stack": {"id": row["stack_id"], "stack_name": name}}

@@ -1,0 +1,152 @@
+"""Follows one stack while it changes: what a live picture needs of it, in bounded reads, and how it ended.
+
+The reader decides how often to look; each look costs the same for ten resources and for a hundred thousand, except the
+counts, which are taken less often the longer they take.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isotherm.engine import views
+from isotherm.resources import contract
+from isotherm.states import Action, NodeState, OperationState, Status
+from isotherm.store.database.writer import Store
+from isotherm.store.reads import live, lookups
+
+# Counting may take this part of the time at most.
+_COUNTING = 0.05
+# So many events are looked at in one go to learn when things began; older ones are not missed.
+_EVENTS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One resource, as it stands in the picture."""
+
+    id: int
+    name: str
+    type: str
+    state: NodeState
+    action: Action
+    status: Status
+    # It is an older version, or one that the template does not have any more.
+    doomed: bool
+    # The present operation has (or had) something to do here; and has done something to it.
+    visited: bool
+    touched: bool
+    reason: str
+    waits_for: Sequence[str] = ()
+    waits_for_count: int = 0
+    began_at: float | None = None
+    ended_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The stack at one moment."""
+
+    at: float
+    stack: Mapping[str, Any]
+    phase: OperationState
+    began_at: float
+    ended_at: float | None
+    remaining: int
+    counts: Mapping[NodeState, int]
+    lines: Sequence[Line]
+    # All resources are among the lines.
+    whole: bool
+    failures: Sequence[tuple[str, str]] = ()
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.stack["status"] != Status.IN_PROGRESS.name)
+
+
+@dataclass(slots=True)
+class _Times:
+    """When things began and ended, by name, as far as the events told."""
+
+    began: dict[str, float] = field(default_factory=dict)
+    ended: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    last: int = 0
+    operation_id: str = ""
+
+    def take(self, events: Sequence[lookups.Row], operation_id: str) -> None:
+        if operation_id != self.operation_id:
+            self.operation_id = operation_id
+            self.failures.clear()
+        for event in events:
+            self.last = event["id"]
+            name = event["name"]
+            if event["status"] == Status.IN_PROGRESS:
+                self.began[name] = event["created_at"]
+                self.ended.pop(name, None)
+            else:
+                self.ended[name] = event["created_at"]
+                if event["status"] == Status.FAILED and name and event["operation_id"] == operation_id:
+                    self.failures[name] = event["reason"]
+
+
+class Following:
+    """Looks at one stack, again and again."""
+
+    def __init__(self, store: Store, clock: contract.Clock, stack_id: str) -> None:
+        self._store = store
+        self._clock = clock
+        self.stack_id = stack_id
+        self._times = _Times()
+        self._counts: dict[NodeState, int] = {}
+        self._count_at = 0.0
+        self._counted: tuple[object, ...] = ()
+
+    async def look(self, lines: int) -> Frame:
+        """The stack as it is, in at most so many lines."""
+        now = self._clock.now()
+        picture = await self._store.read(lambda connection: live.picture(connection, self.stack_id, now, lines))
+        events = await self._store.read(
+            lambda connection: live.newest_events(connection, self.stack_id, self._times.last, _EVENTS)
+        )
+        self._times.take(events, picture.stack["operation_id"])
+        await self._count(picture)
+        operation = picture.operation
+        return Frame(
+            now, views.stack(picture.stack), OperationState(operation["state"]) if operation else OperationState.COMPLETE,
+            operation["created_at"] if operation else now, operation["ended_at"] if operation else now,
+            operation["remaining"] if operation else 0, self._counts,
+            [self._line(node, picture) for node in picture.nodes], picture.whole, list(self._times.failures.items()),
+        )
+
+    async def events(self, after: int) -> list[dict[str, Any]]:
+        """The events since `after`, the next thousand of them at most."""
+        found = await self._store.read(lambda connection: lookups.events(connection, self.stack_id, after))
+        return [views.event(row) for row in found]
+
+    async def _count(self, picture: live.Picture) -> None:
+        phase = (picture.stack["generation"], picture.operation["state"] if picture.operation else 0)
+        began = time.monotonic()
+        if began < self._count_at and phase == self._counted:
+            return
+        self._counted = phase
+        self._counts = await self._store.read(
+            lambda connection: lookups.counts(connection, self.stack_id, picture.stack["generation"])
+        )
+        ended = time.monotonic()
+        self._count_at = ended + (ended - began) / _COUNTING
+
+    def _line(self, node: Mapping[str, Any], picture: live.Picture) -> Line:
+        state, name = node["state"], node["name"]
+        visited = node["generation"] == picture.stack["generation"]
+        doomed = bool(node["superseded"]) or node["kind"].name == "CLEANUP"
+        touched = node["operation_id"] == picture.stack["operation_id"]
+        return Line(
+            node["id"], name, node["type"] or "", state, Action(node["action"] or 0),
+            Status(node["status"] or Status.IN_PROGRESS), doomed, visited, touched,
+            (node["version_reason"] if state is NodeState.FAILED else node["reason"]) or "",
+            picture.waits_for.get(node["id"], ()), node["pending"] if state is NodeState.PENDING else 0,
+            self._times.began.get(name), self._times.ended.get(name),
+        )

@@ -1,0 +1,156 @@
+"""What can be read of resources: one of them, or all of a stack and of those inside it, a hundred at a time.
+
+A list of ten thousand is read in pieces, between which others have their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import views
+from isotherm.engine.accept import Accepting
+from isotherm.engine.queries import live_attributes
+from isotherm.planning import documents
+from isotherm.resources import contract, gate
+from isotherm.resources.journal import MemoryReality
+from isotherm.resources.world.local_access import Reach
+from isotherm.resources.world.signal_urls import Doors
+from isotherm.states import Action, NodeKind, Status
+from isotherm.store import rows
+from isotherm.store.database.writer import Connection
+from isotherm.store.reads import lookups
+from isotherm.store.reads import resource_list as listing
+from isotherm.store.reads.resource_list import Filters
+from isotherm.store.records import Version
+from isotherm.template.model import definitions
+
+__all__ = ["Filters", "ResourceReading"]
+
+# So many rows are read in one go.
+PIECE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The stack that resources are in, as far as they tell of it."""
+
+    id: str
+    name: str
+    since: float
+    # The resource that it is in another stack.
+    resource: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Some resources, with all that is shown of them."""
+
+    found: Sequence[listing.Row]
+    required_by: dict[int, list[str]]
+    versions: dict[int, Version]
+
+
+class ResourceReading(Accepting):
+    """The part of the Orchestrator that shows resources."""
+
+    # Where objects live that have no cloud behind them.
+    reality: Callable[[], contract.Reality] = staticmethod(MemoryReality)
+    # How plain methods of types run.
+    threads: gate.Threads = gate.LoopThreads()
+    # How they are reached from outside.
+    doors: Callable[[], Doors] = staticmethod(Doors)
+    # What of this machine and its network they reach.
+    reach: Callable[[], Reach] = staticmethod(Reach)
+
+    async def resource_pages(
+        self, name_or_id: str, filters: Filters = Filters(), *, depth: int = 0,  # noqa: B008 - frozen
+        detail: bool = False,
+    ) -> AsyncIterator[list[dict[str, Any]]]:
+        """The resources of a stack, then those of the stacks inside it, then those inside these, as deep as is wanted."""
+        level = [await self._around(await self._find(name_or_id, deleted=True))]
+        while level:
+            for start in range(0, len(level), PIECE):
+                async for piece in self._pieces(level[start : start + PIECE], filters, detail=detail):
+                    yield piece
+            depth -= 1
+            level = await self._inner(level) if depth >= 0 else []
+
+    async def resource(self, name_or_id: str, name: str, *, attributes: Collection[str] = ()) -> dict[str, Any]:
+        """One resource, with every attribute of its type, and those that are asked for by name."""
+        stack = await self._find(name_or_id, deleted=True)
+        around = await self._around(stack)
+
+        def unit(connection: Connection) -> _Piece:
+            nodes = listing.node_ids(connection, [stack["id"]], [name])
+            found = listing.page(connection, nodes)
+            # Should an old one of that name be on its way out, the one that is to stay is meant.
+            found.sort(key=lambda row: bool(row["kind"] == NodeKind.CLEANUP))
+            return _piece(connection, found[:1], detail=True)
+
+        piece = await self._store.read(unit)
+        if not piece.found:
+            raise errors.NotFound(f"The Resource ({name}) could not be found in Stack {stack['name']}.",
+                                  kind="ResourceNotFound", hint="`isotherm resources STACK` shows what there is.")
+        return await self._view(piece, piece.found[0], around, attributes)
+
+    async def _pieces(
+        self, level: Sequence[_Around], filters: Filters, *, detail: bool
+    ) -> AsyncIterator[list[dict[str, Any]]]:
+        stacks = {one.id: one for one in level}
+        nodes = await self._store.read(lambda connection: listing.node_ids(connection, list(stacks), filters.name))
+        for start in range(0, len(nodes), PIECE):
+            piece = await self._piece(nodes[start : start + PIECE], filters, detail=detail)
+            shown = [await self._view(piece, row, stacks[row["stack_id"]], () if detail else None) for row in piece.found]
+            yield [one for one in shown if filters.type is None or filters.type in one["resource_type"]]
+
+    async def _piece(self, nodes: Sequence[int], filters: Filters, *, detail: bool) -> _Piece:
+        return await self._store.read(
+            lambda connection: _piece(
+                connection, listing.page(connection, nodes, filters, definitions=detail), detail=detail))
+
+    async def _inner(self, level: Sequence[_Around]) -> list[_Around]:
+        found = await self._store.read(lambda connection: listing.inner(connection, [one.id for one in level]))
+        since = {one.id: one.since for one in level}
+        return [_Around(one.id, one.name, since[one.around], one.resource) for one in found]
+
+    async def _around(self, stack: lookups.Row) -> _Around:
+        owner_id, resource = stack["owner_id"], None
+        if owner_id is not None:
+            resource = await self._store.read(
+                lambda connection: listing.resource_around(connection, stack["id"], owner_id))
+        return _Around(stack["id"], stack["name"], stack["updated_at"] or stack["created_at"], resource)
+
+    async def _view(
+        self, piece: _Piece, row: listing.Row, around: _Around, attributes: Collection[str] | None
+    ) -> dict[str, Any]:
+        """A resource as others see it; with attributes unless they are None."""
+        target = None if row["definition"] is None else documents.decode(row["definition"], documents.Target)
+        type_ = row["type"] or ("" if target is None else definitions.thaw(target.definition).type)
+        made_at = around.since if row["created_at"] is None else row["created_at"]
+        child = None if row["child_id"] is None else {"id": row["child_id"], "stack_name": row["child_name"]}
+        view = {
+            "stack": {"id": around.id, "stack_name": around.name}, "nested": child, "parent_resource": around.resource,
+            "resource_name": row["name"], "resource_type": type_, "physical_resource_id": row["physical_id"],
+            "action": Action(row["action"]).name, "status": Status(row["status"]).name, "reason": row["reason"] or "",
+            "creation_time": views.time(made_at), "updated_time": views.time(row["updated_at"] or made_at),
+            "required_by": piece.required_by.get(row["node_id"], []),
+        }
+        if attributes is not None:
+            view["description"] = "" if target is None else definitions.thaw(target.definition).description
+            implementation = row["implementation"] or ("" if target is None else target.implementation)
+            version = piece.versions.get(row["id"])
+            found = await self._live().of(implementation, version, around.name, attributes)
+            view["attributes"] = await self._planning.masked(await self._planning.all_secrets(around.id), found)
+        return view
+
+    def _live(self) -> live_attributes.LiveAttributes:
+        return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._clock, self._inside,
+                                              self.reality, self.doors().of(self._project), self.reach(), self.threads)
+
+
+def _piece(connection: Connection, found: Sequence[listing.Row], *, detail: bool) -> _Piece:
+    versions = rows.versions(connection, [row["id"] for row in found if row["id"] is not None]) if detail else {}
+    return _Piece(found, listing.required_by(connection, [row["node_id"] for row in found]), versions)

@@ -1,0 +1,144 @@
+"""What to do with a resource: nothing, create, update, replace or refuse. Pure, and used by plan and apply alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from isotherm import errors
+from isotherm.resources import contract, drift, properties
+from isotherm.resources.nested.nested_stack import is_template
+from isotherm.states import HARMLESS, Action, Status
+
+GONE = "it is gone"
+
+
+class Verdict(Enum):
+    NOTHING = "no change"
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What is known of the version that exists."""
+
+    # The class or template that made it, whatever the template calls it.
+    implementation: str
+    action: Action
+    status: Status
+    properties: Mapping[str, Any]
+    metadata: Any
+    # Properties of which it is not known whether they were applied: an update was begun and nobody saw its end.
+    uncertain: Collection[str] = ()
+    # Whether an object is known at all, and whether it was ever seen to be what its row says.
+    made: bool = True
+    proven: bool = True
+    # Whether somebody has marked it as unhealthy.
+    marked: bool = False
+    # What was seen of the object, if somebody looked: then this is compared, and what was applied only where nothing can
+    # be seen.
+    live: contract.Seen | contract.Gone | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    verdict: Verdict
+    # The property, or whatever else, that is the reason for a replacement.
+    cause: str = ""
+    changed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def decide(
+    implementation: type[contract.Resource], applied: Applied | None, after: Mapping[str, Any], metadata: Any,
+    *, renew: bool = False,
+) -> Decision:
+    """Compare what was applied with what should be. Raises UserError where the type forbids the change.
+
+    `renew`: an update asks that has not had its turn with the resource yet.
+    """
+    if applied is None:
+        return Decision(Verdict.CREATE)
+    if not makes_the_same(applied.implementation, implementation.implementation or implementation.TYPE):
+        return Decision(Verdict.REPLACE, "type")
+    if applied.action is Action.DELETE:
+        return Decision(Verdict.REPLACE, "its deletion had begun")
+    if renew and implementation.replaced_by_each_update:
+        return Decision(Verdict.REPLACE, "each update makes it anew")
+    if isinstance(applied.live, contract.Gone):
+        return Decision(Verdict.REPLACE, GONE)
+    names = _differing(implementation, applied, after, applied.live)
+    changed = {name: after.get(name) for name in sorted(names)}
+    resource = _stand_in(implementation, after)
+    # What a check has found inside a stack is mended inside it, as in Heat.
+    inside = implementation.preemptible and not applied.marked
+    lost = (applied.action is Action.CHECK and not inside) or not applied.made
+    # An update that never began left its proof: the object is what it was.
+    untouched = applied.action is Action.UPDATE and applied.proven and not lost
+    harmless = untouched or (applied.action in HARMLESS and not lost)
+    if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
+        return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
+    if not applied.made and not applied.proven:
+        return Decision(Verdict.REPLACE, "nothing had been made", changed)
+    before = applied.properties if applied.live is None else {**applied.properties, **applied.live.properties}
+    cause = _forced_by(implementation, resource, applied.properties, before, after, changed)
+    if cause:
+        return Decision(Verdict.REPLACE, cause, changed)
+    same = not changed and metadata == applied.metadata and (untouched or applied.status is Status.COMPLETE)
+    return Decision(Verdict.NOTHING) if same else Decision(Verdict.UPDATE, changed=changed)
+
+
+def makes_the_same(one: str, other: str) -> bool:
+    """Compare two implementations by the class that does the work, not by the names that templates use for them.
+
+    All templates are made by the same class: another template is an update of the stack inside, as in Heat.
+    """
+    return one == other or (is_template(one) and is_template(other))
+
+
+def _differing(
+    implementation: type[contract.Resource], applied: Applied, after: Mapping[str, Any], live: contract.Seen | None
+) -> set[str]:
+    """The names of properties that are not, or may not be, what they should be."""
+    doubtful = set(applied.uncertain)
+    if not applied.proven:
+        # Something failed half-way: whatever could have been changed in place may have been.
+        doubtful |= {name for name, one in implementation.properties_schema.items() if one.update_allowed}
+    if live is None:
+        return properties.diff(applied.properties, after) | doubtful
+    found = drift.to_change(implementation, applied.properties, live, after)
+    return found.keys() | (doubtful - drift.visible(implementation, live, after))
+
+
+def given(implementation: type[contract.Resource], properties: Mapping[str, Any], restored: Any) -> Mapping[str, Any]:
+    """The properties to apply: those of the definition, or those that bring back what was kept for a snapshot."""
+    return properties if restored is None else implementation.restored_properties(properties, restored)
+
+
+def _forced_by(
+    implementation: type[contract.Resource],
+    resource: contract.Resource,
+    applied: Mapping[str, Any],
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    changed: Mapping[str, Any],
+) -> str:
+    schema = implementation.properties_schema
+    # What the template has not changed, it cannot be refused for.
+    drifted = {name for name in changed if applied.get(name) == after.get(name)}
+    for name in changed:
+        known = schema.get(name)
+        if known is not None and known.immutable and name not in drifted:
+            text = f"Update to properties {name} of {resource.name} ({implementation.TYPE}) is not supported"
+            raise errors.UserError(text, kind="NotSupported")
+        if known is not None and not known.update_allowed:
+            return name
+    return (resource.needs_replace(before, after, changed) or "") if changed else ""
+
+
+def _stand_in(implementation: type[contract.Resource], after: Mapping[str, Any]) -> contract.Resource:
+    # The decision methods of a type are pure: they get an object without a world behind it.
+    return implementation(contract.Self("", "", "", "", after), None)  # type: ignore[arg-type]

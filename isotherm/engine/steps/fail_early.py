@@ -1,0 +1,75 @@
+"""Reports nodes that fail before a handler of their type has run. Pure.
+
+Properties may not resolve, a type may be gone, a context may not be built: the node fails, and its resource says so. The
+object is what it was. What decides later whether it is made anew is therefore kept: a resource that had failed before
+keeps its action, and one whose update never began keeps its digest, which proves what was last applied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from msgspec.structs import replace
+
+from isotherm.engine.steps import outcomes
+from isotherm.planning import documents
+from isotherm.secrets import is_sealed
+from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
+from isotherm.store.records import Claim, Event, Report, Version
+from isotherm.template.model import definitions
+
+# What an intent of these may have changed, nobody knows.
+_CHANGING = (Action.CREATE, Action.UPDATE)
+REASON_LIMIT = 1000
+
+
+def failed(claim: Claim, reason: str) -> Report:
+    """Report that the node has failed, with a FAILED resource and an event."""
+    reason, version = reason[:REASON_LIMIT], claim.version
+    action = _action(claim)
+    shown = _unborn(claim, action, reason) if version is None else _stopped(claim, version, action, reason)
+    said = Event(claim.stack_id, claim.operation.id, claim.name, shown.type, shown.physical_id, action, Status.FAILED,
+                 reason)
+    return Report(claim, NodeState.FAILED, shown, reason=reason, event=said)
+
+
+def raised(claim: Claim, error: Exception) -> Report:
+    """Report an error that no handler has raised."""
+    return failed(claim, f"{type(error).__name__}: {error}")
+
+
+def _action(claim: Claim) -> Action:
+    """Return what the node was to do."""
+    if claim.kind is NodeKind.CLEANUP:
+        return Action.DELETE
+    if claim.kind is NodeKind.VISIT:
+        return claim.operation.visit
+    return Action.CREATE if claim.version is None else Action.UPDATE
+
+
+def _stopped(claim: Claim, version: Version, action: Action, reason: str) -> Version:
+    if is_sealed(version.intent):
+        # Whoever has the key again goes on with it.
+        return replace(version, status=Status.FAILED, reason=reason)
+    intent = outcomes.intent_of(version)
+    if intent is not None and intent.action is Action.ADOPT and claim.kind is not NodeKind.CLEANUP:
+        return replace(version, status=Status.FAILED, reason=reason)
+    unknown = intent is not None and intent.action in _CHANGING
+    had_failed = version.status is Status.FAILED and action is not Action.CHECK
+    if action is not Action.DELETE and (unknown or had_failed or version.action is Action.DELETE):
+        action = version.action
+    return replace(version, action=action, status=Status.FAILED, reason=reason, intent=None,
+                   digest=None if unknown else version.digest)
+
+
+def _unborn(claim: Claim, action: Action, reason: str) -> Version:
+    """Return a row for a resource of which nothing was ever made. It has no token: there is nothing to find by one."""
+    type_ = implementation = ""
+    # A definition that cannot be read may be just why the node fails.
+    with contextlib.suppress(Exception):
+        target = documents.decode(claim.definition or "", documents.Target)
+        type_, implementation = definitions.thaw(target.definition).type, target.implementation
+    return Version(
+        0, claim.stack_id, claim.name, type_, implementation, "", None, action, Status.FAILED, reason, "{}", None, "null",
+        "{}", None, "[]", None, False, DeletionPolicy.DELETE, False, claim.operation.id, None,
+    )

@@ -1,0 +1,234 @@
+"""From Heat's rows to ours: what each stack of a tree should be, by our own reading of its template, and what there is.
+
+A resource whose properties, as Heat last applied them, are what our reading of the template gives carries the proof of it
+(its digest): an update passes it by. One that differs does not: the next update looks at it, and compares.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine import ports as engine_ports
+from isotherm.engine import publish
+from isotherm.engine.steps import decide
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.importing import decrypt, heat_inputs, heat_rows, translate
+from isotherm.importing.ports import Arriving, Ready
+from isotherm.importing.records import Came, Prepared, Refused, Thing, Tools
+from isotherm.importing.translate import Translated
+from isotherm.planning import desired, documents, masking, requests
+from isotherm.planning.references import PublishedReferences
+from isotherm.resources import contract, properties, registry
+from isotherm.resources.heat.groups import auto_scaling_group
+from isotherm.resources.journal import MemoryReality
+from isotherm.resources.nested import group_base, nested_stack
+from isotherm.resources.validation import custom_constraints
+from isotherm.resources.world.signals import Signal
+from isotherm.states import Action, DeletionPolicy, NodeState, Status
+from isotherm.store.operations.arrive import Arrival
+from isotherm.store.records import Acceptance, Input, NewStack, Version, Wanted
+from isotherm.store.signals.signals import NewSignal
+from isotherm.template import environment
+
+_RULES = properties.Rules(custom=custom_constraints.LOCAL)
+# The digest of what is known to be another than what is wanted.
+_ANOTHER = "~brought-over"
+
+
+async def prepare(tree: heat_rows.Stack, tools: Tools) -> Prepared:
+    """Raises Refused, or UserError, for what is not understood."""
+    preparing = _Preparing(tools)
+    stack = _Stack(preparing, tree, heat_inputs.asked(tree, tools.opener))
+    await stack.prepare(validate=True)
+    return preparing.prepared
+
+
+class _Preparing:
+    """One tree."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.tools = tools
+        self.prepared = Prepared()
+        self.arriving = Arriving()
+        self.reality = MemoryReality()
+        self.world = contract.World(
+            tools.clock, self.reality, random.Random(0), self.arriving, self.arriving,  # type: ignore[arg-type]
+            software=self.arriving,  # type: ignore[arg-type]  # nothing is begun: what reads is all it takes
+        )
+
+
+class _Stack:
+    """One stack of it."""
+
+    def __init__(self, tree: _Preparing, stack: heat_rows.Stack, asked: desired.Asked) -> None:
+        self._tree = tree
+        self._tools = tree.tools
+        self._stack = stack
+        self._asked = asked
+        self._secrets = masking.redactor(asked)
+        self._identity = desired.Identity(stack.name, stack.id, tree.tools.project or stack.project)
+        self._versions: list[Version] = []
+        self._proven: set[str] = set()
+        self._states: dict[str, NodeState] = {}
+        self._configs: list[dict[str, Any]] = []
+        self._signals: dict[str, list[NewSignal]] = {}
+        self._made_at = {row.name: row.created_at for row in stack.resources if not row.replaced}
+        self._operation = tree.tools.new_id()
+
+    async def prepare(self, *, validate: bool) -> None:
+        goal = desired.desire(self._asked, self._identity, self._tools.types, validate=validate)
+        ready = self._tree.arriving.stacks[self._stack.id] = Ready(
+            self._identity, goal, self._asked.template, self._made_at)
+        place = len(self._tree.prepared.arrivals)
+        wanted = {want.name: want for want in goal.wanted}
+        present = {row.name: row for row in self._stack.resources if not row.replaced}
+        for name in DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()}).order():
+            await self._prepare_one(ready, wanted[name], present.get(name))
+        kept = {id(present[name]) for name in wanted if name in present}
+        older = [self._older(row) for row in self._stack.resources if id(row) not in kept and row.physical_id is not None]
+        self._tree.prepared.arrivals.insert(place, self._arrival(goal, older))
+
+    async def _prepare_one(self, ready: Ready, want: Wanted, row: heat_rows.Resource | None) -> None:
+        target = documents.decode(want.definition, documents.Target)
+        definition = ready.goal.bound.definitions[want.name]
+        type_ = self._tools.types.implementation(target.implementation)
+        if not translate.understands(type_):
+            raise Refused(f"resource {want.name} of {self._stack.name}: what Heat keeps of {definition.type} is not "
+                          "understood yet")
+        if row is None or row.action == "INIT" or (row.status == "FAILED" and row.physical_id is None):
+            # Nothing was made of it.
+            self._states[want.name] = NodeState.SKIPPED if row is None or row.action == "INIT" else NodeState.FAILED
+            return
+        inputs = [Input(need, None, ready.published.get(need)) for need in want.requires]
+        resolved = definition.resolve(PublishedReferences(inputs, ready.goal.values.__getitem__))
+        asked = decide.given(type_, resolved.properties or {}, None)
+        after = registry.typed_properties(type_, asked, rules=_RULES, resolve=True)
+        came = Came(row, type_, target, definition, after, self._translated(type_, row))
+        resource = self._resource(came, resolved)
+        if isinstance(resource, nested_stack.StackResource):
+            await self._prepare_inside(resource, came, resolved)
+        ready.published[want.name] = await publish.publish(resource, target.exports)
+        self._keep(came, want, resolved, ready.published[want.name])
+
+    def _translated(self, type_: type[contract.Resource], row: heat_rows.Resource) -> Translated:
+        try:
+            return translate.translated(type_, row, self._tools.opener.data(row), self._tools.heat)
+        except decrypt.Closed as error:
+            raise Refused(f"what resource {row.name} of {self._stack.name} keeps cannot be read: {error}") from error
+        except ValueError as error:
+            raise Refused(f"what resource {row.name} of {self._stack.name} keeps is not understood: {error}") from error
+
+    def _resource(self, came: Came, resolved: Any) -> contract.Resource:
+        """The resource as our types see it, with all that it can read."""
+        row, translated = came.row, came.translated
+        if translated.thing is not None and row.physical_id is not None:
+            self._tree.prepared.things.append(Thing(came.type.TYPE, row.uuid, translated.thing, row.physical_id))
+            self._tree.reality.objects[row.physical_id] = {"properties": translated.thing}
+        if translated.config is not None:
+            self._tree.arriving.configs[translated.config.id] = translated.config
+            self._configs.append(engine_ports.config_row(translated.config))
+        kept = [Signal(number + 1, one.key, one.details) for number, one in enumerate(translated.signals)]
+        self._tree.arriving.receive([row.uuid, row.physical_id or row.uuid], came.type.TYPE, kept)
+        if translated.signals:
+            self._signals[row.name] = [
+                NewSignal(self._tools.new_id(), one.key, documents.encode(one.details), one.reason)
+                for one in translated.signals]
+        known = contract.Self(
+            row.name, self._stack.name, self._stack.id, row.uuid, came.after, row.physical_id, translated.data,
+            came.metadata(resolved), resolved.update_policy, came.target.exports)
+        resource = came.type(known, self._tree.world)
+        if translated.admits:
+            resource.admit_signals()
+        return resource
+
+    async def _prepare_inside(self, resource: nested_stack.StackResource, came: Came, resolved: Any) -> None:
+        """The stack that the resource is: made of what Heat made it of, where our type would make it of something else."""
+        stack = next((one for one in self._stack.inside if one.id == came.row.physical_id), None)
+        if stack is None:
+            raise Refused(f"resource {came.row.name} of {self._stack.name} is a stack, and that is not there")
+        ours = await _child(resource, stack)
+        # What Heat makes for a group has outputs of its own, for attributes that we read in another way.
+        read = () if isinstance(resource, group_base.Group) else ("outputs", "conditions")
+        if not heat_inputs.same(ours.template, stack.template, ("resources", *read)):
+            theirs = heat_inputs.asked(stack, self._tools.opener)
+            values = environment.load(theirs.environment).parameters
+            ours = contract.Child(theirs.template, values, exports=ours.exports)
+        facade = {"metadata": came.metadata(resolved), "update_policy": resolved.update_policy,
+                  "deletion_policy": came.definition.deletion_policy.capitalize()}
+        around = masking.Around(came.row.name, came.definition.type, facade)
+        asked = masking.inner(self._asked, around, ours, self._tools.types, self._secrets)
+        await _Stack(self._tree, stack, asked).prepare(validate=False)
+
+    def _keep(self, came: Came, want: Wanted, resolved: Any, published: str) -> None:
+        row = came.row
+        action, status = Action[row.action], Status[row.status]
+        applied = self._applied(came)
+        if status is Status.FAILED:
+            self._states[row.name] = NodeState.FAILED
+        elif properties.diff(applied, came.after):
+            changed = ", ".join(sorted(properties.diff(applied, came.after)))
+            self._tree.prepared.notes.append(
+                f"resource {row.name} of {self._stack.name} is not what its template says now ({changed}): the next update "
+                "will look at it")
+        else:
+            self._proven.add(row.name)
+        self._versions.append(Version(
+            0, self._stack.id, row.name, came.definition.type, came.target.implementation, row.uuid, row.physical_id,
+            action, status, row.reason, documents.encode(applied), None if status is Status.FAILED else _ANOTHER,
+            documents.encode(came.metadata(resolved)), documents.encode(came.translated.data), published, "[]", None,
+            False, want.deletion_policy, resolved.external_id is not None, self._operation, None,
+            suspended=action is Action.SUSPEND and status is Status.COMPLETE,
+        ))
+
+    def _applied(self, came: Came) -> dict[str, Any]:
+        """What Heat last applied, as our type sees it."""
+        try:
+            return registry.typed_properties(came.type, self._tools.opener.properties(came.row), resolve=True)
+        except decrypt.Closed as error:
+            raise Refused(f"properties of {came.row.name} of {self._stack.name} cannot be read: {error}") from error
+
+    def _older(self, row: heat_rows.Resource) -> Version:
+        """A version that is on its way out: the next operation cleans it up."""
+        template = self._tools.heat.template(row.template_id) if row.template_id is not None else {}
+        resources = template.get("resources") or template.get("Resources") or {}
+        one = resources.get(row.name) or {}
+        name = one.get("type") or one.get("Type") or ""
+        surroundings = environment.load(self._asked.environment)
+        try:
+            type_ = self._tools.types.resolve(name, surroundings, row.name, self._asked.files)
+        except errors.UserError:
+            type_ = contract.Resource
+        if not translate.understands(type_) or issubclass(type_, nested_stack.StackResource):
+            raise Refused(f"resource {row.name} of {self._stack.name} has an older version ({name or 'of no known type'}) "
+                          "that cannot be brought over: update the stack in Heat, so that it is cleaned up there")
+        translated = self._translated(type_, row)
+        if translated.thing is not None and row.physical_id is not None:
+            self._tree.prepared.things.append(Thing(type_.TYPE, row.uuid, translated.thing, row.physical_id))
+        return Version(
+            0, self._stack.id, row.name, name, type_.implementation or type_.TYPE, row.uuid, row.physical_id,
+            Action[row.action], Status[row.status], row.reason, documents.encode(self._applied(
+                Came(row, type_, documents.Target(None, ""), None, {}, translated))),
+            None, "{}", documents.encode(translated.data), None, "[]", None, True, DeletionPolicy.DELETE, False,
+            self._operation, None,
+        )
+
+    def _arrival(self, goal: desired.Desired, older: list[Version]) -> Arrival:
+        stack = self._stack
+        input_, blobs = requests.stored(self._asked)
+        action, status = Action[stack.action], Status[stack.status]
+        acceptance = Acceptance(
+            stack.id, 0, self._operation, action, input_, stack.disable_rollback, stack.timeout_s,
+            documents.encode(list(stack.tags)), blobs, "Brought over from Heat", goal.description)
+        new = NewStack(stack.id, self._identity.project, stack.name, True, stack.owner_id, stack.depth, stack.username)
+        return Arrival(
+            new, acceptance, status, stack.reason, stack.created_at, stack.updated_at, goal.wanted, self._versions, older,
+            frozenset(self._proven), self._states, self._configs, self._signals, self._made_at)
+
+
+async def _child(resource: nested_stack.StackResource, stack: heat_rows.Stack) -> contract.Child:
+    """The stack inside, as our type would make it. Nobody chooses the names of those in a scaling group: they stay."""
+    if isinstance(resource, auto_scaling_group.AutoScalingGroup):
+        return resource.child_of(stack.template.get("resources") or {})
+    return await resource.whole() if isinstance(resource, group_base.Group) else resource.child()

@@ -1,0 +1,155 @@
+"""Plans operations that were accepted without a plan (rollbacks, or a planner that died), and keeps inputs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from isotherm import errors
+from isotherm.planning import desired, documents, masking, off_loop, summaries
+from isotherm.planning.desired import Asked, Desired
+from isotherm.planning.off_loop import Compute
+from isotherm.planning.summaries import Face
+from isotherm.resources import contract
+from isotherm.resources.nested.nested_stack import IMPLEMENTATION
+from isotherm.resources.registry import Registry
+from isotherm.secrets import Redactor
+from isotherm.states import VISITING, Action
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.operations import plan, visit
+from isotherm.store.reads import lookups
+from isotherm.store.records import Operation, Wanted
+
+T = TypeVar("T")
+# How many of each are kept in memory: of operations under way, and of stacks that somebody watches.
+_KEPT = 512
+# How many characters of secrets are kept in memory, ready to be looked for; the newest one is kept whatever its size.
+_KEPT_CHARACTERS = 4 * 1024 * 1024
+
+
+class Planning:
+    """Turns operations into plans."""
+
+    def __init__(self, store: Store, types: Registry, clock: contract.Clock, compute: Compute = off_loop.here) -> None:
+        self.compute = compute
+        self._store = store
+        self._types = types
+        self._clock = clock
+        self._parameters: dict[str, Callable[[str], object]] = {}
+        self._secrets: dict[str, Redactor] = {}
+        self._faces: dict[str, Face] = {}
+
+    async def plan(self, operation: Operation) -> None:
+        if operation.action in VISITING:
+            await self._store.write(lambda connection: visit.write(connection, operation.id, self._clock.now()))
+            return
+        wanted: list[Wanted] = []
+        if operation.input and operation.action is not Action.DELETE:
+            wanted = (await self.desired(operation)).wanted
+        await self._store.write(lambda connection: plan.write(connection, operation.id, wanted, self._clock.now()))
+
+    async def desired(self, operation: Operation) -> desired.Desired:
+        """What the operation wants. Its input was valid when it was accepted, and is not judged again."""
+        asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+        identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
+        return await self.compute(
+            asked.size, lambda: desired.desire(asked, identity, self._types, validate=False)
+        )
+
+    async def face(self, operation: Operation) -> Face:
+        """What the operation lets its stack show."""
+        if operation.id not in self._faces:
+            asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+            identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
+            face = await self.compute(asked.size, lambda: summaries.of(asked, desired.bound(asked, identity)))
+            _keep(self._faces, operation.id, face)
+            return face
+        return self._faces[operation.id]
+
+    async def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
+        """Keep the face of an operation that is being accepted: somebody is sure to watch it."""
+        _keep(self._faces, operation_id, await self.compute(asked.size, lambda: summaries.of(asked, goal.bound)))
+
+    async def learn(self, implementation: str, *, needed: bool = False) -> None:
+        """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too.
+
+        Where it is `needed` it cannot be gone as long as the operation is the newest that needs it: raises Superseded.
+        """
+        hash_ = implementation.removeprefix(IMPLEMENTATION)
+        try:
+            found = await self._store.read(lambda connection: lookups.blobs(connection, [hash_]))
+        except errors.Unreadable:
+            # Its stack can still be deleted, which needs no template.
+            if needed:
+                raise
+            found = {}
+        if needed and hash_ not in found:
+            raise errors.Superseded(f"{implementation} is gone, and so is whoever wanted it")
+        self._types.learn(implementation, found.get(hash_))
+
+    async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
+        """A way to read the operation's hidden parameters; they are in no definition."""
+        if operation.id not in self._parameters:
+            values = (await self.desired(operation)).values
+            _keep(self._parameters, operation.id, values.__getitem__)
+        return self._parameters[operation.id]
+
+    async def secrets(self, operation: Operation) -> Redactor:
+        """Knows what must not be told of the operation."""
+        return await self.all_secrets(operation.stack_id, operation.input)
+
+    async def all_secrets(self, stack_id: str, *inputs: str) -> Redactor:
+        """Knows what must not be told of the stack, as it is and as it was before, or as it was with these inputs."""
+
+        def unit(connection: Connection) -> dict[str, Redactor | Asked]:
+            # In one reading: what was there a moment ago may be forgotten by now.
+            wanted = [one for one in inputs or lookups.inputs(connection, stack_id) if one]
+            return {one: self._known(connection, stack_id, one) for one in wanted}
+
+        found = await self._store.read(unit)
+        return masking.union([await self._redactor(input_, one) for input_, one in found.items()])
+
+    async def masked(self, secrets: Redactor, value: Any) -> Any:
+        """The same data without secrets."""
+        return await self.compute(off_loop.weight(value), lambda: secrets.value(value)) if secrets else value
+
+    def _known(self, connection: Connection, stack_id: str, input_: str) -> Redactor | Asked:
+        if input_ in self._secrets:
+            return self._secrets[input_]
+        try:
+            return asked_for(connection, stack_id, input_)
+        except errors.Unreadable:
+            # What we cannot read, we cannot tell.
+            return masking.NOBODY
+
+    async def _redactor(self, input_: str, found: Redactor | Asked) -> Redactor:
+        if isinstance(found, Redactor):
+            return found
+        made = await self.compute(found.size, lambda: masking.redactor(found))
+        while self._secrets and made.size + sum(one.size for one in self._secrets.values()) > _KEPT_CHARACTERS:
+            self._secrets.pop(next(iter(self._secrets)))
+        _keep(self._secrets, input_, made)
+        return made
+
+
+def _keep(kept: dict[str, T], key: str, value: T) -> None:
+    while len(kept) >= _KEPT:
+        kept.pop(next(iter(kept)))
+    kept[key] = value
+
+
+def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Asked:
+    """The whole input of an operation on this stack."""
+    text = lookups.blobs(connection, [input_], stack_id).get(input_)
+    if text is None:
+        # Inputs live as long as their operations, and those only until newer ones have ended.
+        raise errors.Overtaken("Another operation on this stack came in between.", hint="Look at the stack, and ask again.")
+    found = documents.decode(text, documents.Input)
+    keys = [found.template, *found.files.values(), *(key for one in found.older for key in one.files.values())]
+    contents = lookups.blobs(connection, keys)
+    files = {name: contents[key] for name, key in found.files.items()}
+    older = tuple(
+        desired.Surroundings({name: contents[key] for name, key in one.files.items()}, one.environment, tuple(one.names))
+        for one in found.older)
+    return desired.Asked(contents[found.template], files, found.environment, found.facade, found.exports,
+                         found.restored, found.secrets, older)

@@ -1,0 +1,35 @@
+"""What a stack shows of what was asked for: its parameters and its outputs, without the rest of a template.
+
+Those who watch a stack ask again and again. A face is small whatever the template's size, so that many can be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from isotherm.planning import desired, masking
+from isotherm.resources.heat.groups.auto_scaling_group import AutoScalingGroup
+from isotherm.secrets import MASK
+from isotherm.template.model import model
+from isotherm.template.model.definitions import Output
+from isotherm.template.parameters import parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """Of one operation."""
+
+    values: parameters.Values
+    # As text, for anybody's eyes.
+    parameters: Mapping[str, str]
+    outputs: Mapping[str, Output]
+    # Resources that change without an operation on this stack.
+    groups: frozenset[str]
+
+
+def of(asked: desired.Asked, bound: model.Bound) -> Face:
+    secrets = masking.redactor(asked)
+    shown = {name: MASK if secrets.touches(bound.values[name]) else bound.values.text(name) for name in bound.values}
+    groups = frozenset(name for name, one in bound.definitions.items() if one.type == AutoScalingGroup.TYPE)
+    return Face(bound.values, shown, bound.outputs, groups)

@@ -1,0 +1,1 @@
+"""Descriptions of types: the names that Heat has, and the documents that users are shown."""

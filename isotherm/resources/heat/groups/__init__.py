@@ -1,0 +1,1 @@
+"""Group types of Heat: ResourceGroup, ResourceChain, AutoScalingGroup and its ScalingPolicy."""

@@ -1,0 +1,1 @@
+"""Software types of Heat: configs, deployments, deployment groups and deployed servers."""

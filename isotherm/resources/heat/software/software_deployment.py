@@ -1,0 +1,302 @@
+"""Deployments: a configuration is to be applied on a server, and the server says what came of it.
+
+For each action that the deployment is for, a config is derived from the source: with the values of its inputs, and with
+what the server needs to know to answer. The answer is a signal to this resource. Only signals that came after the config
+was put up count: the answer to an older one means nothing to a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from isotherm import errors
+from isotherm.resources import contract
+from isotherm.resources.schema import LIST, MAP, STRING, AttributeSchema, Schema, Support
+from isotherm.resources.world import signal_urls, software
+from isotherm.resources.world.signals import Taken
+from isotherm.template.parameters import constraints
+
+CONFIG, SERVER, VALUES, ACTIONS, NAME, TRANSPORT = (
+    "config", "server", "input_values", "actions", "name", "signal_transport")
+# A signal wakes it; this is for the day on which it does not.
+_LOOK_ANYWAY_S = 3600.0
+
+
+class Error(errors.Permanent):
+    """The server said that it did not work out. The name is the one that Heat's users read."""
+
+
+class SoftwareDeployment(contract.Resource):
+    """A configuration on a server."""
+
+    TYPE = "OS::Heat::SoftwareDeployment"
+    DESCRIPTION = "Has a server apply a software configuration, and waits for what comes of it."
+    support = Support(version="2014.1")
+    has_more_attributes = True
+    only_waits = True
+    # The server answers whatever is being done: that is what it was asked for.
+    no_signal_actions = ()
+    signals_awaited_by = "OS::Heat::SoftwareDeployment"
+    nothing: ClassVar[Any] = ""
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        CONFIG: Schema(STRING, "The id of the software config to apply.", update_allowed=True),
+        SERVER: Schema(STRING, "The id of the server to apply it to.", required=True),
+        VALUES: Schema(MAP, "Values for the inputs of the config.", update_allowed=True),
+        ACTIONS: Schema(
+            LIST,
+            "The actions at which the config is applied.",
+            default=["CREATE", "UPDATE"],
+            update_allowed=True,
+            constraints=(constraints.AllowedValues(allowed=("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")),),
+        ),
+        NAME: Schema(
+            STRING,
+            "The name of the derived config: servers apply their configs in the order of names.",
+            update_allowed=True,
+        ),
+        TRANSPORT: Schema(
+            STRING,
+            "How the server answers. HEAT_SIGNAL and CFN_SIGNAL: through the Orchestration API, at an address that "
+            "is signed. NO_SIGNAL: it does not. The others need services of a cloud.",
+            default=signal_urls.CFN,
+            constraints=(
+                constraints.AllowedValues(
+                    allowed=(signal_urls.CFN, signal_urls.TEMP_URL, signal_urls.HEAT, signal_urls.NO, signal_urls.ZAQAR)
+                ),
+            ),
+        ),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        software.STDOUT: AttributeSchema("What the config wrote to its standard output.", STRING),
+        software.STDERR: AttributeSchema("What the config wrote to its standard error.", STRING),
+        software.STATUS_CODE: AttributeSchema("The status with which it ended.", STRING),
+    }
+
+    @classmethod
+    def handle_signal(cls, details: Any, count: int) -> Taken:
+        if details is not None and not isinstance(details, Mapping):
+            raise ValueError("The outputs of a deployment are a map.")
+        given = dict(details or {})
+        code = given.get(software.STATUS_CODE)
+        told = f"failed ({code})" if code and str(code) != "0" else "succeeded"
+        return Taken("outputs", given, f"Signal: deployment {told}")
+
+    async def handle_create(self) -> object:
+        return await self._deploy("CREATE")
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._answered(progress)
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if await self._another_is_needed():
+            # An input has changed that means another deployment: the server sees one come and the other go.
+            await self._withdraw()
+            self.data["number"] = self.data.get("number", 0) + 1
+            self.physical_id = None
+            return await self._deploy("CREATE")
+        return await self._deploy("UPDATE")
+
+    async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._answered(progress)
+
+    async def handle_delete(self) -> object:
+        if self.physical_id is None or await self.inbox(self.properties[SERVER]) is None:
+            # There is no server any more that could answer.
+            return {"idle": True}
+        return await self._deploy("DELETE")
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        answer = await self._answered(progress)
+        if answer is True:
+            await self._withdraw()
+        return answer
+
+    async def handle_suspend(self) -> object:
+        return await self._deploy("SUSPEND")
+
+    async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._answered(progress)
+
+    async def handle_resume(self) -> object:
+        return await self._deploy("RESUME")
+
+    async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._answered(progress)
+
+    async def find_by_token(self) -> contract.Search:
+        found = await self._software.deployment(self.stack_id, self._own_id())
+        return contract.Absent() if found is None else contract.Found(found.id)
+
+    async def attribute(self, name: str) -> object:
+        found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
+        return None if found is None else (found.output_values or {}).get(name)
+
+    # Putting a config up.
+
+    @property
+    def _software(self) -> software.Software:
+        if self.world.software is None:
+            raise errors.Bug("this engine keeps no software configs")
+        return self.world.software
+
+    def _own_id(self) -> str:
+        return software.id_for(self.token, "deployment", self.data.get("number", 0))
+
+    async def _deploy(self, action: str) -> object:
+        """Put the config up for the server; the progress says from where on signals answer it."""
+        source = await self._source()
+        if action not in _actions(source, self.properties[ACTIONS]):
+            return {"idle": True}
+        self.world.doors.require(self.properties[TRANSPORT])
+        self.admit_signals()
+        inbox = await self.inbox()
+        seen = 0 if inbox is None else inbox.seen
+        id_ = self.physical_id or self._own_id()
+        older = await self._software.deployment(self.stack_id, id_)
+        derived = self._derived(source, action, software.id_for(self.token, "config", id_, action, seen))
+        await self._software.create_config(self.stack_id, derived)
+        await self._software.put_deployment(self.stack_id, self._put_up(id_, derived.id, action))
+        if older is not None and older.config_id != derived.id:
+            await self._software.delete_config(self.stack_id, older.config_id)
+        self.physical_id = id_
+        return {"seen": seen}
+
+    def _put_up(self, id_: str, config_id: str, action: str) -> software.Deployment:
+        waits = self.properties[TRANSPORT] != signal_urls.NO
+        return software.Deployment(
+            id_, self.properties[SERVER], config_id, action, software.IN_PROGRESS if waits else software.COMPLETE,
+            "Deploy data available" if waits else "Not waiting for outputs signal", self.properties[VALUES],
+        )
+
+    async def _source(self) -> software.Config:
+        id_ = self.properties[CONFIG]
+        if not id_:
+            return software.Config("", "")
+        found = await self._software.config(self.stack_id, id_)
+        if found is None:
+            raise errors.Permanent(f"The Software config ({id_}) could not be found.")
+        return found
+
+    def _derived(self, source: software.Config, action: str, id_: str) -> software.Config:
+        inputs = self._inputs(source, action)
+        config = self.derived_config(source, {one["name"]: one.get("value") for one in inputs})
+        name = self.properties[NAME] or source.name or self.physical_name
+        return replace(source, id=id_, name=name, config=config or self.nothing, inputs=inputs)
+
+    def derived_config(self, source: software.Config, values: Mapping[str, Any]) -> Any:
+        """What the derived config says."""
+        return source.config
+
+    def _inputs(self, source: software.Config, action: str) -> list[dict[str, Any]]:
+        """The inputs of the source with their values, values that it has no inputs for, and what the server must know."""
+        given = dict(self.properties[VALUES] or {})
+        inputs = [{**one, "value": given.pop(one["name"], one.get("default"))} for one in source.inputs]
+        inputs += [_input(name, value) for name, value in given.items()]
+        url = self.signed_url()
+        inputs += [
+            _input("deploy_server_id", self.properties[SERVER], "The id of the server that this goes to"),
+            _input("deploy_action", action, "The action at which this is run"),
+            _input("deploy_stack_id", f"{self.stack_name}/{self.stack_id}", "The stack that this is part of: name and id"),
+            _input("deploy_resource_name", self.name, "What this is called in its stack"),
+            _input("deploy_signal_transport", self.properties[TRANSPORT],
+                   "The way on which the results come back"),
+        ]
+        if url and self.properties[TRANSPORT] != signal_urls.NO:
+            inputs += [_input("deploy_signal_id", url, "Where the results are to be sent"),
+                       _input("deploy_signal_verb", "POST", "The method by which they are sent")]
+        return inputs
+
+    async def _another_is_needed(self) -> bool:
+        """Whether an input has changed with which not even the deployment stays the same."""
+        found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
+        applied = None if found is None else await self._software.config(self.stack_id, found.config_id)
+        if applied is None:
+            return False
+        before = {one["name"]: one.get("value") for one in applied.inputs}
+        after = self._inputs(await self._source(), "UPDATE")
+        return any(one.get("replace_on_change") and one["name"] in before and before[one["name"]] != one.get("value")
+                   for one in after)
+
+    async def _withdraw(self) -> None:
+        if self.physical_id is None:
+            return
+        found = await self._software.deployment(self.stack_id, self.physical_id)
+        if found is not None:
+            await self._software.delete_deployment(self.stack_id, found.id)
+            await self._software.delete_config(self.stack_id, found.config_id)
+
+    # Waiting for the answer.
+
+    async def _answered(self, progress: Any) -> bool | contract.Wait:
+        """Whether the server has answered; raises Error if it says that it did not work out."""
+        # First: whoever changes the deployment after this was counted is not missed.
+        inbox = await self.inbox()
+        found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
+        if found is None or (progress or {}).get("idle"):
+            return True
+        if found.status == software.IN_PROGRESS:
+            if inbox is None:
+                raise errors.Bug("a resource without an inbox")
+            answers = [one for one in inbox.signals if one.number > (progress or {}).get("seen", 0)]
+            if not answers:
+                return contract.wait_for(inbox, _LOOK_ANYWAY_S, f"waiting for server {found.server_id} to signal")
+            found = await self._record(found, answers[0].details)
+        if found.status == software.FAILED:
+            raise Error(f"Deployment to server failed: {found.status_reason}")
+        return True
+
+    async def _record(self, deployment: software.Deployment, details: Mapping[str, Any]) -> software.Deployment:
+        config = await self._software.config(self.stack_id, deployment.config_id)
+        status, reason, values = software.outcome(() if config is None else config.outputs, details)
+        ended = replace(deployment, status=status, status_reason=reason, output_values=values)
+        await self._software.put_deployment(self.stack_id, ended)
+        return ended
+
+
+def _actions(source: software.Config, own: Sequence[str]) -> Sequence[str]:
+    """The actions at which something is to be applied: those of a component's configs, or the deployment's own."""
+    if source.group != software.COMPONENT:
+        return own
+    return [action for one in source.config["configs"] for action in one["actions"]]
+
+
+def _input(name: str, value: Any, description: str = "") -> dict[str, Any]:
+    told = {"description": description} if description else {}
+    return {"name": name, **told, "type": "String", "value": value}
+
+
+class StructuredDeployment(SoftwareDeployment):
+    """A configuration that is a map, with the values of its inputs put in."""
+
+    TYPE = "OS::Heat::StructuredDeployment"
+    signals_awaited_by = "OS::Heat::StructuredDeployment"
+    DESCRIPTION = "Has a server apply a configuration that is a map, with the values of inputs put into it."
+    nothing: ClassVar[Any] = {}
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        **SoftwareDeployment.properties_schema,
+        "input_key": Schema(STRING, "The key of the maps that are replaced by the value of an input.", default="get_input"),
+        "input_values_validate": Schema(
+            STRING, "STRICT: an input without a value is an error.", default="LAX",
+            constraints=(constraints.AllowedValues(allowed=("LAX", "STRICT")),)),
+    }
+
+    def derived_config(self, source: software.Config, values: Mapping[str, Any]) -> Any:
+        strict = self.properties["input_values_validate"] == "STRICT"
+        return _filled_in(source.config, self.properties["input_key"], values, strict=strict)
+
+
+def _filled_in(part: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
+    """The data with each map {key: name} replaced by the value of that input."""
+    if isinstance(part, Mapping):
+        name = part.get(key) if len(part) == 1 else None
+        if not isinstance(name, str):
+            return {inner: _filled_in(value, key, values, strict=strict) for inner, value in part.items()}
+        if strict and name not in values:
+            raise errors.UserError(f"The Parameter ({name}) was not provided.", kind="UserParameterMissing")
+        return values.get(name)
+    if isinstance(part, list):
+        return [_filled_in(value, key, values, strict=strict) for value in part]
+    return part

@@ -1,0 +1,61 @@
+"""Waiting for a moment: what the types that only pretend to work have in common.
+
+A wait is kept as the moment at which it ends, never as what is left of it: so it ends at the same moment whoever takes
+it up, and however often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from isotherm import errors
+from isotherm.resources import contract, observation
+
+# A wait without end is looked at now and then: cancelling and timing out are the engine's business.
+_FOREVER_S = 3600.0
+
+
+def until(clock: contract.Clock, seconds: float) -> dict[str, Any]:
+    """Progress for a wait that begins now; negative seconds never end."""
+    return {"until": clock.now() + seconds if seconds >= 0 else None}
+
+
+def over(clock: contract.Clock, progress: Mapping[str, Any] | None, reason: str) -> bool | contract.Wait:
+    """Whether the wait is over, as a `check_*` method answers. No progress: there was nothing to wait for."""
+    if not progress:
+        return True
+    end = progress["until"]
+    left = _FOREVER_S if end is None else end - clock.now()
+    return True if left <= 0 else contract.Wait(left, reason)
+
+
+class Pretender(contract.Resource):
+    """A type whose objects exist in the world's `reality`, and whose deletion is a wait."""
+
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.world.reality.find(self.token))
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        done = over(self.world.clock, progress, "being deleted")
+        if done is True and self.physical_id is not None:
+            await self.world.reality.delete(self.physical_id)
+        return done
+
+    async def handle_check(self) -> object:
+        if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return None
+
+    async def handle_get_reality(self) -> contract.Sight:
+        return await _seen(self.world, self.physical_id)
+
+    @classmethod
+    async def observe_many(cls, world: contract.World, many: Sequence[contract.Self]) -> Sequence[contract.Sight]:
+        # The journal is at hand: nothing is gained by making an object of each.
+        return [await observation.attempt(world.threads, _seen, one.physical_id, world, one.physical_id) for one in many]
+
+
+async def _seen(world: contract.World, physical_id: str | None) -> contract.Sight:
+    found = None if physical_id is None else await world.reality.get(physical_id)
+    return contract.Gone() if found is None else contract.Seen(found)

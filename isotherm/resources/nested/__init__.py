@@ -1,0 +1,1 @@
+"""Base classes of types whose object is a stack: nested stacks and groups of members."""

@@ -1,0 +1,275 @@
+"""Resources that are stacks themselves: what all of them have in common, and templates that serve as types.
+
+Such a resource starts an operation on its stack and waits for that operation by its id; nobody polls. It says what the
+stack should be (`child`), and the engine's port for stacks does the rest. An update that comes while an older one is
+still at work goes down at once: it takes over the stack inside as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from isotherm import errors
+from isotherm.resources import contract, schema
+from isotherm.resources.runner import NestedFailure
+from isotherm.states import Action
+from isotherm.template.model import model
+from isotherm.template.parameters.schema import ParameterSchema, ParameterType
+from isotherm.template.text import document
+
+# The end of the operation wakes us; this is for the day on which it does not.
+_LOOK_ANYWAY_S = 300.0
+IMPLEMENTATION = "template:"
+# The output that stands for the reference of a stack that serves as a resource.
+STACK_ID = "OS::stack_id"
+
+
+class StackResource(contract.Resource):
+    """A resource that is a stack."""
+
+    preemptible = True
+    # Whether the stack is inside of the one around it, and goes with it; one of its own is among the user's stacks.
+    owned: ClassVar[bool] = True
+    # How the stack inside is called where the path to a problem is told.
+    inside: ClassVar[str] = "nested_stack"
+
+    @classmethod
+    def template_for(cls, properties: Mapping[str, Any]) -> str | None:
+        """The template of the stack inside, as far as it follows from these properties; None if that is not far enough."""
+        return None
+
+    @classmethod
+    def parameters_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parameters that the stack inside is given, as far as they follow from these properties."""
+        return {}
+
+    @classmethod
+    def copies(cls, properties: Mapping[str, Any]) -> int:
+        """How many times what `template_for` tells is made."""
+        return 1
+
+    @classmethod
+    def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
+        """A problem of the stack inside, as it is told outside."""
+        return told_from(problem, f"{around}<{cls.inside}>")
+
+    def child(self) -> contract.Child:
+        """The stack that should be there, from `self.properties`."""
+        raise NotImplementedError
+
+    async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
+        """The stack that an update would lead to. It may be read what is there, and nothing is changed."""
+        return self.child()
+
+    @property
+    def stacks(self) -> contract.Stacks:
+        if self.world.stacks is None:
+            raise errors.Bug("this engine has no stacks inside stacks")
+        return self.world.stacks
+
+    def needs_replace_failed(self) -> bool:
+        return False
+
+    async def handle_create(self) -> object:
+        self.physical_id, operation = await self.stacks.create(self.physical_name, self.child())
+        return {"operation": operation}
+
+    async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
+        if self.physical_id is None:
+            return await self.handle_create()
+        return {"operation": await self.stacks.update(self.physical_id, self.child())}
+
+    async def handle_adopt(self) -> object:
+        if self.physical_id is None:
+            raise errors.Bug(f"{self.name} is to be adopted, and has no stack")
+        return {"operation": await self.stacks.adopt(self.physical_id, await self.foreseen({}))}
+
+    async def handle_delete(self) -> object:
+        return await self._start(Action.DELETE)
+
+    async def handle_check(self) -> object:
+        progress = await self._start(Action.CHECK)
+        if not progress:
+            gone, self.physical_id = self.physical_id, None
+            raise errors.Permanent(f"stack {gone} does not exist")
+        return progress
+
+    async def handle_suspend(self) -> object:
+        return await self._start(Action.SUSPEND)
+
+    async def handle_resume(self) -> object:
+        return await self._start(Action.RESUME)
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
+        return True if not progress else await self._ended(progress)
+
+    async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
+        return True if not progress else await self._ended(progress)
+
+    async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
+        return True if not progress else await self._ended(progress)
+
+    async def check_adopt_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def check_check_complete(self, progress: Any) -> bool | contract.Wait:
+        return await self._ended(progress)
+
+    async def find_by_token(self) -> contract.Search:
+        return contract.found(await self.stacks.find(self.physical_name))
+
+    async def attribute(self, name: str) -> object:
+        if self.physical_id is None:
+            return None
+        inner, path = within(name)
+        if inner and path:
+            return (await self.stacks.published(self.physical_id, path)).get(inner)
+        if inner:
+            return (await self.stacks.references(self.physical_id)).get(inner)
+        return (await self.stacks.outputs(self.physical_id)).get(name)
+
+    async def _start(self, action: Action) -> dict[str, Any] | None:
+        operation = None if self.physical_id is None else await self.stacks.act(self.physical_id, action)
+        return None if operation is None else {"operation": operation}
+
+    async def _ended(self, progress: Any) -> bool | contract.Wait:
+        if self.physical_id is None:
+            return True
+        # An object that was found by its token has no progress: the newest operation of its stack is the one.
+        operation = progress["operation"] if progress else None
+        ending = await self.stacks.ending(self.physical_id, operation)
+        if ending.awaits:
+            return contract.Wait(_LOOK_ANYWAY_S, f"stack {self.physical_name}", awaits=ending.awaits)
+        if ending.failure:
+            raise NestedFailure(ending.failure)
+        return True
+
+
+def told_from(problem: errors.Problem, inside: str) -> errors.Problem:
+    """A problem of the stack at `inside`. Kinds that are not a matter of validation become the label, as in Heat."""
+    label = problem.label if problem.kind == errors.UserError.default_kind else problem.kind
+    return replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside, label=label,
+                   kind=errors.UserError.default_kind)
+
+
+def within(attribute: str) -> tuple[str, list[Any]]:
+    """`resource.web.ip` reads the attribute `ip` of the resource `web` inside; `resource.web` reads its reference."""
+    if not attribute.startswith("resource."):
+        return "", []
+    _, inner, *path = attribute.split(".", 2)
+    return inner, list(path)
+
+
+class TemplateResource(StackResource):
+    """A template that serves as a type: its parameters are the properties, its outputs the attributes."""
+
+    DESCRIPTION = "A stack from a template of the user's."
+    template: ClassVar[str] = ""
+    implementation: ClassVar[str] = IMPLEMENTATION
+    # What the outputs lack is not there when it is read; `resource.web.ip` reads further down.
+    has_more_attributes = True
+    # Where nothing is known of the template (it is gone, and only its stack is left to delete), nothing is judged.
+    accepts_anything = True
+
+    @classmethod
+    def template_for(cls, properties: Mapping[str, Any]) -> str | None:
+        return cls.template or None
+
+    @classmethod
+    def parameters_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name: _items(value) if isinstance(value, list) else value
+                for name, value in properties.items() if value is not None}
+
+    async def reference(self) -> object:
+        """Give what the template says by an output; otherwise the ARN of the stack. Groups go by the id of theirs."""
+        if self.physical_id is None:
+            return self.reference_id()
+        told = (await self.stacks.outputs(self.physical_id)).get(STACK_ID) if STACK_ID in self.attributes_schema else None
+        return await self.stacks.arn(self.physical_id) if told is None else told
+
+    def child(self) -> contract.Child:
+        exports: dict[str, list[list[Any]]] = {}
+        for inner, path in map(within, self.exports):
+            if inner and path:
+                exports.setdefault(inner, []).append(path)
+        return contract.Child(self.template, self.parameters_for(self.properties), exports=exports)
+
+
+def _items(value: list[Any]) -> list[Any]:
+    """The items of a list, as the list parameter of a template has them: maps as Heat writes them, nothing as no text."""
+    if value and isinstance(value[0], Mapping):
+        return [f".member.{number}.{key}={one}" for number, item in enumerate(value) if isinstance(item, Mapping)
+                for key, one in item.items()]
+    return ["" if item is None else item for item in value]
+
+
+def is_template(implementation: str) -> bool:
+    """Whether an implementation, by its name, is a template."""
+    return implementation.startswith(IMPLEMENTATION)
+
+
+def is_inside(one: type[contract.Resource]) -> bool:
+    """Whether its objects are stacks inside the stack that it is in."""
+    return issubclass(one, StackResource) and one.owned
+
+
+def is_forgotten(one: type[contract.Resource]) -> bool:
+    """Whether it is a template of which nothing is known but that its text was gone when somebody looked for it."""
+    return issubclass(one, TemplateResource) and not one.template
+
+
+@lru_cache(maxsize=4096)
+def template_type(
+    text: str, type_name: str = "", file: str = "", given: frozenset[str] | None = None
+) -> type[TemplateResource]:
+    """The type that a template is. Raises UserError if it is none that could be used.
+
+    `given` are parameters that have a value without being given as properties; None: nothing has to be given, as is right
+    where the template was accepted before.
+    """
+    found = model.parse(document.load(text))
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    outputs = {name: schema.AttributeSchema(one.get("description", "") if isinstance(one, Mapping) else "")
+               for name, one in found.outputs.items()}
+    return type(
+        "TemplateType",
+        (TemplateResource,),
+        {
+            "TYPE": type_name or IMPLEMENTATION + digest,
+            "DESCRIPTION": found.description,
+            "template": text,
+            "implementation": IMPLEMENTATION + digest,
+            "inside": file or StackResource.inside,
+            "accepts_anything": False,
+            "properties_schema": {name: _property(one, given) for name, one in found.parameters.items()},
+            "attributes_schema": outputs,
+        },
+    )
+
+
+_TYPES = {
+    ParameterType.STRING: schema.STRING,
+    ParameterType.NUMBER: schema.NUMBER,
+    ParameterType.LIST: schema.LIST,
+    ParameterType.JSON: schema.MAP,
+    ParameterType.BOOLEAN: schema.BOOLEAN,
+}
+
+
+def _property(parameter: ParameterSchema, given: frozenset[str] | None) -> schema.Schema:
+    """A parameter as a property."""
+    required = given is not None and not parameter.has_default and parameter.name not in given
+    return schema.Schema(
+        _TYPES[parameter.type], parameter.description or "", required=required, update_allowed=True,
+        allow_conversion=True, constraints=parameter.constraints,
+    )

@@ -1,0 +1,210 @@
+"""What is wrong with the properties of a resource, told before anything exists.
+
+Functions are resolved as far as they can be; what hangs on resources that do not exist is judged by its type only. A
+type that looks at its properties itself is asked once its schema finds nothing wrong with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from isotherm.errors import Problem, UserError
+from isotherm.resources import contract, properties, translation
+from isotherm.template.functions import node
+from isotherm.template.functions.references import GetAttr
+from isotherm.template.model import definitions, model
+from isotherm.template.model.definitions import Definition
+from isotherm.template.parameters.schema import MASK
+
+Type = type[contract.Resource]
+
+_NOT_ASSIGNED = re.compile("Property (.*) not assigned")
+_MISSING = re.compile("not (assigned|provided)")
+
+
+class Judge:
+    """Of the properties of one stack's resources. Not `strict`: only their names are judged.
+
+    `within`: the stack stands inside another, where values are not judged, but types are asked all the same.
+    """
+
+    def __init__(self, bound: model.Bound, rules: properties.Rules, *, strict: bool, within: bool) -> None:
+        self._bound = bound
+        self._rules = rules
+        self._strict = strict
+        self._within = within
+        self._unborn = definitions.Unresolved(bound.values)
+
+    def problems(self, definition: Definition, one: Type) -> Iterator[Problem]:
+        raw = definition.properties
+        path = path_to(definition, definition.path[1])
+        if raw is not None and not isinstance(raw, Mapping | node.Function):
+            yield Problem(f"Resource {definition.name} {definition.path[1]} type must be object")
+            return
+        if not isinstance(raw, node.Live) and _is_simple(one):
+            if raw is not None or one.properties_schema:
+                known = properties.compiled(one.properties_schema)
+                yield from self._written(definition, self._judged(known, raw or {}, path, frozenset()))
+            return
+        if isinstance(raw, node.Function):
+            yield from self._whole(raw, one, path)
+            return
+        yield from self._written(definition, self._resolved(raw or {}, one, path))
+
+    def _written(self, definition: Definition, problems: Iterator[Problem]) -> Iterator[Problem]:
+        """A required property that is written, but that an `if` makes disappear, is told where it is written."""
+        for problem in problems:
+            missing = _NOT_ASSIGNED.fullmatch(problem.message)
+            written = self._bound.template.resources[definition.name].get(definition.path[1])
+            if missing and problem.path == path_to(definition, definition.path[1]) and missing[1] in (written or ()):
+                problem = replace(problem, path=problem.path + properties.step(missing[1]))
+            yield problem
+
+    def _whole(self, raw: node.Function, one: Type, path: str) -> Iterator[Problem]:
+        """Properties that are one function: judged if they can be known."""
+        try:
+            given = definitions.resolve_value(raw, self._unborn)
+        except UserError as error:
+            yield _property_error(error, path)
+            return
+        if isinstance(given, Mapping):
+            found = self._resolved(given, one, path)
+            yield from _without_values(found, (path,)) if self._is_secret(raw) else found
+
+    def _resolved(self, raw: Mapping[str, Any], one: Type, path: str) -> Iterator[Problem]:
+        """Functions resolved as far as they can be; those that fail are problems where the schema has the name."""
+        data: dict[str, Any] = {}
+        loose: set[str] = set()
+        failed: dict[str, Problem] = {}
+        for name, value in raw.items():
+            if not isinstance(value, node.Live):
+                data[name] = value
+                continue
+            try:
+                found = self._tentative(value)
+                if found is not node.NOTHING:
+                    data[name] = found
+            except UserError as error:
+                data[name] = None
+                failed[name] = _property_error(error, path + properties.step(name))
+            if _hangs_on_resources(value):
+                loose.add(name)
+        found = self._typed(data, one, path, frozenset(loose), failed)
+        secret = tuple(path + properties.step(name) for name, value in raw.items() if self._is_secret(value))
+        yield from _without_values(found, secret)
+
+    def _is_secret(self, value: Any) -> bool:
+        return isinstance(value, node.Live) and _reads(value, self._bound.values.hidden)
+
+    def _tentative(self, value: Any) -> Any:
+        if isinstance(value, GetAttr) and not isinstance(value.args, node.Live):
+            return None
+        return definitions.resolve_value(value, self._unborn)
+
+    def _typed(self, data: Mapping[str, Any], one: Type, path: str, loose: frozenset[str],
+               failed: Mapping[str, Problem]) -> Iterator[Problem]:
+        if one.translation_rules:
+            try:
+                data = translation.translate(one.translation_rules, data)
+            except UserError as error:
+                yield _property_error(error, path)
+                return
+        known = properties.compiled(one.schema_for(data))
+        wrong = False
+        for problem in self._judged(known, data, path, loose | failed.keys(), failed):
+            wrong = True
+            yield problem
+        if (self._strict or (self._within and not failed)) and not wrong and not _is_simple(one):
+            try:
+                typed = known.convert_or_raise(data)
+            except properties.Invalid as error:
+                # Inside, values are not judged, but whoever looks at a wrong one stumbles over it, as in Heat.
+                yield Problem(str(error), path.rpartition(".")[0], kind="ValueError")
+                return
+            for message in (*one.validate_properties(typed), *one.validate_in_stack(typed, self._bound.definitions)):
+                yield Problem(message)
+
+    def _judged(self, known: properties.Properties, data: Mapping[str, Any], path: str, loose: frozenset[str],
+                failed: Mapping[str, Problem] | None = None) -> Iterator[Problem]:
+        if not self._strict:
+            for wrong in known.unknown(data):
+                yield Problem(str(wrong), path, hint=wrong.hint, label=properties.LABEL)
+            return
+        found = list(known.problems(data, path, self._rules, loose=loose))
+        if not failed:
+            yield from found
+            return
+        # Unknown names come first, as ever; then what could not be resolved stands where the schema has the name.
+        unknown = [problem for problem in found if problem.message.startswith("Unknown Property")]
+        yield from unknown
+        order = {path + properties.step(name): index for index, name in enumerate(known.by_name)}
+        unresolved = [failed[name] for name in failed if name in known.by_name]
+        rest = [problem for problem in found if problem not in unknown] + unresolved
+        yield from sorted(rest, key=lambda problem: order.get(problem.path, len(order)))
+
+    def foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
+        """Return the properties as far as they can be told before anything exists.
+
+        A value that cannot be told, or that does not fit, gives way to an empty one of its type, as in Heat. Properties
+        that the type cannot translate are none.
+        """
+        if one.accepts_anything:
+            return {}
+        found = {}
+        for name, value in self._given(definition.properties).items():
+            known = self._known(value)
+            if known is not node.NOTHING:
+                found[name] = known
+        try:
+            data = translation.translate(one.translation_rules, found) if one.translation_rules else found
+            return properties.compiled(one.schema_for(data)).convert_what_fits(data)
+        except UserError:
+            return {}
+
+    def _given(self, raw: Any) -> Mapping[str, Any]:
+        found = self._known(raw) if isinstance(raw, node.Function) else raw
+        return found if isinstance(found, Mapping) else {}
+
+    def _known(self, value: Any) -> Any:
+        try:
+            return self._tentative(value) if isinstance(value, node.Live) else value
+        except UserError:
+            return None
+
+
+def path_to(definition: Definition, word: str) -> str:
+    return f"{definition.path[0]}{properties.step(definition.name)}.{word}"
+
+
+def _is_simple(one: Type) -> bool:
+    """Nothing but a schema decides over the properties of this type."""
+    root = contract.Resource
+    return (not one.translation_rules and one.schema_for.__func__ is root.schema_for.__func__  # type: ignore[attr-defined]
+            and one.validate_properties.__func__ is root.validate_properties.__func__  # type: ignore[attr-defined]
+            and one.validate_in_stack.__func__ is root.validate_in_stack.__func__)  # type: ignore[attr-defined]
+
+
+def _without_values(problems: Iterator[Problem], secret: tuple[str, ...]) -> Iterator[Problem]:
+    """Problems: of a secret place it is told only that something is wrong there, or what is missing."""
+    for problem in problems:
+        quotes = secret and problem.path.startswith(secret) and not _MISSING.search(problem.message)
+        yield replace(problem, message=f"{MASK} does not fit here") if quotes else problem
+
+
+def _property_error(error: UserError, path: str) -> Problem:
+    """A function that fails while a property is read is told as a property error, whatever it is by itself."""
+    return replace(error.problems[0], path=path, label=properties.LABEL, kind="StackValidationFailed")
+
+
+def _reads(value: Any, hidden: frozenset[str]) -> bool:
+    read = (name for _, one in node.functions(value) for name in one.parameters())
+    return bool(hidden) and any(name is None or name in hidden for name in read)
+
+
+def _hangs_on_resources(value: Any) -> bool:
+    if isinstance(value, GetAttr):
+        return True
+    return any(True for _, function in node.functions(value) for _ in function.uses())

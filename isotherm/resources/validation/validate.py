@@ -1,0 +1,355 @@
+"""Validation of a stack before anything is made, in Heat's order.
+
+    parameters -> groups, conditions -> types exist -> no name twice -> references, cycles -> shape of outputs
+    -> each resource, requirements first: functions, deletion policy, update policy, properties -> functions of outputs
+
+All problems are collected; the first one is the one that Heat would name, and speaks for all. Nothing here asks a
+cloud, and nothing is resolved for good: what hangs on resources that do not exist is judged by its type only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from isotherm.errors import NotFound, Problem, UserError
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.resources import attributes, properties
+from isotherm.resources.catalog import heat_types
+from isotherm.resources.nested import nested_stack
+from isotherm.resources.registry import BadTemplate, Registry
+from isotherm.resources.validation import custom_constraints, facades
+from isotherm.resources.validation.property_checks import Judge, Type, path_to
+from isotherm.secrets import Redactor
+from isotherm.template.environment import Environment
+from isotherm.template.functions import node
+from isotherm.template.model import definitions, model
+from isotherm.template.model.definitions import Definition
+from isotherm.template.parameters import parameters
+from isotherm.template.parameters.constraints import CustomConstraints
+from isotherm.template.text import document
+
+# How many stacks may stand inside one another, as in Heat.
+MAX_DEPTH = 5
+# How many resources a stack may have, with those of all stacks inside it.
+MAX_TOTAL = 2_000_000
+TOO_MANY = "Maximum resources per stack exceeded."
+# How many problems of one template inside are told.
+_ENOUGH = 20
+# How many resources of stacks inside are judged with the parameters of each stack.
+_LOOKED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How big a tree of stacks may be: how deep, and how many resources in all."""
+
+    depth: int = MAX_DEPTH
+    total: int = MAX_TOTAL
+
+
+BOUNDS = Bounds()
+
+
+def validate(  # noqa: PLR0913 - what is judged, and how, by name
+    bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True, inside: bool = True,
+    custom: CustomConstraints = custom_constraints.LOCAL, bounds: Bounds = BOUNDS,
+) -> None:
+    """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged.
+
+    Not `inside`: stacks inside are left alone, as Heat's validate does.
+    """
+    run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
+    with _untold(bound.values):
+        run.check_types()
+        problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
+                                          custom=custom))
+        # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
+        if not problems:
+            problems = tuple(run.problems())
+            if not problems and run.total > bounds.total:
+                hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
+                problems = (Problem(f"Request limit exceeded: {TOO_MANY}", kind="RequestLimitExceeded", hint=hint),)
+        if problems:
+            raise UserError(problems=problems)
+
+
+def accept(  # noqa: PLR0913 - what a template is bound to, by name
+    template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
+    files: Mapping[str, str] | None = None, facade: model.Facade | None = None, bounds: Bounds = BOUNDS,
+) -> model.Bound:
+    """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged.
+
+    Types that cannot be used come before all else, as far as the template alone says that they are used.
+    """
+    registry.check(_surely_used(template), environment)
+    pseudo = replace(pseudo, dialect=template.dialect)
+    values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
+    bound = bind(template, values, files=files or {}, facade=facade)
+    validate(bound, environment, registry, bounds=bounds)
+    return bound
+
+
+def bind(
+    template: model.Template, values: parameters.Values, *, files: Mapping[str, str], facade: model.Facade | None = None,
+) -> model.Bound:
+    """`model.bind`, for those who tell people what is wrong: without the values of hidden parameters."""
+    with _untold(values):
+        return model.bind(template, values, files=files, facade=facade)
+
+
+def _surely_used(template: model.Template) -> Iterator[tuple[str, str]]:
+    """Yield the resources that no condition can leave out, each with its type."""
+    words = template.dialect.words
+    for name, data in template.resources.items():
+        written = data.get(words.type) if isinstance(data, Mapping) and words.condition not in data else None
+        if isinstance(written, str):
+            yield str(name), written
+
+
+@contextlib.contextmanager
+def _untold(values: parameters.Values) -> Iterator[None]:
+    """What is wrong is told without the values of hidden parameters, whoever quotes them."""
+    try:
+        yield
+    except UserError as error:
+        raise _secrets(values).error(error) from None
+
+
+def _secrets(values: parameters.Values) -> Redactor:
+    return Redactor(values[name] for name in values.hidden if name in values)
+
+
+@dataclass(slots=True)
+class _Tree:
+    """What is known of all stacks inside one stack."""
+
+    # What is wrong with a stack inside, and how many resources it has: one that is used a thousand times costs once.
+    known: dict[tuple[object, ...], tuple[tuple[Problem, ...], int]] = field(default_factory=dict)
+    # How many resources of stacks inside were looked at.
+    looked: int = 0
+
+
+class _Validation:
+    """One run. Also what functions ask about other resources (`definitions.Known`)."""
+
+    def __init__(  # noqa: PLR0913 - what one run knows
+        self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool, inside: bool = True,
+        custom: CustomConstraints | None, around: _Validation | None = None, bounds: Bounds = BOUNDS,
+    ) -> None:
+        self._bound = bound
+        self._environment = environment
+        self._registry = registry
+        self._strict = strict
+        self._inside = inside
+        self._rules = properties.Rules(custom=custom)
+        self._types: dict[str, Type] = {}
+        self._bounds = bounds
+        self._depth: int = 0 if around is None else around._depth + 1
+        # How many resources there are, with those of all stacks inside.
+        self.total = len(bound.definitions)
+        self._tree: _Tree = _Tree() if around is None else around._tree
+        self._secrets = _secrets(bound.values)
+        self._unborn = definitions.Unresolved(bound.values)
+        self._judge = Judge(bound, self._rules, strict=strict, within=around is not None)
+
+    def check_types(self) -> None:
+        """Raise UserError for types that cannot be used; nothing else is told then. Heat's validate asks no policy."""
+        named = ((name, one.type) for name, one in self._bound.definitions.items())
+        self._registry.check(named, self._environment, policy=self._inside)
+
+    def problems(self) -> Iterator[Problem]:
+        bound = self._bound
+        yield from _raised(bound.check_groups)
+        yield from _raised(bound.check_conditions)
+        yield from self._find_types()
+        yield from self._doubled_names()
+        yield from _raised(bound.check_references)
+        order = list(bound.definitions)
+        try:
+            order = DependencyTaskGraph({name: one.requires for name, one in bound.definitions.items()}).order()
+        except UserError as error:
+            yield from error.problems
+        yield from _raised(lambda: bound.outputs)
+        for name in order:
+            if name in self._types:
+                yield from self._resource(bound.definitions[name], self._types[name])
+        yield from self._outputs()
+
+    # What functions may ask.
+
+    def has_resource(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._bound.definitions
+
+    def has_attribute(self, resource: str, attribute: str) -> bool:
+        one = self._types.get(resource)
+        return (one is None or one.accepts_anything or one.has_more_attributes or attribute in one.attributes_schema
+                or attribute == attributes.SHOW_ATTRIBUTE)
+
+    # The steps.
+
+    def _find_types(self) -> Iterator[Problem]:
+        plain = self._environment.registry.is_empty
+        known = self._registry.types
+        for name, definition in self._bound.definitions.items():
+            one = known.get(definition.type) if plain else None
+            if one is not None:
+                self._types[name] = one
+                continue
+            try:
+                self._find_type(name, definition.type)
+            except NotFound as error:
+                yield Problem(error.problems[0].message, hint=self._meant(definition.type))
+            except BadTemplate as error:
+                inside = f"{definition.path[0]}.{name}<{error.file}>"
+                yield from (nested_stack.told_from(problem, inside) for problem in error.problems)
+            except heat_types.Unavailable:
+                continue  # as is allowed: `check_types` would have refused it
+            except UserError as error:
+                yield from error.problems
+
+    def _find_type(self, name: str, type_name: str) -> None:
+        self._types[name] = self._registry.resolve(type_name, self._environment, name, self._bound.files)
+
+    def _meant(self, type_name: str) -> str:
+        close = difflib.get_close_matches(type_name, self._registry.types, 1)
+        return f"did you mean {close[0]}?" if close else ""
+
+    def _doubled_names(self) -> Iterator[Problem]:
+        doubled = [name for name in self._bound.template.parameters if name in self._bound.definitions]
+        if doubled:
+            shown = ", ".join(repr(name) for name in doubled)
+            yield Problem(f"Duplicate names {{{shown}}}", hint="a parameter and a resource may not share a name")
+
+    def _resource(self, definition: Definition, one: Type) -> Iterator[Problem]:
+        if definition.external_id is not None:
+            # Without a place, as in Heat.
+            yield from (replace(one, path="") for one in _raised(lambda: definition.resolve_external_id(self._unborn)))
+            return
+        if isinstance(definition.properties, node.Live) or definition.metadata is not None or definition.update_policy:
+            wrong = list(_raised(lambda: definition.check(self)))
+            # Properties are looked at one by one, below; of metadata nothing is known but that they can be read.
+            wrong = wrong or list(_raised(lambda: definitions.resolve_value(definition.metadata, self._unborn)))
+            yield from wrong
+            if wrong:
+                return
+        yield from self._policies(definition, one)
+        if not one.accepts_anything:
+            yield from self._judge.problems(definition, one)
+        if self._inside and issubclass(one, nested_stack.StackResource):
+            yield from self._child(definition, one)
+            yield from self._facade(definition, one)
+
+    def _facade(self, definition: Definition, one: type[nested_stack.StackResource]) -> Iterator[Problem]:
+        """A template must look like the type, or like the other template, that it stands in for."""
+        if not issubclass(one, nested_stack.TemplateResource):
+            return
+        try:
+            facade = self._registry.facade(definition.type, self._environment, definition.name, self._bound.files)
+        except BadTemplate as error:
+            inside = f"{definition.path[0]}.{definition.name}<{error.file}>"
+            yield from (nested_stack.told_from(problem, inside) for problem in error.problems)
+        except UserError as error:
+            yield Problem(error.problems[0].message, hint=error.problems[0].hint)
+        else:
+            if facade is not None:
+                yield from (Problem(text) for text in facades.problems(definition.type, facade, one))
+
+    def _child(self, definition: Definition, one: type[nested_stack.StackResource]) -> Iterator[Problem]:
+        """The stack inside, judged as far as it is known: its values are judged when it is made."""
+        foreseen = self._judge.foreseen(definition, one)
+        try:
+            text = one.template_for(foreseen)
+        except UserError as error:
+            yield from error.problems
+            return
+        if text is None:
+            return
+        if self._depth + 1 > self._bounds.depth:
+            yield one.retold(
+                Problem(f"Request limit exceeded: Recursion depth exceeds {self._bounds.depth}.",
+                        kind="RequestLimitExceeded", hint="does a template include itself?"),
+                f"{definition.path[0]}.{definition.name}")
+            return
+        problems, size = self._looked_into(definition, text, one.parameters_for(foreseen))
+        self.total += size * one.copies(foreseen)
+        for problem in problems:
+            yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
+
+    def _looked_into(
+        self, definition: Definition, text: str, given: Mapping[str, Any]
+    ) -> tuple[tuple[Problem, ...], int]:
+        """Return what is wrong with a stack inside, and how many resources it has.
+
+        The same template with the same parameters is looked at once. After many resources, one look at a template counts
+        for all parameters: the others are judged when their stacks are made.
+        """
+        surroundings = self._registry.inside(self._environment, definition.name, definition.type, given)
+        place = (text, self._depth, repr(surroundings.registry.data))
+        key = (*place, repr(sorted(given.items())))
+        known = self._tree.known
+        if key not in known and (self._tree.looked < _LOOKED or place not in known):
+            # A parameter that brings a hidden value is hidden inside as well.
+            secret = tuple(name for name, value in given.items() if self._secrets.touches(value))
+            known[place] = known[key] = self._look_into(text, replace(surroundings, encrypted_param_names=secret))
+        return known[key] if key in known else known[place]
+
+    def _look_into(self, text: str, surroundings: Environment) -> tuple[tuple[Problem, ...], int]:
+        self._tree.looked += 1
+        try:
+            template = model.parse(document.load(text))
+            pseudo = parameters.Pseudo(stack_name="nested", dialect=template.dialect)
+            values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
+            bound = bind(template, values, files=self._bound.files, facade=model.Facade())
+        except UserError as error:
+            return error.problems, 0
+        self._tree.looked += len(bound.definitions)
+        inner = _Validation(bound, surroundings, self._registry, strict=False, custom=self._rules.custom, around=self,
+                            bounds=self._bounds)
+        inner.check_types()
+        # Each place that uses the template tells them again: enough is enough.
+        found = tuple(_unfit(template, surroundings)) or tuple(itertools.islice(inner.problems(), _ENOUGH))
+        told = _secrets(values).error(UserError(problems=found)).problems if found else ()
+        return told, inner.total
+
+    def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
+        words = self._bound.dialect.words
+        if definition.deletion_policy == "Snapshot" and not one.supports_snapshot_delete:
+            yield Problem('"Snapshot" deletion policy not supported', path_to(definition, words.deletion_policy))
+        try:
+            given = definition.resolve_update_policy(self._unborn)
+        except UserError as error:
+            yield from error.problems
+            return
+        if given is not None:
+            known = properties.compiled(one.update_policy_schema)
+            yield from known.problems(given, path_to(definition, words.update_policy), self._rules)
+
+    def _outputs(self) -> Iterator[Problem]:
+        try:
+            outputs = self._bound.outputs
+        except UserError:
+            return  # told already
+        for output in outputs.values():
+            if isinstance(output.value, node.Live):
+                yield from _raised(lambda output=output: output.check(self))  # type: ignore[misc]  # bound by default
+
+
+def _raised(step: Callable[[], object]) -> Iterator[Problem]:
+    try:
+        step()
+    except UserError as error:
+        yield from error.problems
+
+
+def _unfit(template: model.Template, surroundings: Environment) -> Iterator[Problem]:
+    """What is wrong with the parameters of a stack inside: schemata, and defaults of the environment that are used."""
+    yield from parameters.check(template.parameters, surroundings, require_all=False, check_values=False, custom=None)
+    for name, one in template.parameters.items():
+        default = surroundings.parameter_defaults.get(name)
+        if default is not None and name not in surroundings.parameters:
+            yield from replace(one, default=default).schema_problems()

@@ -1,0 +1,1 @@
+"""Histories: requests, shapes of stacks and faults, drawn from a seed."""

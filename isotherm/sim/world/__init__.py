@@ -1,0 +1,1 @@
+"""The simulated world: loop, time, chance, processes, threads, store and cloud."""

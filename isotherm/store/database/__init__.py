@@ -1,0 +1,1 @@
+"""The database: connections, the writer thread, the write lane, bulk statements, sealing, schema and migrations."""

@@ -1,0 +1,1 @@
+"""Fair shares of a worker's capacity among projects and stacks."""

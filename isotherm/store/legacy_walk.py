@@ -1,0 +1,249 @@
+"""Units of work of the legacy path: an engine that holds a stack's lock walks its graph, and says what became of each node.
+
+Plans, versions and events are those of every stack; the nodes just never fall due, because who goes next is known in the
+engine's memory. Each unit holds the lock first: what an engine says that has lost the stack changes no row. What was
+begun for an operation that has been overtaken is recorded all the same: its object exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.store import locks, rows
+from isotherm.store.locks import Lock
+from isotherm.store.operations import accept, finish, settle, stop, visit
+from isotherm.store.queue import choose, claim
+from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
+from isotherm.store.signals import hooks
+from isotherm.store.tables import stacks as t
+
+_NODE, _OP = t.nodes.c, t.operations.c
+_UNENDED = (NodeState.PENDING, NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
+_TAKE = (
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"), _NODE.generation == sa.bindparam("n_generation"),
+           _NODE.state.in_(_UNENDED))
+    .values(state=NodeState.RUNNING, fence=_NODE.fence + 1, due=None, awaits=None)
+)
+
+
+class Stop(msgspec.Struct, frozen=True, gc=False):
+    """A node to pass on the walk."""
+
+    id: int
+    kind: NodeKind
+    dirty: bool
+
+
+class Phase(msgspec.Struct, frozen=True, gc=False):
+    """What an operation has to do now: the nodes that have not ended, and who waits for whom."""
+
+    operation: Operation
+    stops: list[Stop] = []
+    edges: list[Edge] = []
+
+    @property
+    def planned(self) -> bool:
+        return self.operation.state != OperationState.PLANNING
+
+
+class Wave(msgspec.Struct, frozen=True, gc=False):
+    """What follows from the end of a node: others that end without being looked at, or that will have to be."""
+
+    ended: Mapping[int, NodeState] = {}
+    dirty: Collection[int] = ()
+
+
+def phase(connection: sa.Connection, lock: Lock, now: float) -> Phase | None:
+    """What is to be done now. None: nothing is left, and the lock is given back."""
+    operation = rows.operation(connection, locks.hold(connection, lock))
+    if operation is not None and operation.state in accept.UNFINISHED and operation.fence not in (0, lock.fence):
+        # Somebody had begun it, and is gone.
+        stop.break_off(connection, operation, f"Engine went down during stack {operation.action.name}", now)
+        operation = None
+    if operation is None or operation.state not in accept.UNFINISHED:
+        locks.release(connection, lock)
+        return None
+    connection.execute(sa.update(t.operations).where(_OP.id == operation.id).values(fence=lock.fence))
+    if operation.state == OperationState.PLANNING:
+        return Phase(operation)
+    stops = _stops(connection, operation)
+    return Phase(operation, stops, _edges(connection, operation, [one.id for one in stops]))
+
+
+def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
+    found = connection.execute(
+        sa.select(_NODE.id, _NODE.kind, _NODE.dirty)
+        .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
+               _NODE.state.in_(_UNENDED),
+               # What the template dropped is held back until clean-up plans it.
+               sa.or_(_NODE.kind != NodeKind.CLEANUP, _NODE.dirty > 0))
+        .order_by(_NODE.id)
+    )
+    return [Stop(id_, NodeKind(kind), bool(dirty)) for id_, kind, dirty in found]
+
+
+def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection[int]) -> list[Edge]:
+    """Each from who goes first. A visit has an order of its own, or none."""
+    edge, known = t.edges.c, set(node_ids)
+    visits = edge.kind == EdgeKind.ORDER if operation.visits else sa.true()
+    query = sa.select(edge.src, edge.dst, edge.kind).where(rows.among(edge.dst), visits)
+    return [Edge(src, dst, EdgeKind(kind)) for src, dst, kind in connection.execute(query, rows.ids(known)) if src in known]
+
+
+def may_take(
+    connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, most: int, now: float
+) -> bool:
+    """Whether the project has less than so many steps under way. If not, the node says so."""
+    _current(connection, lock, operation.id)
+    if choose.running(connection, now).get(operation.project, 0) < most:
+        return True
+    choose.hold_back(connection, [node_id], most)
+    return False
+
+
+def take(
+    connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, until: float, now: float
+) -> Claim | None:
+    """A node whose turn has come, with all that is needed to act on it. None: it was skipped meanwhile."""
+    _current(connection, lock, operation.id)
+    hit = connection.execute(_TAKE, {"n_id": node_id, "n_generation": operation.generation})
+    return claim.load(connection, [node_id], until, now)[0] if hit.rowcount else None
+
+
+def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> bool:
+    """Make an intent durable, and tell whether to act; raises Superseded if the operation has been overtaken."""
+    _current(connection, lock, beginning.claim.operation.id)
+    counted = claim.begin(connection, [beginning], now)
+    if not counted:
+        raise errors.Superseded(beginning.claim.stack_id)
+    return counted[beginning.claim.key]
+
+
+def _current(connection: sa.Connection, lock: Lock, operation_id: str) -> None:
+    if locks.hold(connection, lock) != operation_id:
+        raise errors.Superseded(operation_id)
+
+
+def record(
+    connection: sa.Connection, lock: Lock, report: Report, wave: Wave, new_id: str, now: float
+) -> bool | None:
+    """How a step ended. Answers whether what it waits for has happened already; None: the operation is another's now.
+
+    `new_id` is for a rollback, should one begin.
+    """
+    wanted, mine = locks.hold(connection, lock), report.claim
+    row = connection.execute(
+        sa.select(_NODE.state, _NODE.generation, _NODE.fence, _NODE.dirty).where(_NODE.id == mine.node_id)
+    ).one_or_none()
+    if row is None or row.fence != mine.fence:
+        return None
+    overtaken = row.state != NodeState.RUNNING or row.generation != mine.generation or wanted != mine.operation.id
+    if not overtaken:
+        settle.record(connection, [report], now)
+    elif settle.still_counts(report):
+        settle.record(connection, [settle.late(report, row.state, row.generation)], now)
+    if overtaken:
+        settle.release(connection, [mine.node_id], now)
+        return None
+    over = _write_node(connection, report, dirty=row.dirty, now=now)
+    if report.state in (NodeState.DONE, NodeState.FAILED):
+        _end(connection, report, wave, new_id, now)
+    return over
+
+
+def _write_node(connection: sa.Connection, report: Report, *, dirty: int, now: float) -> bool:
+    kind, state = visit.left(report.claim.kind, report.state, dirty)
+    over = bool(hooks.pause(connection, [report], now))
+    if report.awaits:
+        if report.seen is None:
+            stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
+        over = over or bool(settle.over(connection, [report]))
+    if state is NodeState.SCHEDULED:
+        state = NodeState.PENDING
+    connection.execute(
+        sa.update(t.nodes)
+        .where(_NODE.id == report.claim.node_id)
+        .values(kind=kind, state=state, reason=report.reason or None, awaits=report.awaits or None, due=None,
+                fence=_NODE.fence + 1)
+    )
+    return over
+
+
+def _end(connection: sa.Connection, report: Report, wave: Wave, new_id: str, now: float) -> None:
+    operation = rows.operation(connection, report.claim.operation.id)
+    if operation is None:
+        raise errors.Superseded(report.claim.stack_id)
+    settle.remove_cleaned(connection, [report])
+    count = 1 + _follow(connection, operation, wave)
+    failure = settle.failure_of(operation, report) if report.state is NodeState.FAILED else None
+    settle.count_down(connection, operation, count, failure)
+    if failure and settle.rolls_back(operation):
+        finish.fail(connection, operation, failure, now)
+        accept.roll_back(connection, operation.stack_id, new_id, now, failure)
+
+
+def follow(connection: sa.Connection, lock: Lock, operation: Operation, wave: Wave) -> None:
+    """Nodes end that need not be looked at."""
+    _current(connection, lock, operation.id)
+    settle.count_down(connection, operation, _follow(connection, operation, wave), None)
+
+
+def _follow(connection: sa.Connection, operation: Operation, wave: Wave) -> int:
+    theirs = sa.and_(rows.among(_NODE.id), _NODE.generation == operation.generation, _NODE.state.in_(_UNENDED))
+    if wave.dirty:
+        connection.execute(sa.update(t.nodes).where(theirs).values(dirty=_NODE.dirty + 1), rows.ids(wave.dirty))
+    count = 0
+    for state in set(wave.ended.values()):
+        ids = rows.ids(id_ for id_, one in wave.ended.items() if one is state)
+        count += connection.execute(sa.update(t.nodes).where(theirs).values(state=state, due=None), ids).rowcount
+    return count
+
+
+def end_phase(connection: sa.Connection, lock: Lock, operation: Operation, now: float) -> None:
+    """All has been walked: the next phase begins, or the operation is closed."""
+    _current(connection, lock, operation.id)
+    finish.next_phase(connection, operation.id, now)
+
+
+def give_up(connection: sa.Connection, lock: Lock, operation: Operation, failure: str, now: float) -> None:
+    """The operation cannot be walked at all."""
+    _current(connection, lock, operation.id)
+    present = rows.operation(connection, operation.id)
+    if present is not None and present.state in accept.UNFINISHED:
+        stop.break_off(connection, present, failure, now)
+
+
+def hand_on(connection: sa.Connection, lock: Lock, now: float) -> None:
+    """The engine leaves in good order: whoever comes next goes on as if it had begun itself."""
+    operation_id = locks.hold(connection, lock)
+    connection.execute(sa.update(t.operations).where(_OP.id == operation_id).values(fence=0))
+    locks.hand_on(connection, lock, now)
+
+
+class Look(msgspec.Struct, frozen=True, gc=False):
+    """What has happened meanwhile to an operation that waits."""
+
+    # Another operation is wanted now, or this one was ended.
+    overtaken: bool
+    cancelled: bool
+    # Nodes that need not wait any more.
+    ready: frozenset[int] = frozenset()
+
+
+def look(connection: sa.Connection, lock: Lock, operation: Operation, waiting: Sequence[Report]) -> Look:
+    wanted = locks.hold(connection, lock)
+    row = connection.execute(sa.select(_OP.state, _OP.cancelled).where(_OP.id == operation.id)).one_or_none()
+    if row is None or wanted != operation.id or row.state not in accept.UNFINISHED:
+        return Look(True, False)
+    ready = settle.over(connection, [report for report in waiting if report.awaits])
+    paused = [report for report in waiting if report.pause is not None]
+    if paused:
+        ready |= {node_id for node_id, of in hooks.cleared(connection, [r.claim.node_id for r in paused])
+                  if of == operation.id}
+    return Look(False, bool(row.cancelled), frozenset(ready))

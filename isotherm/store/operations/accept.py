@@ -1,0 +1,203 @@
+"""Unit of work: a request becomes the newest operation of its stack, or loses the race and changes nothing.
+
+The conditional write on the stack's generation comes first: whoever loses it has written nothing (lesson B11).
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import ORDERED, Action, NodeState, OperationState, Status
+from isotherm.store import credentials, locks, rows
+from isotherm.store.database import sealing
+from isotherm.store.operations import adopt, snapshots
+from isotherm.store.reads import stack_list
+from isotherm.store.records import Acceptance, Event, NewStack
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import nodes
+
+# On the legacy path, one operation at a time, except for what ends the one before.
+_ALWAYS = frozenset({Action.DELETE, Action.ROLLBACK})
+UNFINISHED = (OperationState.PLANNING, OperationState.WAKING, OperationState.UPDATING, OperationState.CLEANING)
+
+
+def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
+    """A new stack, with its first operation."""
+    try:
+        connection.execute(
+            sa.insert(t.stacks).values(
+                id=stack.id, project=stack.project, name=stack.name, tomb="", owner_id=stack.owner_id, depth=stack.depth,
+                username=stack.username, generation=1, operation_id=request.operation_id, action=request.action,
+                status=Status.IN_PROGRESS,
+                reason=request.reason, description=request.description or "", tags=request.tags,
+                disable_rollback=request.disable_rollback, timeout_s=request.timeout_s, convergence=stack.convergence,
+                created_at=now, updated_at=now if request.action is Action.ADOPT else None,
+            )
+        )
+    except sa.exc.IntegrityError as error:
+        raise errors.Conflict(
+            f"The Stack ({stack.name}) already exists.", kind="StackExists",
+            hint="Update it, delete it, or choose another name.",
+        ) from error
+    stack_list.write_tags(connection, stack.id, request.tags)
+    _open(connection, request, 1, now, convergence=stack.convergence)
+
+
+def supersede(connection: sa.Connection, request: Acceptance, now: float, *, preempt: bool = False) -> int:
+    """The newest operation of a stack that exists. Answers its generation; raises Conflict if another was faster.
+
+    On the legacy path also if another is in progress, unless this one may `preempt` it, as the stack around may.
+    """
+    stack = t.stacks.c
+    convergence = _path(connection, request, preempt=preempt)
+    values = {
+        stack.generation: request.generation + 1, stack.operation_id: request.operation_id,
+        stack.action: request.action, stack.status: Status.IN_PROGRESS, stack.reason: request.reason,
+        stack.updated_at: now, stack.disable_rollback: request.disable_rollback, stack.timeout_s: request.timeout_s,
+        stack.tags: request.tags,
+    }
+    if request.description is not None:
+        values[stack.description] = request.description
+    hit = connection.execute(
+        sa.update(t.stacks)
+        .where(stack.id == request.stack_id, stack.generation == request.generation, stack.tomb == "")
+        .values(values)
+    )
+    if not hit.rowcount:
+        raise errors.Conflict(
+            "Another operation on this stack was accepted at the same moment, or the stack is gone.",
+            kind="ActionInProgress", hint="Look at the stack, and ask again if you still want it.",
+        )
+    stack_list.forget_tags(connection, request.stack_id)
+    stack_list.write_tags(connection, request.stack_id, request.tags)
+    _halt(connection, request.stack_id, request.generation, now, convergence=convergence)
+    _open(connection, request, request.generation + 1, now, convergence=convergence)
+    return request.generation + 1
+
+
+def _path(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> bool:
+    """Whether the stack is on the convergence path, on which nothing has to wait."""
+    stack = t.stacks.c
+    found = connection.execute(
+        sa.select(stack.convergence, stack.status, stack.action, stack.name).where(stack.id == request.stack_id)
+    ).one_or_none()
+    if found is None or found.convergence:
+        return True
+    if found.status == Status.IN_PROGRESS and not preempt and request.action not in _ALWAYS:
+        raise errors.Conflict(
+            f"Stack {found.name} already has an action ({Action(found.action).name}) in progress.",
+            kind="ActionInProgress", hint="Wait until it has ended, cancel it, or delete the stack.")
+    return False
+
+
+def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, *, convergence: bool) -> None:
+    """The older operation starts nothing more. What is under way keeps its lease, and records itself when it ends."""
+    operation = t.operations.c
+    running = sa.and_(
+        operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
+    older = connection.execute(sa.select(operation.id, operation.action, operation.state).where(running)).one_or_none()
+    # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
+    if older is not None:
+        connection.execute(
+            sa.update(t.operations).where(operation.id == older.id)
+            .values(state=OperationState.SUPERSEDED, due=None, deadline=None, ended_at=now)
+        )
+        halt_nodes(connection, stack_id, convergence=convergence)
+        snapshots.give_up(connection, stack_id)
+        if older.action in ORDERED or older.state == OperationState.WAKING:
+            nodes.forget_order(connection, stack_id)
+        # Whoever waits for it has to wait for the newer one instead.
+        nodes.wake_waiters(connection, older.id, now)
+
+
+def halt_nodes(connection: sa.Connection, stack_id: str, *, convergence: bool = True) -> None:
+    """Nobody may take a node of this stack until a plan says so again. On the legacy path, no plan ever does."""
+    node = t.nodes.c
+    under_way = node.due.is_not(None) if convergence else node.state.in_(_UNDER_WAY)
+    connection.execute(
+        sa.update(t.nodes).where(node.stack_id == stack_id, under_way).values(state=NodeState.PENDING, due=None)
+    )
+
+
+_UNDER_WAY = (NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
+
+
+def _open(
+    connection: sa.Connection, request: Acceptance, generation: int, now: float, *, convergence: bool
+) -> None:
+    if request.credential:
+        credentials.bind(connection, request.credential, request.stack_id)
+    input_ = _take_over(connection, request) if request.input_of else _keep(connection, request)
+    limit_s = request.timeout_s if request.limit_s is None else request.limit_s
+    connection.execute(
+        sa.insert(t.operations).values(
+            id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
+            state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback or request.stays,
+            timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now if convergence else None, fence=0,
+            deadline=None if limit_s is None else now + limit_s, converge=request.converge,
+        )
+    )
+    if not convergence:
+        locks.ask(connection, request.stack_id, request.operation_id, now)
+    started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
+                    Status.IN_PROGRESS, request.reason)
+    rows.insert_events(connection, [started], now)
+
+
+def _keep(connection: sa.Connection, request: Acceptance) -> str:
+    """Store the texts that are new; answers the address of the input.
+
+    Templates and files are shared by all that have the same. The input is the stack's own: it names the others, and no
+    other stack can be made to take it for its own.
+    """
+    box = sealing.of(connection)
+    owners = {key: request.stack_id if key == request.input else "" for key in request.blobs}
+    addresses = {box.address(key, owner): key for key, owner in owners.items()}
+    if addresses:
+        have = connection.execute(sa.select(t.blobs.c.hash).where(rows.among(t.blobs.c.hash)), rows.ids(addresses))
+        known = {row[0] for row in have}
+        new = [{"hash": address, "content": box.seal(request.blobs[key], "content", address, owners[key])}
+               for address, key in addresses.items() if address not in known]
+        if new:
+            connection.execute(sa.insert(t.blobs), new)
+        used = [{"operation_id": request.operation_id, "hash": address} for address in addresses]
+        connection.execute(sa.insert(t.uses), used)
+    return box.address(request.input, request.stack_id)
+
+
+def _take_over(connection: sa.Connection, request: Acceptance) -> str:
+    """The input of another operation, whose blobs this one uses from now on too."""
+    operation, use = t.operations.c, t.uses.c
+    used = sa.select(sa.literal(request.operation_id), use.hash).where(use.operation_id == request.input_of)
+    connection.execute(sa.insert(t.uses).from_select(["operation_id", "hash"], used))
+    found = connection.execute(sa.select(operation.input).where(operation.id == request.input_of)).scalar()
+    return found or ""
+
+
+def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: float, reason: str) -> None:
+    """Open the rollback of the stack's newest operation: to the last one that was completed, or to nothing.
+
+    It runs in the transaction that saw the failure, so that the target cannot be lost in between (lesson D6).
+    """
+    stack = connection.execute(
+        sa.select(t.stacks.c.generation, t.stacks.c.complete_operation_id, t.stacks.c.disable_rollback,
+                  t.stacks.c.timeout_s, t.stacks.c.action, t.stacks.c.operation_id).where(t.stacks.c.id == stack_id)
+    ).one()
+    if stack.action == Action.ADOPT and stack.complete_operation_id != stack.operation_id:
+        # The adoption is undone: what was there before stays there, and what it has made goes.
+        adopt.let_go(connection, stack_id, adopted=True)
+    failed = connection.execute(
+        sa.select(t.operations.c.timeout_s, t.operations.c.converge).where(t.operations.c.id == stack.operation_id)
+    ).one_or_none()
+    target = rows.operation(connection, stack.complete_operation_id) if stack.complete_operation_id else None
+    supersede(
+        connection,
+        Acceptance(
+            stack_id, stack.generation, operation_id, Action.ROLLBACK, "",
+            disable_rollback=stack.disable_rollback, timeout_s=stack.timeout_s,
+            tags=target.tags if target else "[]", reason=reason, input_of=target.id if target else "",
+            limit_s=failed.timeout_s if failed else None, converge=bool(failed and failed.converge),
+        ),
+        now,
+    )

@@ -1,0 +1,277 @@
+"""Unit of work: a phase of an operation has nothing left to do. The next one begins, or the operation is closed.
+
+These run inside the transaction that ended the last node, or that found the deadline passed: there is no moment at which
+an operation is neither under way nor closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import sqlalchemy as sa
+
+from isotherm.graph import plan as planning
+from isotherm.states import (
+    UNCHECKED,
+    VISITING,
+    Action,
+    EdgeKind,
+    NodeKind,
+    NodeState,
+    OperationState,
+    Status,
+)
+from isotherm.store import locks, rows
+from isotherm.store.operations import accept, snapshots
+from isotherm.store.records import Edge, Event, NodeWrite, Operation
+from isotherm.store.signals import hooks
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import nodes, shared_objects
+
+
+def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None:
+    """All nodes of the present phase have ended."""
+    operation = rows.operation(connection, operation_id)
+    if operation is None or operation.state not in accept.UNFINISHED:
+        return
+    if operation.state == OperationState.WAKING and operation.failure is None:
+        _plan_again(connection, operation, now)
+        return
+    updated = operation.state == OperationState.UPDATING and operation.failure is None
+    if updated and operation.action not in VISITING:
+        remaining = _clean_up(connection, operation, now)
+        if remaining:
+            connection.execute(
+                sa.update(t.operations)
+                .where(t.operations.c.id == operation_id)
+                .values(state=OperationState.CLEANING, remaining=remaining)
+            )
+            if not operation.convergence:
+                accept.halt_nodes(connection, operation.stack_id, convergence=False)
+            return
+    close(connection, operation, now)
+
+
+def _plan_again(connection: sa.Connection, operation: Operation, now: float) -> None:
+    """What slept is awake, or could not be woken: the plan begins with what there is now."""
+    nodes.forget_order(connection, operation.stack_id)
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation.id)
+        .values(state=OperationState.PLANNING, remaining=0, due=now if operation.convergence else None)
+    )
+
+
+def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tuple[planning.Version, int | None]]:
+    """Versions that nobody wants any more, by id, each with the node that is to delete it if there is one already."""
+    node, resource = t.nodes.c, t.resources.c
+    columns = (resource.id, resource.name, resource.requires, node.id)
+    superseded = (
+        sa.select(*columns)
+        .outerjoin(t.nodes, rows.stands_for())
+        .where(resource.stack_id == stack_id, resource.superseded == sa.true())
+    )
+    dropped = (
+        sa.select(*columns)
+        .join(t.nodes, node.resource_id == resource.id)
+        .where(node.stack_id == stack_id, node.kind == NodeKind.CLEANUP)
+    )
+    found = connection.execute(sa.union(superseded, dropped)).all()
+    same = shared_objects.twins(connection, stack_id)
+    return {row[0]: (planning.Version(row[0], row[1], shared_objects.widened(rows.required(row[2]), same)), row[3])
+            for row in found}
+
+
+def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> int:
+    """Plan the deletion of all that is not wanted, dependants first; answers how many nodes that takes."""
+    _drop_empty(connection, operation.stack_id)
+    doomed = _doomed_versions(connection, operation.stack_id)
+    if not doomed:
+        return 0
+    plan = planning.clean_up(version for version, _ in doomed.values())
+    _write_clean_up(connection, operation, doomed, plan, now)
+    return len(doomed)
+
+
+def _drop_empty(connection: sa.Connection, stack_id: str) -> None:
+    """Nodes of dropped names for which nothing was ever made."""
+    node = t.nodes.c
+    connection.execute(
+        sa.delete(t.nodes).where(
+            node.stack_id == stack_id, node.kind == NodeKind.CLEANUP, node.resource_id.is_(None)
+        )
+    )
+
+
+def _write_clean_up(
+    connection: sa.Connection,
+    operation: Operation,
+    doomed: Mapping[int, tuple[planning.Version, int | None]],
+    waits_for: Mapping[int, Collection[int]],
+    now: float,
+) -> dict[int, int]:
+    """Write the clean-up nodes and their order; answers the node of each version."""
+    missing = [id_ for id_, (_, node_id) in doomed.items() if node_id is None]
+    fresh = dict(zip(missing, rows.take_ids(connection, len(missing)) if missing else (), strict=True))
+    node_of = {id_: fresh.get(id_) or node_id for id_, (_, node_id) in doomed.items()}
+    writes = []
+    for id_, (version, _) in doomed.items():
+        node_id = node_of[id_] or 0
+        pending = len(waits_for[id_])
+        state = NodeState.PENDING if pending else NodeState.SCHEDULED
+        writes.append(NodeWrite(node_id, version.name, NodeKind.CLEANUP, state, pending, 1, resource_id=id_))
+    nodes.insert(connection, [w for w in writes if w.resource_id in fresh], operation, now)
+    nodes.rewrite(connection, [w for w in writes if w.resource_id not in fresh], operation.generation, now)
+    order = (Edge(node_of[w] or 0, node_of[id_] or 0, EdgeKind.ORDER) for id_, ws in waits_for.items() for w in ws)
+    rows.insert_edges(connection, order)
+    return {id_: node_id or 0 for id_, node_id in node_of.items()}
+
+
+def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: set[int], now: float) -> int:
+    """Delete what the template dropped before the updates, as far as nothing has to be moved out of the way first.
+
+    What a version that stays or that is superseded may still use has to wait for the clean-up at the end: even when its
+    user has moved on, it may have done so by a replacement, and then the replaced one uses it until that is gone.
+    """
+    _drop_empty(connection, operation.stack_id)
+    versions = _doomed_versions(connection, operation.stack_id)
+    dropped = {id_: entry for id_, entry in versions.items() if entry[1] in doomed}
+    visited = _visited(connection, operation)
+    users = [version.requires for id_, (version, _) in versions.items() if id_ not in dropped]
+    later = _needed(dropped, [*users, *(requires for _, requires, _ in visited.values())])
+    early = {id_: entry for id_, entry in dropped.items() if id_ not in later}
+    if not early:
+        return 0
+    plan = planning.clean_up(version for version, _ in early.values())
+    node_of = _write_clean_up(connection, operation, early, plan, now)
+    roots = [node_id for node_id, _, pending in visited.values() if not pending]
+    return len(early) + _barrier(connection, operation, list(node_of.values()), roots, now)
+
+
+def _needed(
+    dropped: Mapping[int, tuple[planning.Version, int | None]], users: Collection[Collection[int]]
+) -> set[int]:
+    """Of the dropped versions: those that the users may use, and what those use in turn."""
+    needed: set[int] = set()
+    todo = [need for requires in users for need in requires]
+    while todo:
+        id_ = todo.pop()
+        if id_ in dropped and id_ not in needed:
+            needed.add(id_)
+            todo.extend(dropped[id_][0].requires)
+    return needed
+
+
+def _visited(connection: sa.Connection, operation: Operation) -> dict[str, tuple[int, list[int], int]]:
+    """By name: the nodes that this operation updates, what their versions use, and how many nodes they wait for."""
+    node, resource = t.nodes.c, t.resources.c
+    found = connection.execute(
+        sa.select(node.name, node.id, resource.requires, node.pending)
+        .outerjoin(t.resources, resource.id == node.resource_id)
+        .where(node.stack_id == operation.stack_id, node.generation == operation.generation,
+               node.kind == NodeKind.UPDATE, node.state.in_((NodeState.PENDING, NodeState.SCHEDULED)))
+    )
+    same = shared_objects.twins(connection, operation.stack_id)
+    return {
+        row[0]: (row[1], shared_objects.widened(rows.required(row[2]), same) if row[2] else [], row[3]) for row in found
+    }
+
+
+def _barrier(
+    connection: sa.Connection, operation: Operation, first: Collection[int], roots: Collection[int], now: float
+) -> int:
+    """The roots of the update wait until the first deletions have ended, well or not."""
+    if not first or not roots:
+        return 0
+    (barrier,) = rows.take_ids(connection, 1)
+    meeting = NodeWrite(barrier, "", NodeKind.BARRIER, NodeState.PENDING, len(first), 0)
+    nodes.insert(connection, [meeting], operation, now)
+    arriving = [Edge(node_id, barrier, EdgeKind.SOFT) for node_id in first]
+    leaving = [Edge(barrier, node_id, EdgeKind.ORDER) for node_id in roots]
+    rows.insert_edges(connection, [*arriving, *leaving])
+    node = t.nodes.c
+    connection.execute(
+        sa.update(t.nodes).where(rows.among(node.id)).values(state=NodeState.PENDING, pending=1, due=None),
+        rows.ids(roots),
+    )
+    return 1
+
+
+def close(connection: sa.Connection, operation: Operation, now: float) -> None:
+    """The operation has ended: say so once, and forget what only it needed."""
+    failed = operation.failure is not None
+    status = Status.FAILED if failed else Status.COMPLETE
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation.id)
+        .values(state=OperationState.FAILED if failed else OperationState.COMPLETE, ended_at=now, deadline=None,
+                due=None)
+    )
+    reason = operation.failure or f"Stack {operation.action.name} completed successfully{_but(connection, operation)}"
+    values: dict[str, object] = {"status": status, "reason": reason}
+    if not failed and operation.action is Action.DELETE:
+        values |= {"tomb": operation.stack_id, "deleted_at": now}
+    elif not failed and operation.action not in VISITING:
+        values["complete_operation_id"] = operation.id
+    stack = t.stacks.c
+    connection.execute(
+        sa.update(t.stacks).where(stack.id == operation.stack_id, stack.operation_id == operation.id).values(values)
+    )
+    ended = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action, status,
+                  reason)
+    rows.insert_events(connection, [ended], now)
+    nodes.clear_order(connection, operation.stack_id)
+    if operation.ordered:
+        nodes.forget_order(connection, operation.stack_id)
+    if operation.action is Action.SNAPSHOT:
+        snapshots.end(connection, operation)
+    if "tomb" in values:
+        snapshots.doom_all(connection, operation.stack_id, now)
+    nodes.wake_waiters(connection, operation.id, now)
+    hooks.forget(connection, operation.stack_id)
+    if not operation.convergence:
+        locks.drop(connection, operation.stack_id)
+    _forget(connection, operation, gone="tomb" in values)
+
+
+def _but(connection: sa.Connection, operation: Operation) -> str:
+    """What a check could not tell."""
+    resource = t.resources.c
+    unchecked = sa.select(resource.id).where(resource.stack_id == operation.stack_id, resource.action == int(Action.CHECK),
+                                             resource.reason.startswith(UNCHECKED))
+    if operation.action is not Action.CHECK or connection.execute(unchecked.limit(1)).first() is None:
+        return ""
+    return ". 'CHECK' not fully supported (see resources)"
+
+
+def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
+    """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
+    accept.halt_nodes(connection, operation.stack_id, convergence=operation.convergence)
+    if operation.ordered:
+        nodes.forget_order(connection, operation.stack_id)
+    nodes.wake_waiters(connection, operation.id, now)
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation.id)
+        .values(state=OperationState.FAILED, failure=failure, ended_at=now, deadline=None, due=None)
+    )
+    failed = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action,
+                   Status.FAILED, failure)
+    rows.insert_events(connection, [failed], now)
+
+
+def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> None:
+    """Delete old operations and their inputs. A deleted stack keeps its row and its events."""
+    stack, op = t.stacks.c, t.operations.c
+    kept = connection.execute(
+        sa.select(stack.operation_id, stack.complete_operation_id).where(stack.id == operation.stack_id)
+    ).one()
+    old = list(
+        connection.execute(
+            sa.select(op.id).where(op.stack_id == operation.stack_id, op.id.not_in([id_ for id_ in kept if id_]))
+        ).scalars()
+    )
+    if gone:
+        old.extend(id_ for id_ in kept if id_)
+    rows.forget_uses(connection, old)
+    connection.execute(sa.delete(t.operations).where(rows.among(op.id), op.id != operation.id), rows.ids(old))

@@ -1,0 +1,151 @@
+"""Unit of work: the nodes and edges of a traversal are written, in proportion to what changes.
+
+A resource is visited when its row does not prove that reality has the wanted definition: the digest of what was last
+applied, a COMPLETE status, no open intent, and a node that ended well. Nothing else counts as proof, least of all what an
+earlier plan intended (lesson A10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.graph import plan as planning
+from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.store import rows
+from isotherm.store.database import sealing
+from isotherm.store.operations import accept, finish, visit
+from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import current, nodes, superseded
+from isotherm.store.versions.current import Slot
+
+
+def write(
+    connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted], now: float,
+    drifted: Collection[str] | None = None,
+) -> None:
+    """Plan the operation and start it; raises Superseded if it is not the newest any more.
+
+    Where something sleeps, it is woken first, and the plan is written when that is over.
+
+    An operation that looks at reality looks at everything; with `drifted`, at these and what depends on them.
+    """
+    operation = rows.operation(connection, operation_id)
+    if operation is None or operation.state != OperationState.PLANNING:
+        raise errors.Superseded(operation_id)
+    nodes.clear_order(connection, operation.stack_id)
+    present = current.of(connection, operation.stack_id)
+    if drifted is None and visit.wake(connection, operation, present, {w.name for w in wanted}, now):
+        return
+    left = superseded.of(connection, operation.stack_id)
+    # A name whose newest version was deleted has lost its node, and may have older versions all the same.
+    present |= current.add(connection, operation, [w.name for w in wanted if w.name in left and w.name not in present])
+    wanted = sealing.with_digests(connection, wanted, _digests(present, left))
+    moved = superseded.take_up(connection, present, left, wanted)
+    asked = {w.name for w in wanted if operation.converge or w.always} if drifted is None else set(drifted)
+    changed = [
+        w for w in wanted
+        if w.name in asked or (slot := present.get(w.name)) is None or w.name in moved or not slot.proves(w.digest)
+    ]
+    names = {w.name for w in wanted}
+    doomed = [slot for slot in present.values() if slot.name not in names]
+    remaining = 0
+    if changed:
+        remaining = _Writer(connection, operation, present, now).update(wanted, changed)
+    _doom(connection, operation, doomed)
+    if wanted and doomed and (operation.disable_rollback or operation.action.name == "ROLLBACK"):
+        remaining += finish.clean_up_first(connection, operation, doomed={slot.id for slot in doomed}, now=now)
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation_id)
+        .values(state=OperationState.UPDATING, remaining=remaining, due=None)
+    )
+    if not remaining:
+        finish.next_phase(connection, operation_id, now)
+    elif not operation.convergence:
+        accept.halt_nodes(connection, operation.stack_id, convergence=False)
+
+
+def _digests(present: Mapping[str, Slot], left: Mapping[str, Sequence[superseded.Spare]]) -> dict[str, set[str | None]]:
+    """By name: the digests of all its versions."""
+    found = {name: {slot.digest} for name, slot in present.items()}
+    for name, versions in left.items():
+        found.setdefault(name, set()).update(spare.digest for spare in versions)
+    return found
+
+
+def recognised(connection: sa.Connection, stack_id: str, wanted: Sequence[Wanted]) -> list[Wanted]:
+    """What is wanted, with digests that can be compared with those of the rows."""
+    return list(sealing.with_digests(connection, wanted, _digests(current.of(connection, stack_id), {})))
+
+
+class _Writer:
+    """Writes the update half of a plan."""
+
+    def __init__(self, connection: sa.Connection, operation: Operation, present: Mapping[str, Slot], now: float) -> None:
+        self._connection = connection
+        self._operation = operation
+        self._slots = present
+        self._now = now
+
+    def update(self, wanted: Sequence[Wanted], changed: Sequence[Wanted]) -> int:
+        """Visit what changed and what depends on it; answers how many nodes that are."""
+        graph = DependencyTaskGraph[str]({w.name: w.requires for w in wanted})
+        visits = planning.update(graph, (w.name for w in changed))
+        ids = {slot.name: slot.id for slot in self._slots.values()}
+        born = [w.name for w in changed if w.name not in ids]
+        ids.update(zip(born, rows.take_ids(self._connection, len(born)) if born else (), strict=True))
+        writes = [self._node(w, ids[w.name], visits) for w in wanted if w.name in visits.pending]
+        nodes.insert(self._connection, [w for w in writes if w.name not in self._slots], self._operation, self._now)
+        self._rewrite([w for w in writes if w.name in self._slots])
+        self._rewire(changed, ids)
+        self._keep_policies(changed)
+        return len(writes)
+
+    def _node(self, want: Wanted, id_: int, visits: planning.Visits) -> NodeWrite:
+        pending = visits.pending[want.name]
+        state = NodeState.PENDING if pending else NodeState.SCHEDULED
+        dirty = int(want.name in visits.changed)
+        return NodeWrite(id_, want.name, NodeKind.UPDATE, state, pending, dirty, want.definition, want.digest)
+
+    def _rewrite(self, writes: Sequence[NodeWrite]) -> None:
+        nodes.rewrite(self._connection, writes, self._operation.generation, self._now)
+        nodes.define(self._connection, writes, self._operation.stack_id)
+
+    def _rewire(self, changed: Sequence[Wanted], ids: Mapping[str, int]) -> None:
+        """The edges of a resource belong to it: those of changed ones are written anew."""
+        old = [ids[w.name] for w in changed if w.name in self._slots]
+        rows.delete_by_id(self._connection, t.edges.c.dst, old)
+        new = (Edge(ids[need], ids[w.name], EdgeKind.REQUIRES) for w in changed for need in w.requires)
+        rows.insert_edges(self._connection, new)
+
+    def _keep_policies(self, changed: Sequence[Wanted]) -> None:
+        """A deletion policy holds from the moment it is accepted, for every version that the name still has."""
+        if not self._slots:
+            return
+        resource = t.resources.c
+        for policy in DeletionPolicy:
+            names = [w.name for w in changed if w.deletion_policy is policy and w.name in self._slots]
+            if names:
+                self._connection.execute(
+                    sa.update(t.resources)
+                    .where(resource.stack_id == self._operation.stack_id, resource.external == sa.false(),
+                           rows.among(resource.name))
+                    .values(deletion_policy=policy),
+                    rows.ids(names),
+                )
+
+
+def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot]) -> None:
+    """What the template does not have any more is held back until clean-up plans it."""
+    if not doomed:
+        return
+    held = [NodeWrite(slot.id, slot.name, NodeKind.CLEANUP, NodeState.PENDING, 1, 0) for slot in doomed]
+    nodes.rewrite(connection, held, operation.generation, 0.0)
+    gone = [slot.id for slot in doomed]
+    rows.delete_by_id(connection, t.edges.c.dst, gone)
+    rows.delete_by_id(connection, t.edges.c.src, gone)

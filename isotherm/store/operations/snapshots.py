@@ -1,0 +1,182 @@
+"""Units of work about snapshots: opened with the operation that takes them, ended with it, deleted part by part.
+
+A snapshot is the input of the stack at that moment and a part for each resource. Deleting one is nobody's operation on
+the stack: it is taken up like anything that is due, and its parts go one by one, so that a kill loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, Status
+from isotherm.store import rows
+from isotherm.store.database import sealing
+from isotherm.store.records import Operation, Part, Report
+from isotherm.store.tables import stacks as t
+
+_SNAPSHOT, _PART = t.snapshots.c, t.snapshot_parts.c
+
+
+class Doomed(msgspec.Struct, frozen=True):
+    """A snapshot that somebody has taken up to delete it."""
+
+    id: str
+    stack_id: str
+    stack_name: str
+    fence: int
+    parts: tuple[Part, ...]
+    input: str = ""
+
+
+def open_(connection: sa.Connection, operation: Operation, name: str | None, now: float) -> None:
+    """The snapshot that this operation takes."""
+    connection.execute(
+        sa.insert(t.snapshots).values(
+            id=operation.id, stack_id=operation.stack_id, name=name, action=Action.CREATE, status=Status.IN_PROGRESS,
+            reason="", input=operation.input, tags=operation.tags, created_at=now, fence=0,
+        )
+    )
+
+
+def keep(connection: sa.Connection, reports: Sequence[Report], now: float) -> None:
+    """Parts of resources that are through. One that comes when the snapshot is gone is deleted like the others were."""
+    found = [(report.part, report.claim.stack_id) for report in reports if report.part is not None]
+    if not found:
+        return
+    owners = {part.snapshot_id: stack_id for part, stack_id in found}
+    known = sa.select(_SNAPSHOT.id).where(rows.among(_SNAPSHOT.id))
+    for id_ in owners.keys() - set(connection.execute(known, rows.ids(owners)).scalars()):
+        connection.execute(sa.insert(t.snapshots).values(
+            id=id_, stack_id=owners[id_], action=Action.DELETE, status=Status.IN_PROGRESS, reason="", input="", tags="[]",
+            created_at=now, due=now, fence=0,
+        ))
+    seal = sealing.of(connection).seal
+    connection.execute(sa.insert(t.snapshot_parts), [
+        {**msgspec.structs.asdict(part), "document": seal(part.document, "part", part.snapshot_id, part.name)}
+        for part, _ in found
+    ])
+
+
+def end(connection: sa.Connection, operation: Operation) -> None:
+    """The operation that takes it has ended."""
+    _finish(connection, _SNAPSHOT.id == operation.id, operation.failure)
+
+
+def give_up(connection: sa.Connection, stack_id: str) -> None:
+    """Another operation has taken over: what was being taken will not be whole."""
+    _finish(connection, _SNAPSHOT.stack_id == stack_id, "Another operation on the stack took over")
+
+
+def _finish(connection: sa.Connection, which: sa.ColumnElement[bool], failure: str | None) -> None:
+    connection.execute(
+        sa.update(t.snapshots)
+        .where(which, _SNAPSHOT.action == Action.CREATE, _SNAPSHOT.status == Status.IN_PROGRESS)
+        .values(status=Status.FAILED if failure else Status.COMPLETE,
+                reason=failure or "Stack SNAPSHOT completed successfully")
+    )
+
+
+def of_stack(connection: sa.Connection, stack_id: str) -> Sequence[sa.RowMapping]:
+    query = sa.select(t.snapshots).where(_SNAPSHOT.stack_id == stack_id)
+    return connection.execute(query.order_by(_SNAPSHOT.created_at, _SNAPSHOT.id)).mappings().all()
+
+
+def parts(connection: sa.Connection, snapshot_id: str) -> list[Part]:
+    columns = (_PART.snapshot_id, _PART.name, _PART.implementation, _PART.document)
+    query = sa.select(*columns).where(_PART.snapshot_id == snapshot_id).order_by(_PART.name)
+    opened = sealing.of(connection).open
+    return [Part(id_, name, implementation, opened(document, "part", id_, name))
+            for id_, name, implementation, document in connection.execute(query)]
+
+
+# Deleting.
+
+
+def doom(connection: sa.Connection, snapshot_id: str, now: float) -> None:
+    """From now on it is being deleted; raises if it is still being taken."""
+    hit = connection.execute(_doom(now).where(_SNAPSHOT.id == snapshot_id, ~_being_taken()))
+    if not hit.rowcount:
+        raise errors.UserError("Deleting in-progress snapshot is not supported.", kind="NotSupported",
+                               hint="Wait for it, or cancel the operation that takes it.")
+
+
+def doom_all(connection: sa.Connection, stack_id: str, now: float) -> None:
+    """The stack is gone, and its snapshots go too."""
+    connection.execute(_doom(now).where(_SNAPSHOT.stack_id == stack_id))
+
+
+def _doom(now: float) -> sa.Update:
+    return sa.update(t.snapshots).values(action=Action.DELETE, status=Status.IN_PROGRESS, reason="", due=now)
+
+
+def _being_taken() -> sa.ColumnElement[bool]:
+    return sa.and_(_SNAPSHOT.action == Action.CREATE, _SNAPSHOT.status == Status.IN_PROGRESS)
+
+
+_DUE = sa.select(_SNAPSHOT.id).where(_SNAPSHOT.due <= sa.bindparam("now")).limit(4)
+
+
+def due(connection: sa.Connection, until: float, now: float) -> list[Doomed]:
+    """Take up snapshots that are to be deleted, also those whose worker died."""
+    taken = list(connection.execute(_DUE, {"now": now}).scalars())
+    if not taken:
+        return []
+    connection.execute(
+        sa.update(t.snapshots).where(rows.among(_SNAPSHOT.id)).values(due=until, fence=_SNAPSHOT.fence + 1),
+        rows.ids(taken),
+    )
+    stack = t.stacks.c
+    found = connection.execute(
+        sa.select(_SNAPSHOT.id, _SNAPSHOT.stack_id, stack.name, _SNAPSHOT.fence, _SNAPSHOT.input)
+        .join(t.stacks, stack.id == _SNAPSHOT.stack_id)
+        .where(rows.among(_SNAPSHOT.id)),
+        rows.ids(taken),
+    )
+    return [Doomed(*row[:4], tuple(parts(connection, row[0])), row[4]) for row in found.all()]
+
+
+def part_gone(connection: sa.Connection, doomed: Doomed, name: str, until: float) -> None:
+    """One part is deleted. Raises Superseded if somebody else has taken over."""
+    _still(connection, doomed, due=until)
+    connection.execute(sa.delete(t.snapshot_parts).where(_PART.snapshot_id == doomed.id, _PART.name == name))
+
+
+def gone(connection: sa.Connection, doomed: Doomed) -> None:
+    """All parts are deleted: the snapshot is gone, and so is what only it used."""
+    _still(connection, doomed, due=None)
+    _drop(connection, [doomed.id])
+
+
+def let_go(connection: sa.Connection, stack_id: str) -> None:
+    """The snapshots of the stack are forgotten, and what its types keep for them stays where it is."""
+    _drop(connection, list(connection.execute(sa.select(_SNAPSHOT.id).where(_SNAPSHOT.stack_id == stack_id)).scalars()))
+
+
+def _drop(connection: sa.Connection, ids: Sequence[str]) -> None:
+    if not ids:
+        return
+    for table, column in ((t.snapshot_parts, _PART.snapshot_id), (t.snapshots, _SNAPSHOT.id)):
+        connection.execute(sa.delete(table).where(rows.among(column)), rows.ids(ids))
+    # The operation that took one may still be the newest of its stack, and needs its input itself.
+    operation = t.operations.c
+    at_work = set(connection.execute(sa.select(operation.id).where(rows.among(operation.id)), rows.ids(ids)).scalars())
+    rows.forget_uses(connection, [id_ for id_ in ids if id_ not in at_work])
+
+
+def not_gone(connection: sa.Connection, doomed: Doomed, reason: str, retry_at: float | None) -> None:
+    """A part could not be deleted: try again then, or leave it to the user."""
+    _still(connection, doomed, due=retry_at)
+    if retry_at is None:
+        connection.execute(
+            sa.update(t.snapshots).where(_SNAPSHOT.id == doomed.id).values(status=Status.FAILED, reason=reason)
+        )
+
+
+def _still(connection: sa.Connection, doomed: Doomed, due: float | None) -> None:
+    mine = sa.and_(_SNAPSHOT.id == doomed.id, _SNAPSHOT.fence == doomed.fence)
+    if not connection.execute(sa.update(t.snapshots).where(mine).values(due=due)).rowcount:
+        raise errors.Superseded(doomed.id)

@@ -1,0 +1,124 @@
+"""Unit of work: an operation that visits every resource is planned: check, suspend, resume, snapshot.
+
+What is suspended is in use until its dependants are suspended too, so these go first; what is resumed needs what it
+requires, so that goes first. What counts is what the objects use, as for deletions: after an update that failed or was
+overtaken, that is not what the newest template says. A check and a snapshot change nothing that others could notice, so all
+resources are visited at once.
+
+An update of a stack of which something sleeps begins with such a visit too: see `wake`.
+
+What is to be deleted is checked as long as it is there, and stays what it was: to be deleted. The others leave it out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import ENDED, ORDERED, Action, EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.store import rows
+from isotherm.store.operations import accept, finish
+from isotherm.store.records import Edge, NodeWrite, Operation
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import current, nodes, shared_objects
+from isotherm.store.versions.current import Slot
+
+
+def write(connection: sa.Connection, operation_id: str, now: float) -> None:
+    """Plan the visits and start them; raises Superseded if the operation is not the newest any more."""
+    operation = rows.operation(connection, operation_id)
+    if operation is None or operation.state != OperationState.PLANNING:
+        raise errors.Superseded(operation_id)
+    nodes.clear_order(connection, operation.stack_id)
+    visited = {
+        slot.id: slot for slot in current.of(connection, operation.stack_id).values()
+        if slot.resource_id is not None and (operation.action is Action.CHECK or _before(slot) != nodes.DOOMED)
+    }
+    _begin(connection, operation, visited, OperationState.UPDATING, now)
+    if not visited:
+        finish.next_phase(connection, operation_id, now)
+
+
+def wake(
+    connection: sa.Connection, operation: Operation, present: Mapping[str, Slot], names: Collection[str], now: float
+) -> bool:
+    """Wake what sleeps of these names, and what it uses; answers whether there is any.
+
+    An object wakes as it went to rest, with all that it used then, whatever the operation wants of it: so all of them wake
+    in the order of what they use, before any of them is changed. What could not be woken is not tried again: its node has
+    had its visit by this operation.
+    """
+    asleep = {slot.resource_id: slot for slot in present.values()
+              if slot.resource_id is not None and slot.suspended and slot.generation != operation.generation}
+    woken = {id_: slot for id_, slot in asleep.items() if slot.name in names}
+    if not woken:
+        return False
+    requires = _requires(connection, asleep)
+    todo = list(woken)
+    while todo:
+        used = {id_ for id_ in requires[todo.pop()] if id_ in asleep and id_ not in woken}
+        woken |= {id_: asleep[id_] for id_ in used}
+        todo += used
+    _begin(connection, operation, {slot.id: slot for slot in woken.values()}, OperationState.WAKING, now)
+    return True
+
+
+def _begin(
+    connection: sa.Connection, operation: Operation, visited: Mapping[int, Slot], state: OperationState, now: float
+) -> None:
+    order = _order(connection, operation, visited)
+    pending = Counter(edge.dst for edge in order)
+    writes = [
+        NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending[id_] else NodeState.SCHEDULED, pending[id_],
+                  _before(slot))
+        for id_, slot in visited.items()
+    ]
+    nodes.rewrite(connection, writes, operation.generation, now)
+    rows.insert_edges(connection, order)
+    connection.execute(
+        sa.update(t.operations)
+        .where(t.operations.c.id == operation.id)
+        .values(state=state, remaining=len(writes), due=None)
+    )
+    if writes and not operation.convergence:
+        accept.halt_nodes(connection, operation.stack_id, convergence=False)
+
+
+def _before(slot: Slot) -> int:
+    """What must not be forgotten of a node because of a visit, nor because of one that overtakes it."""
+    if slot.kind == NodeKind.VISIT:
+        return slot.dirty
+    return nodes.DOOMED if slot.kind == NodeKind.CLEANUP else int(slot.state != NodeState.DONE)
+
+
+def left(kind: NodeKind, state: NodeState, dirty: int) -> tuple[NodeKind, NodeState]:
+    """What a report leaves of its node. A visit proves that the object is there, not that it is what anybody wants."""
+    if kind is NodeKind.VISIT and state in ENDED and dirty == nodes.DOOMED:
+        return NodeKind.CLEANUP, state
+    if kind is NodeKind.VISIT and state is NodeState.DONE:
+        return NodeKind.UPDATE, NodeState.SKIPPED if dirty else NodeState.DONE
+    return kind, state
+
+
+def _order(connection: sa.Connection, operation: Operation, visited: Mapping[int, Slot]) -> list[Edge]:
+    """Who goes before whom."""
+    action = operation.visit
+    if action not in ORDERED:
+        return []
+    same = shared_objects.twins(connection, operation.stack_id)
+    node_of = {slot.resource_id: id_ for id_, slot in visited.items() if slot.resource_id is not None}
+    pairs = [(node_of[need], node_of[user]) for user, requires in _requires(connection, node_of).items()
+             for need in shared_objects.widened(requires, same) if need in node_of and need != user]
+    return [Edge(user, need, EdgeKind.ORDER) if action is Action.SUSPEND else Edge(need, user, EdgeKind.ORDER)
+            for need, user in pairs]
+
+
+def _requires(connection: sa.Connection, version_ids: Iterable[int]) -> dict[int, set[int]]:
+    """By version: those that it may use."""
+    resource = t.resources.c
+    found = connection.execute(
+        sa.select(resource.id, resource.requires).where(rows.among(resource.id)), rows.ids(version_ids))
+    return {id_: set(rows.required(requires)) for id_, requires in found}

@@ -1,0 +1,287 @@
+"""Unit of work: a worker takes what is due, with all it needs to act on it, and later makes its intents durable.
+
+`due` nodes are ready ones, ones whose wake-up time has come, and ones whose worker let its lease run out: the same query
+finds all three, so there is no recovery that could be forgotten. Each claim raises the fence: what an earlier holder
+still writes changes no row.
+
+While all that is due fits into what a worker can carry, it takes all of it. When there is more, stacks and projects take
+turns (`choosing`): a big stack does not keep a small one waiting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store import rows
+from isotherm.store.database import sealing
+from isotherm.store.database.bulk import Bulk
+from isotherm.store.fairness.shares import START, Place, Queue
+from isotherm.store.operations import settle
+from isotherm.store.operations.accept import UNFINISHED
+from isotherm.store.queue import choose
+from isotherm.store.records import Beginning, Claim, Event, Input, Operation
+from isotherm.store.signals import hooks
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import shared_objects
+from isotherm.store.watch import observations
+
+_NODE = t.nodes.c
+_KINDS = {int(member): member for member in NodeKind}
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who asks, until when they will have it, and how much they can carry."""
+
+    worker: str
+    until: float
+    room: int
+    # Where their last look at the stacks that share ended, and how many steps a project may have; 0: any number.
+    place: Place = START
+    most_per_project: int = 0
+
+
+class Taken(NamedTuple):
+    """What was taken, and where the look ended."""
+
+    claims: list[Claim]
+    place: Place
+    # Something is due that may not be taken now: its project has all that it may have.
+    held_back: bool = False
+
+
+_TAKE = (
+    sa.update(t.nodes)
+    .where(rows.among(_NODE.id))
+    .values(state=NodeState.RUNNING, worker=sa.bindparam("n_worker"), fence=_NODE.fence + 1,
+            lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until"))
+)
+_LOAD = sa.select(
+    _NODE.id, _NODE.stack_id, _NODE.name, _NODE.kind, _NODE.generation, _NODE.fence, _NODE.definition, _NODE.digest,
+    _NODE.resource_id,
+).where(rows.among(_NODE.id))
+
+
+def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
+    """Take up to `lease.room` nodes that are due."""
+    return take(connection, lease, now).claims
+
+
+def take(connection: sa.Connection, lease: Lease, now: float) -> Taken:
+    """Take up to `lease.room` nodes that are due."""
+    if lease.room <= 0:
+        return Taken([], lease.place)
+    choice = choose.choose(connection, choose.Wish(lease.room, lease.place, lease.most_per_project), now)
+    if not choice.ids:
+        return Taken([], choice.place, choice.held_back)
+    connection.execute(_TAKE, {**rows.ids(choice.ids), "n_worker": lease.worker, "n_until": lease.until})
+    return Taken(load(connection, choice.ids, lease.until, now), choice.place, choice.held_back)
+
+
+def load(connection: sa.Connection, node_ids: Collection[int], until: float, now: float) -> list[Claim]:
+    """Nodes that have just been taken, with all that is needed to act on them."""
+    found = connection.execute(_LOAD, rows.ids(node_ids)).all()
+    versions = rows.versions(connection, [row[8] for row in found if row[8] is not None])
+    inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
+    operations = rows.current_operations(connection, {row[1] for row in found})
+    cleared = hooks.cleared(connection, node_ids)
+    leaving = _leaving(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE and row[8] is not None], now)
+    opened = sealing.of(connection).open
+    return [
+        Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until,
+              opened(definition, "definition", id_, stack_id), digest,
+              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id], leaving.get(id_, frozenset()),
+              cleared.get((id_, operations[stack_id].id), {}))
+        for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
+    ]
+
+
+_OTHER = t.nodes.alias()
+_LEAVING = (
+    sa.select(_NODE.id, t.resources.c.implementation)
+    .join(_OTHER, sa.and_(_OTHER.c.stack_id == _NODE.stack_id, _OTHER.c.name == _NODE.name, _OTHER.c.id != _NODE.id))
+    .join(t.resources, t.resources.c.id == _OTHER.c.resource_id)
+    .where(rows.among(_NODE.id), _OTHER.c.kind == int(NodeKind.CLEANUP), _OTHER.c.lease_until > sa.bindparam("n_now"))
+)
+
+
+def _leaving(connection: sa.Connection, node_ids: Collection[int], now: float) -> dict[int, frozenset[str]]:
+    """By node: what made the versions of the same name that a worker deletes at this moment, for an older operation."""
+    found: dict[int, frozenset[str]] = {}
+    for id_, implementation in connection.execute(_LEAVING, {**rows.ids(node_ids), "n_now": now}) if node_ids else ():
+        found[id_] = found.get(id_, frozenset()) | {implementation}
+    return found
+
+
+_INPUTS = (
+    sa.select(t.edges.c.dst, _NODE.name, t.resources.c.id, t.resources.c.published, t.resources.c.stack_id)
+    .join(t.nodes, _NODE.id == t.edges.c.src)
+    .outerjoin(t.resources, t.resources.c.id == _NODE.resource_id)
+    .where(rows.among(t.edges.c.dst), t.edges.c.kind == 1)
+)
+
+
+def _inputs(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, list[Input]]:
+    found: dict[int, list[Input]] = {}
+    opened = sealing.of(connection).open
+    if node_ids:
+        for dst, name, resource_id, published, stack_id in connection.execute(_INPUTS, rows.ids(node_ids)):
+            published = opened(published, "published", resource_id, stack_id)
+            found.setdefault(dst, []).append(Input(name, resource_id, published))
+    return found
+
+
+_STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(rows.among(_NODE.id))
+
+
+def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> dict[tuple[int, int], bool]:
+    """Make intents durable. Answers the claims that still count, and whether each may act; the others have been overtaken.
+
+    INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
+    One that may not act was to delete an object that another version holds: its row is marked as deleted, and may go.
+    """
+    found = _still(connection, (b.claim for b in beginnings))
+    fenced = [b for b in beginnings if b.claim.key in found]
+    ours = [b for b in fenced if found[b.claim.key]]
+    counted = {b.claim.key for b in ours}
+    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in counted], now)
+    going = [(b.version, b.claim.operation.project) for b in ours if b.version.action is Action.DELETE]
+    held = shared_objects.elsewhere(connection, going)
+    acting = [b for b in ours if b.version.id not in held]
+    _write(connection, acting, now)
+    shared_objects.forget(connection, ((id_, shared_objects.HELD) for id_ in sorted(held)), now)
+    rows.insert_events(connection, (said for b in ours for said in _events(b, held=b.version.id in held)), now)
+    return {b.claim.key: b.version.id not in held for b in ours}
+
+
+def _events(beginning: Beginning, *, held: bool) -> Iterable[Event]:
+    if beginning.new and beginning.lost is not None:
+        yield beginning.lost
+    yield replace(beginning.event, status=Status.COMPLETE, reason=shared_objects.HELD) if held else beginning.event
+
+
+def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int, int], bool]:
+    """Of these claims, the ones whose fence still holds, and whether their node is still theirs to act on.
+
+    By node and fence: one worker may hold an old and a new claim on the same node (it was away, and took it again).
+    """
+    held = {claim.key: claim.generation for claim in claims}
+    return {
+        (id_, fence): state == NodeState.RUNNING and generation == held[id_, fence]
+        for id_, fence, state, generation in connection.execute(_STILL, rows.ids({node_id for node_id, _ in held}))
+        if (id_, fence) in held
+    }
+
+
+_ATTACH = Bulk(
+    sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id")),
+    "n_resource_id", "n_id",
+)
+_REPLACE = Bulk(
+    sa.update(t.resources)
+    .where(t.resources.c.id == sa.bindparam("v_old"))
+    .values(superseded=True, replaced_by=sa.bindparam("v_new")),
+    "v_new", "v_old",
+)
+
+
+def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
+    # First: what was seen was compared with the rows as they were.
+    observations.record(connection, [b.observation for b in ours if b.observation is not None])
+    new = [b for b in ours if b.new]
+    for beginning, id_ in zip(new, rows.take_ids(connection, len(new)) if new else (), strict=True):
+        beginning.version.id = id_
+    rows.insert_versions(connection, [b.version for b in new], now)
+    _ATTACH(connection, ((b.version.id, b.claim.node_id) for b in new))
+    _REPLACE(connection, ((b.version.id, b.version.replaces) for b in new if b.version.replaces is not None))
+    lost = [(b.version.replaces, b.lost.reason) for b in new if b.version.replaces is not None and b.lost is not None]
+    shared_objects.forget(connection, lost, now)
+    rows.update_versions(connection, [b.version for b in ours if not b.new], now)
+
+
+_RENEW = Bulk(
+    sa.update(t.nodes)
+    .where(_NODE.id == sa.bindparam("n_id"), _NODE.fence == sa.bindparam("n_fence"))
+    .values(lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until")),
+    "n_until", "n_id", "n_fence",
+)
+
+
+_LEASED = sa.select(_NODE.id).where(rows.among(_NODE.id), _NODE.lease_until > sa.bindparam("n_now"))
+
+
+def renew(connection: sa.Connection, claims: Sequence[Claim], until: float, now: float) -> set[tuple[int, int]]:
+    """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up.
+
+    A lease that has run out is not renewed, even if no other worker has taken it yet: it did not count any more for the
+    limits on what is done at once, and another step may have begun in its stead.
+    """
+    found = _still(connection, claims)
+    leased = set(connection.execute(_LEASED, {**rows.ids({c.node_id for c in claims}), "n_now": now}).scalars())
+    ours = [c for c in claims if found.get(c.key) and c.node_id in leased]
+    _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
+    return {c.key for c in ours}
+
+
+def held(connection: sa.Connection, claims: Sequence[Claim]) -> set[tuple[int, int]]:
+    """Of these claims, those whose nodes are still theirs to act on."""
+    return {key for key, ours in _still(connection, claims).items() if ours}
+
+
+_OP = t.operations.c
+_TO_PLAN = sa.select(_OP.stack_id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
+_QUEUE = Queue(lambda stack: sa.exists().where(_OP.id == stack.operation_id, _OP.due <= sa.bindparam("now")))
+_TAKE_OPERATIONS = (
+    sa.update(t.operations)
+    .where(rows.among(_OP.stack_id), _OP.due <= sa.bindparam("o_now"))
+    .values(due=sa.bindparam("o_until"), fence=_OP.fence + 1)
+)
+
+
+def operations_to_plan(
+    connection: sa.Connection, until: float, now: float, room: int, place: Place = START
+) -> tuple[list[Operation], Place]:
+    """Take operations that have been accepted and not been planned, also those whose planner died. Projects take turns."""
+    oldest = list(connection.execute(_TO_PLAN, {"now": now, "room": room + 1}).scalars())
+    if not oldest:
+        return [], place
+    chosen, place = _QUEUE.choose(connection, oldest, room, place, now)
+    connection.execute(_TAKE_OPERATIONS, {**rows.ids(chosen), "o_now": now, "o_until": until})
+    found = rows.current_operations(connection, chosen)
+    return [found[stack_id] for stack_id in chosen if stack_id in found], place
+
+
+_EXPIRED = sa.select(_OP.id).where(_OP.deadline <= sa.bindparam("now"), _OP.state.in_(UNFINISHED)).limit(100)
+
+
+def expired(connection: sa.Connection, now: float) -> list[str]:
+    """Operations whose deadline has passed."""
+    return list(connection.execute(_EXPIRED, {"now": now}).scalars())
+
+
+class Ahead(NamedTuple):
+    """When the first of each kind falls due, as far as is known now; never, if there is none."""
+
+    nodes: float
+    operations: float
+    deadlines: float
+    snapshots: float
+
+
+# Each minimum is one step down its index.
+_AHEAD = sa.select(
+    *(sa.select(sa.func.min(column)).where(column.is_not(None)).scalar_subquery()
+      for column in (_NODE.due, _OP.due, _OP.deadline, t.snapshots.c.due))
+)
+
+
+def ahead(connection: sa.Connection) -> Ahead:
+    """One question, which spares all others where nothing is due."""
+    return Ahead(*(math.inf if time is None else time for time in connection.execute(_AHEAD).one()))

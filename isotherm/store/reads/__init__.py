@@ -1,0 +1,1 @@
+"""Reads of the store: single rows, pages of lists, live frames, gauges."""

@@ -1,0 +1,27 @@
+"""What operators ask of the store, of the stacks of all projects at once."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from isotherm.store import rows
+from isotherm.store.records import Version
+from isotherm.store.tables import stacks as t
+
+_VERSION = t.resources.c
+
+
+def resources(connection: sa.Connection) -> dict[str, int]:
+    """By stack: how many resources it has."""
+    query = (sa.select(_VERSION.stack_id, sa.func.count()).where(_VERSION.superseded == sa.false())
+             .group_by(_VERSION.stack_id))
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def data(connection: sa.Connection, called: str) -> list[Version]:
+    """Resources by the id of the row, by the token, or by the physical id. No index leads there: operators are few."""
+    same = [_VERSION.token == called, _VERSION.physical_id == called]
+    if called.isdecimal():
+        same.append(_VERSION.id == int(called))
+    ids = connection.execute(sa.select(_VERSION.id).where(sa.or_(*same)).order_by(_VERSION.id).limit(10)).scalars().all()
+    return list(rows.versions(connection, ids).values())

@@ -1,0 +1,133 @@
+"""What somebody who watches a stack wants to see of it, read a few times a second: bounded, however big the stack is.
+
+A small stack is shown whole. Of a big one, what is under way is found through the index that is the work queue, and what
+waits is found through the edges that lead from there; the rows of all the others are not touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from isotherm.states import ENDED, NodeKind, NodeState, Status
+from isotherm.store import rows
+from isotherm.store.reads import lookups
+from isotherm.store.tables import stacks as t
+
+# Of each thing under way, at most so many of those that wait for it are read.
+_FOLLOWERS = 3
+_NODE, _VERSION, _EDGE = t.nodes.c, t.resources.c, t.edges.c
+_ENDED = sorted(ENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A stack at one moment. `nodes` is all of it if `whole`, otherwise the part where something happens."""
+
+    stack: lookups.Row
+    operation: lookups.Row | None
+    nodes: list[dict[str, Any]]
+    whole: bool
+    # By node: the names of some of the nodes that it waits for, or follows; `pending` in the node says how many there are.
+    waits_for: dict[int, list[str]] = field(default_factory=dict)
+
+
+_COLUMNS = (
+    _NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.generation, _NODE.pending, _NODE.reason, _VERSION.type,
+    _VERSION.action, _VERSION.status, _VERSION.operation_id, _VERSION.superseded,
+    _VERSION.reason.label("version_reason"),
+)
+_NODES = (
+    sa.select(*_COLUMNS)
+    .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
+    .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.kind != NodeKind.BARRIER)
+)
+_ALL = _NODES.order_by(_NODE.id).limit(sa.bindparam("limit"))
+# What runs or waits for the world falls due in the future (its lease, its wake-up); what is ready, in the past.
+_UNDER_WAY = _NODES.where(_NODE.due > sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("limit"))
+# On the legacy path nothing falls due: its nodes are told by their state alone, which takes a look at all of them.
+_BUSY = _NODE.state.in_([NodeState.RUNNING, NodeState.WAITING])
+_LEGACY = _NODES.where(_BUSY).order_by(_NODE.id).limit(sa.bindparam("limit"))
+_READY = _NODES.where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("limit"))
+_FOLLOW = (
+    _NODES.join(t.edges, _EDGE.dst == _NODE.id)
+    .where(_EDGE.src == sa.bindparam("src"), _NODE.state == NodeState.PENDING)
+    .order_by(_EDGE.dst)
+    .limit(sa.bindparam("limit"))
+)
+_SOURCE = t.nodes.alias()
+_WAITS = (
+    sa.select(_EDGE.dst, _SOURCE.c.name)
+    .join(_SOURCE, _SOURCE.c.id == _EDGE.src)
+    .where(rows.among(_EDGE.dst), _SOURCE.c.kind != NodeKind.BARRIER)
+    .order_by(_EDGE.dst, _EDGE.src)
+    .limit(sa.bindparam("limit"))
+)
+
+
+def picture(connection: sa.Connection, stack_id: str, now: float, limit: int) -> Picture:
+    """The stack as it is, in at most `limit` nodes."""
+    stack = connection.execute(sa.select(t.stacks).where(t.stacks.c.id == stack_id)).mappings().one()
+    operation = lookups.operation(connection, stack["operation_id"])
+    nodes = _rows(connection, _ALL, stack_id, limit=limit + 1)
+    if len(nodes) <= limit:
+        return Picture(stack, operation, nodes, True, _waits(connection, nodes, unended=False))
+    nodes = _where_it_happens(connection, stack_id, now, limit, convergence=stack["convergence"])
+    return Picture(stack, operation, nodes, False, _waits(connection, nodes, unended=True))
+
+
+def _where_it_happens(
+    connection: sa.Connection, stack_id: str, now: float, limit: int, *, convergence: bool
+) -> list[dict[str, Any]]:
+    # A third of the picture is for those that wait.
+    most = max(limit * 2 // 3, 1)
+    if not convergence:
+        under_way = _rows(connection, _LEGACY, stack_id, limit=min(limit, most))
+    else:
+        under_way = _rows(connection, _UNDER_WAY, stack_id, now=now, limit=most) if limit else []
+    if convergence and (room := min(limit, most) - len(under_way)):
+        under_way += _rows(connection, _READY, stack_id, now=now, limit=room)
+    found = {node["id"]: node for node in sorted(under_way, key=lambda node: int(node["id"]))}
+    for node in under_way:
+        if (room := limit - len(found)) <= 0:
+            break
+        for follower in _rows(connection, _FOLLOW, stack_id, src=node["id"], limit=min(_FOLLOWERS, room)):
+            found.setdefault(follower["id"], follower)
+    return list(found.values())
+
+
+def _rows(connection: sa.Connection, query: sa.Select[Any], stack_id: str, **bound: object) -> list[dict[str, Any]]:
+    found = connection.execute(query, {"stack_id": stack_id, **bound}).mappings()
+    return [{**row, "state": NodeState(row["state"]), "kind": NodeKind(row["kind"])} for row in found]
+
+
+def _waits(connection: sa.Connection, nodes: Sequence[dict[str, Any]], *, unended: bool) -> dict[int, list[str]]:
+    wanted = [node["id"] for node in nodes if node["pending"] or not unended]
+    query = _WAITS.where(_SOURCE.c.state.not_in(_ENDED)) if unended else _WAITS
+    waits: dict[int, list[str]] = {}
+    if wanted:
+        for dst, name in connection.execute(query, {**rows.ids(wanted), "limit": 20 * len(wanted)}):
+            waits.setdefault(dst, []).append(name)
+    return waits
+
+
+def others_in_progress(connection: sa.Connection, project: str, besides: Collection[str] = ()) -> list[str]:
+    """The names of stacks on which something is under way."""
+    stack = t.stacks.c
+    query = (
+        sa.select(stack.name)
+        .where(stack.project == project, stack.tomb == "", stack.status == Status.IN_PROGRESS,
+               stack.owner_id.is_(None), stack.id.not_in(list(besides)))
+        .order_by(stack.created_at)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def newest_events(connection: sa.Connection, stack_id: str, after: int, limit: int) -> list[lookups.Row]:
+    """Events since `after`, oldest first; if there are more than `limit`, the oldest of them are left out."""
+    event = t.events.c
+    query = sa.select(t.events).where(event.stack_id == stack_id, event.id > after).order_by(event.id.desc()).limit(limit)
+    return list(connection.execute(query).mappings())[::-1]

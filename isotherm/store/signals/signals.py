@@ -1,0 +1,213 @@
+"""Unit of work: a signal is stored, and whoever waits for it is woken in the same transaction.
+
+Signals are rows of their own and never part of a resource's document (lessons A7, A9): taking one changes nothing that a
+worker writes, so no worker can undo it and it can undo no worker. The row of the resource only counts them; the count is
+what a waiter has seen, and what tells the transaction that records the wait that a signal came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from isotherm import errors
+from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.store import missing, rows
+from isotherm.store.database import sealing
+from isotherm.store.records import Event
+from isotherm.store.tables import stacks as t
+
+# What one signal may hold, and what all signals of one resource may.
+SIGNAL_BYTES = 1 << 20
+TOTAL_BYTES = 16 << 20
+KEYS = 10_000
+
+_NODE, _VERSION, _SIGNAL = t.nodes.c, t.resources.c, t.signals.c
+
+
+class Addressee(NamedTuple):
+    """A resource that can be signalled: the version that its node stands for."""
+
+    id: int
+    stack_id: str
+    name: str
+    type: str
+    implementation: str
+    physical_id: str | None
+    action: int
+    status: int
+    taken: int
+    size: int
+    kind: int
+    token: str
+
+
+class NewSignal(NamedTuple):
+    """A signal that its type has taken."""
+
+    id: str
+    key: str
+    details: str
+    reason: str
+
+
+_FIND = (
+    sa.select(_VERSION.id, _NODE.stack_id, _NODE.name, _VERSION.type, _VERSION.implementation,
+              _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.signals, _VERSION.signal_bytes, _NODE.kind,
+              _VERSION.token)
+    .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
+    .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.name == sa.bindparam("name"), _NODE.kind != NodeKind.BARRIER,
+           sa.or_(_VERSION.superseded.is_(None), _VERSION.superseded == sa.false()))
+)
+
+
+def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
+    """The resource of that name; raises NotFound as Heat does."""
+    row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
+    if row is None:
+        raise missing.resource(connection, stack_id, name)
+    if row[0] is None:
+        raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",
+                              hint="Nothing has been made of it yet.")
+    return Addressee._make(row)
+
+
+# These are made once: a burst of signals should cost what its rows cost.
+_OF = _SIGNAL.resource_id == sa.bindparam("s_resource_id")
+_COUNT = sa.select(sa.func.count()).select_from(t.signals).where(_OF)
+_KNOWN = sa.select(_SIGNAL.number).where(_OF, _SIGNAL.id == sa.bindparam("s_id"))
+_SIZE = sa.select(_SIGNAL.size).where(_OF, _SIGNAL.key == sa.bindparam("s_key"))
+_DROP = sa.delete(t.signals).where(_OF, _SIGNAL.key == sa.bindparam("s_key"))
+_KEEP = sa.insert(t.signals)
+_COUNT_UP = (
+    sa.update(t.resources)
+    .where(_VERSION.id == sa.bindparam("v_id"))
+    .values(signals=_VERSION.signals + 1, signal_bytes=_VERSION.signal_bytes + sa.bindparam("v_growth"))
+)
+_WAKE = (
+    sa.update(t.nodes)
+    .where(_NODE.awaits == sa.bindparam("n_topic"), _NODE.state == NodeState.WAITING, _NODE.due.is_not(None))
+    .values(due=sa.bindparam("n_now"))
+)
+
+
+def count(connection: sa.Connection, resource_id: int) -> int:
+    """How many signals are kept of a resource."""
+    return connection.execute(_COUNT, {"s_resource_id": resource_id}).scalar_one()
+
+
+def is_known(connection: sa.Connection, resource_id: int, signal_id: str) -> bool:
+    """Whether this very signal was taken before: then it changes nothing (I11)."""
+    return connection.execute(_KNOWN, {"s_resource_id": resource_id, "s_id": signal_id}).first() is not None
+
+
+def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_id: str, now: float) -> None:
+    """Keep the signal, tell of it, and wake whoever waits. Raises UserError if there is no room for it.
+
+    `to` has been read in the same transaction: its count gives the signal its number.
+    """
+    size = len(signal.details.encode())
+    same = {"s_resource_id": to.id, "s_key": signal.key}
+    replaced = connection.execute(_SIZE, same).scalar()
+    growth = size - (replaced or 0)
+    _refuse_too_many(connection, to, growth, new=replaced is None)
+    connection.execute(_COUNT_UP, {"v_id": to.id, "v_growth": growth})
+    if replaced is not None:
+        connection.execute(_DROP, same)
+    kept = {"resource_id": to.id, "number": to.taken + 1, "id": signal.id, "key": signal.key,
+            "details": sealing.of(connection).seal(signal.details, "details", to.id, str(to.taken + 1)), "size": size,
+            "created_at": now}
+    connection.execute(_KEEP, kept)
+    told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
+                 signal.reason)
+    rows.insert_events(connection, [told], now)
+    wake(connection, str(to.id), now)
+
+
+def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, new: bool) -> None:
+    if to.size + growth > TOTAL_BYTES or (new and count(connection, to.id) >= KEYS):
+        raise errors.UserError(
+            f"Resource {to.name} has more signals than can be kept ({KEYS:,}, or {TOTAL_BYTES >> 20} MiB).",
+            kind="RequestLimitExceeded", hint="Signals with the same id take each other's place.",
+        )
+
+
+def wake(connection: sa.Connection, topic: str, now: float) -> None:
+    """Whoever waits for this topic looks at once."""
+    connection.execute(_WAKE, {"n_topic": topic, "n_now": now})
+
+
+def nudge(connection: sa.Connection, resource_id: int, now: float) -> None:
+    """As if a signal had come, without one: whoever waits for its signals looks again, whatever they have seen."""
+    connection.execute(_COUNT_UP, {"v_id": resource_id, "v_growth": 0})
+    wake(connection, str(resource_id), now)
+
+
+_COUNTS = sa.select(_VERSION.id, _VERSION.signals).where(rows.among(_VERSION.id))
+
+
+def counts(connection: sa.Connection, topics: Collection[str]) -> dict[str, int]:
+    """By topic: how many signals there have been. The transaction that records a wait asks, and has its turn: a signal is
+    stored before it, and counted, or after it, and wakes whoever waits."""
+    if not topics:
+        return {}
+    return {str(id_): number for id_, number in connection.execute(_COUNTS, rows.ids(int(topic) for topic in topics))}
+
+
+class Kept(NamedTuple):
+    """An inbox as the store has it; details are JSON text."""
+
+    topic: str
+    type: str
+    seen: int
+    signals: list[tuple[int, str, str]]
+
+
+_BOX = sa.select(_VERSION.id, _VERSION.implementation, _VERSION.signals).where(
+    _VERSION.stack_id == sa.bindparam("stack_id"),
+    sa.or_(_VERSION.physical_id == sa.bindparam("reference"), _VERSION.token == sa.bindparam("reference")),
+)
+_KEPT = (
+    sa.select(_SIGNAL.number, _SIGNAL.key, _SIGNAL.details)
+    .where(_SIGNAL.resource_id == sa.bindparam("resource_id"))
+    .order_by(_SIGNAL.number)
+)
+
+
+def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collection[int]) -> Kept | None:
+    """The signals of the resource with this physical id or token, oldest first.
+
+    It is looked for among the neighbours first: only a reference that came as a mere text leads through the whole stack,
+    and through those around it.
+    """
+    asked = {"stack_id": stack_id, "reference": reference}
+    found: Any = connection.execute(_BOX.where(rows.among(_VERSION.id)), {**asked, **rows.ids(near)}).first()
+    around: str | None = stack_id
+    while found is None and around is not None:
+        found = connection.execute(_BOX, asked | {"stack_id": around}).first()
+        around = connection.execute(sa.select(t.stacks.c.owner_id).where(t.stacks.c.id == around)).scalar()
+    if found is None:
+        return None
+    id_, implementation, seen = found
+    kept = connection.execute(_KEPT, {"resource_id": id_})
+    opened = sealing.of(connection).open
+    return Kept(str(id_), implementation, seen,
+                [(number, key, opened(details, "details", id_, str(number))) for number, key, details in kept])
+
+
+def clear(connection: sa.Connection, topic: str, seen: int) -> None:
+    """Forget the signals that have been seen."""
+    resource = int(topic)
+    old = sa.and_(_SIGNAL.resource_id == resource, _SIGNAL.number <= seen)
+    size = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(_SIGNAL.size), 0)).where(old)).scalar_one()
+    connection.execute(sa.delete(t.signals).where(old))
+    connection.execute(
+        sa.update(t.resources).where(_VERSION.id == resource).values(signal_bytes=_VERSION.signal_bytes - size)
+    )
+
+
+def forget(connection: sa.Connection, resource_ids: Collection[int]) -> None:
+    """The resources are gone, and their signals with them."""
+    rows.delete_by_id(connection, _SIGNAL.resource_id, resource_ids)

@@ -1,0 +1,1 @@
+"""The tables, as they are today. Migrations build them."""

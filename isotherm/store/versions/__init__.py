@@ -1,0 +1,1 @@
+"""Versions of resources under their nodes: the current one, superseded ones, and objects held by several."""

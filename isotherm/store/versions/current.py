@@ -1,0 +1,61 @@
+"""The slots of a stack: one node for each name, with the version that stands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from isotherm.states import NodeKind, NodeState, Status
+from isotherm.store import rows
+from isotherm.store.records import NodeWrite, Operation
+from isotherm.store.tables import stacks as t
+from isotherm.store.versions import nodes
+
+_NODE, _VERSION = t.nodes.c, t.resources.c
+
+
+class Slot(NamedTuple):
+    """A node as it is, with what its row proves."""
+
+    id: int
+    name: str
+    kind: int
+    state: int
+    dirty: int
+    resource_id: int | None
+    status: int | None
+    digest: str | None
+    intent: bool
+    suspended: bool | None
+    generation: int
+
+    def proves(self, digest: str) -> bool:
+        return (
+            self.digest == digest and self.state == NodeState.DONE and self.kind == NodeKind.UPDATE
+            and self.status == Status.COMPLETE and not self.intent and not self.suspended
+        )
+
+
+def of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
+    """The nodes of the stack by name, without those that only delete a superseded version: clean-up deals with them."""
+    found = connection.execute(
+        sa.select(_NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.dirty, _NODE.resource_id, _VERSION.status,
+                  _VERSION.digest, _VERSION.intent.is_not(None), _VERSION.suspended, _NODE.generation)
+        .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
+        .where(_NODE.stack_id == stack_id, sa.or_(_VERSION.superseded.is_(None), _VERSION.superseded == sa.false()),
+               _NODE.kind != NodeKind.BARRIER)
+    )
+    return {row[1]: Slot._make(row) for row in found}
+
+
+def add(connection: sa.Connection, operation: Operation, names: Sequence[str]) -> dict[str, Slot]:
+    """Insert nodes for names that have none. No version stands for them yet."""
+    if not names:
+        return {}
+    new = [NodeWrite(id_, name, NodeKind.UPDATE, NodeState.PENDING, 0, 0)
+           for id_, name in zip(rows.take_ids(connection, len(names)), names, strict=True)]
+    nodes.insert(connection, new, operation, 0.0)
+    return {w.name: Slot(w.id, w.name, w.kind, w.state, w.dirty, None, None, None, False, None, operation.generation)
+            for w in new}

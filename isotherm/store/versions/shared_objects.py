@@ -1,0 +1,108 @@
+"""Versions that have an object in common. Where a type chooses its ids, a replacement may have the id of what it replaces.
+
+An object is deleted by the last version that holds it. A version whose object is gone, or belongs to another version, is
+marked as deleted (`FORGOTTEN`): it holds nothing, and clean-up removes its row without calling the type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from isotherm.states import Action, Status
+from isotherm.store.database import id_lists
+from isotherm.store.database.bulk import Bulk
+from isotherm.store.records import Version
+from isotherm.store.tables import stacks as t
+
+_VERSION = t.resources.c
+# What a row says that holds no object. Without a digest it proves nothing: no rollback takes it up again.
+FORGOTTEN: Mapping[str, Any] = {
+    "action": int(Action.DELETE), "status": int(Status.COMPLETE), "digest": None, "intent": None,
+}
+HELD = "its object belongs to another version, forgotten"
+
+
+def holds() -> sa.ColumnElement[bool]:
+    """The condition that a row holds an object of its own."""
+    forgotten = sa.and_(_VERSION.action == int(Action.DELETE), _VERSION.status == int(Status.COMPLETE))
+    return sa.and_(_VERSION.external == sa.false(), ~forgotten)
+
+
+_HOLDERS = (
+    sa.select(_VERSION.id, _VERSION.implementation, _VERSION.physical_id, t.stacks.c.project)
+    .join(t.stacks, t.stacks.c.id == _VERSION.stack_id)
+    .where(id_lists.among(_VERSION.physical_id), holds())
+)
+
+
+def elsewhere(connection: sa.Connection, going: Sequence[tuple[Version, str]]) -> set[int]:
+    """Find the versions, given with their projects, whose object another version of the project holds as well.
+
+    All of them are about to go. Each counts as gone for those after it, so that one of them is left to delete the object.
+    """
+    ids = {version.physical_id for version, _ in going if version.physical_id}
+    if not ids:
+        return set()
+    holders: dict[tuple[str, str | None, str], set[int]] = {}
+    for id_, implementation, physical_id, project in connection.execute(_HOLDERS, id_lists.ids(ids)):
+        holders.setdefault((implementation, physical_id, project), set()).add(id_)
+    found: set[int] = set()
+    for version, project in going:
+        same = holders.get((version.implementation, version.physical_id, project), set())
+        if same - {version.id}:
+            found.add(version.id)
+            same.discard(version.id)
+    return found
+
+
+_FORGET = Bulk(
+    sa.update(t.resources).where(_VERSION.id == sa.bindparam("v_id"))
+    .values(reason=sa.bindparam("v_reason"), updated_at=sa.bindparam("v_now"), **FORGOTTEN),
+    "v_reason", "v_now", "v_id",
+)
+
+
+def forget(connection: sa.Connection, versions: Iterable[tuple[int, str]], now: float) -> None:
+    """Mark versions, given by id and with the reason, as holding nothing."""
+    _FORGET(connection, ((reason, now, id_) for id_, reason in versions))
+
+
+_TAKEN = Bulk(
+    sa.update(t.resources)
+    .where(_VERSION.stack_id == sa.bindparam("v_stack_id"), _VERSION.name == sa.bindparam("v_name"),
+           _VERSION.id != sa.bindparam("v_id"), _VERSION.superseded == sa.true(),
+           _VERSION.implementation == sa.bindparam("v_implementation"),
+           _VERSION.physical_id == sa.bindparam("v_physical_id"))
+    .values(digest=None),
+    "v_stack_id", "v_name", "v_id", "v_implementation", "v_physical_id",
+)
+
+
+def take(connection: sa.Connection, made: Iterable[Version]) -> None:
+    """Let older versions whose object was made anew prove nothing: what they say of it is not so any more."""
+    _TAKEN(connection, ((v.stack_id, v.name, v.id, v.implementation, v.physical_id) for v in made))
+
+
+def twins(connection: sa.Connection, stack_id: str) -> dict[int, set[int]]:
+    """Find the versions of a stack that have, or had, the same object as others; by version: those others.
+
+    A version that uses the one uses the others, until it is brought up to date (INV-9).
+    """
+    mine = sa.and_(_VERSION.stack_id == stack_id, _VERSION.physical_id.is_not(None))
+    columns = (_VERSION.id, _VERSION.implementation, _VERSION.physical_id)
+    older = connection.execute(sa.select(*columns).where(mine, _VERSION.superseded == sa.true())).all()
+    if not older:
+        return {}
+    present = sa.select(*columns).where(mine, id_lists.among(_VERSION.physical_id))
+    groups: dict[tuple[str, str], set[int]] = {}
+    for id_, implementation, physical_id in connection.execute(present, id_lists.ids({row.physical_id for row in older})):
+        groups.setdefault((implementation, physical_id), set()).add(id_)
+    return {id_: group - {id_} for group in groups.values() if len(group) > 1 for id_ in group}
+
+
+def widened(requires: Collection[int], same: Mapping[int, set[int]]) -> list[int]:
+    """Add to the requirements all versions that have the same object as one of them."""
+    return sorted({*requires, *(other for need in requires for other in same.get(need, ()))}) if same else list(requires)

@@ -1,0 +1,114 @@
+"""What an observer reads and writes of resources: some hundred at a time, and little of each.
+
+They are read in the order of their names, along the index that nodes have, so that a chunk costs the same at the end of a
+large stack as at its beginning. What looks as it did before is not written again but for the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm.states import NodeKind, Status
+from isotherm.store import rows
+from isotherm.store.database import sealing
+from isotherm.store.records import Observation
+from isotherm.store.tables import stacks as t
+
+_NODE, _VERSION, _SEEN = t.nodes.c, t.resources.c, t.observations.c
+
+
+class Target(msgspec.Struct, frozen=True, gc=False):
+    """A resource to look at, with what was last applied and last seen."""
+
+    id: int
+    stack_id: str
+    name: str
+    type: str
+    implementation: str
+    token: str
+    physical_id: str
+    properties: str
+    metadata: str
+    data: str
+    requires: str
+    external: bool
+    digest: str | None
+    seen_at: float | None
+    sight: int | None
+    live: str | None
+    drift: str | None
+    # Of the definition that had been applied when it was last compared.
+    seen_digest: str | None
+    # When the row was last written.
+    updated_at: float | None = None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether what was last seen was compared with what is applied now.
+
+        The digest alone does not tell: a definition that is the same may resolve to other values.
+        """
+        written = self.seen_at is None or (self.updated_at is not None and self.updated_at > self.seen_at)
+        return self.drift is not None and self.digest == self.seen_digest and not written
+
+
+_TARGETS = (
+    sa.select(_VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
+              _VERSION.physical_id, _VERSION.properties, _VERSION.metadata, _VERSION.data, _VERSION.requires,
+              _VERSION.external, _VERSION.digest, _SEEN.seen_at, _SEEN.sight, _SEEN.live, _SEEN.drift, _SEEN.digest,
+              _VERSION.updated_at)
+    .select_from(t.nodes)
+    .join(t.resources, _VERSION.id == _NODE.resource_id)
+    .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
+    .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.kind.not_in([NodeKind.CLEANUP, NodeKind.BARRIER]),
+           _VERSION.superseded == sa.false(), _VERSION.physical_id.is_not(None), _VERSION.status != Status.IN_PROGRESS,
+           # What is at rest need not look as it does awake.
+           _VERSION.suspended == sa.false())
+)
+_AFTER = _TARGETS.where(_NODE.name > sa.bindparam("cursor")).order_by(_NODE.name).limit(sa.bindparam("most"))
+_NAMED = _TARGETS.where(rows.among(_NODE.name)).order_by(_NODE.name)
+
+
+def after(connection: sa.Connection, stack_id: str, cursor: str, most: int) -> list[Target]:
+    """The next resources of a stack, by their names."""
+    return _targets(connection, connection.execute(_AFTER, {"stack_id": stack_id, "cursor": cursor, "most": most}))
+
+
+def named(connection: sa.Connection, stack_id: str, names: Collection[str]) -> list[Target]:
+    return _targets(connection, connection.execute(_NAMED, {"stack_id": stack_id, **rows.ids(names)}))
+
+
+def _targets(connection: sa.Connection, found: Any) -> list[Target]:
+    opened = sealing.of(connection).open
+    return [_target(row, opened) for row in found]
+
+
+def _target(row: Any, opened: Any) -> Target:
+    (id_, stack_id, name, type_, implementation, token, physical_id, properties, metadata, data, requires, external,
+     digest, seen_at, sight, live, drift, seen_digest, updated_at) = row
+    return Target(
+        id_, stack_id, name, type_, implementation, token, physical_id, opened(properties, "properties", id_, stack_id),
+        opened(metadata, "metadata", id_, stack_id), opened(data, "data", id_, stack_id), requires, bool(external), digest,
+        seen_at, sight, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest,
+        updated_at)
+
+
+_SAME = (
+    sa.update(t.observations)
+    .where(rows.among(_SEEN.resource_id), _SEEN.seen_at <= sa.bindparam("o_at"))
+    .values(seen_at=sa.bindparam("o_at"))
+)
+
+
+def same(connection: sa.Connection, resource_ids: Sequence[int], at: float) -> None:
+    """They look as they did before."""
+    if resource_ids:
+        connection.execute(_SAME, {**rows.ids(resource_ids), "o_at": at})
+
+
+def with_reason(one: Observation, reason: str) -> Observation:
+    return msgspec.structs.replace(one, reason=reason)

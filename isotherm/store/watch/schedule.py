@@ -1,0 +1,232 @@
+"""Units of work of the observer: which stacks are to be looked at, who does it, and how far it has come.
+
+A stack is claimed for one chunk of its resources at a time: whoever has more to do goes to the end of the line. A claim is
+a lease with a fence: what an observer says that has lost it changes no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm.states import Action, DriftPolicy, Status, WatchMode
+from isotherm.store import rows
+from isotherm.store.tables import stacks as t
+from isotherm.store.tables.observer import repairs, watch_projects, watches
+
+_WATCH, _STACK = watches.c, t.stacks.c
+# A stack on which something is under way has its turn again so much later; and one that is at rest, or paused.
+BUSY_S, REST_S = 0.5, 5.0
+# More names than this in a hint mean the whole stack.
+MANY_HINTS = 200
+
+
+class Watch(msgspec.Struct, frozen=True, gc=False):
+    """A stack that is to be looked at, with all that was said about how."""
+
+    stack_id: str
+    project: str
+    stack_name: str
+    owner_id: str | None
+    generation: int
+    operation_id: str
+    status: int
+    action: int
+    policy: DriftPolicy | None
+    overrides: dict[str, int]
+    interval_s: float | None
+    mode: WatchMode
+    cursor: str
+    began_at: float | None
+    asked_at: float | None
+    # By resource, how often somebody has said that there is something to see: a later word is not the same word.
+    hints: dict[str, int]
+    repair_id: str | None
+    fence: int
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether anything can be said of its resources now."""
+        return self.status != Status.IN_PROGRESS and self.action not in (Action.SUSPEND, Action.DELETE)
+
+
+_COLUMNS = (
+    _WATCH.stack_id, _STACK.project, _STACK.name, _STACK.owner_id, _STACK.generation, _STACK.operation_id, _STACK.status,
+    _STACK.action, _WATCH.policy, _WATCH.overrides, _WATCH.interval_s, _WATCH.mode, _WATCH.cursor, _WATCH.began_at,
+    _WATCH.asked_at, _WATCH.hints, _WATCH.repair_id, _WATCH.fence, watch_projects.c.mode,
+)
+_SELECT = (
+    sa.select(*_COLUMNS).join(t.stacks, _STACK.id == _WATCH.stack_id)
+    .outerjoin(watch_projects, watch_projects.c.project == _STACK.project)
+)
+# The index on `due` is the line in which stacks stand.
+_DUE = _SELECT.where(_WATCH.due <= sa.bindparam("now"), _STACK.tomb == "").order_by(_WATCH.due).limit(sa.bindparam("most"))
+
+
+def _watch(row: Any) -> Watch:
+    (stack_id, project, name, owner_id, generation, operation_id, status, action, policy, overrides, interval_s, mode,
+     cursor, began_at, asked_at, hints, repair_id, fence, project_mode) = row
+    return Watch(
+        stack_id, project, name, owner_id, generation, operation_id, status, action,
+        None if policy is None else DriftPolicy(policy), msgspec.json.decode(overrides), interval_s,
+        WatchMode(max(mode, project_mode or 0)), cursor, began_at, asked_at, msgspec.json.decode(hints), repair_id, fence,
+    )
+
+
+_NEW = {"overrides": "{}", "mode": int(WatchMode.ACTIVE), "cursor": "", "hints": "{}", "fence": 0}
+
+
+def enrol(connection: sa.Connection, now: float) -> None:
+    """Stacks that nobody watches yet are watched from now on; those that are gone are not."""
+    known = sa.exists().where(_WATCH.stack_id == _STACK.id)
+    new = sa.select(_STACK.id, *(sa.literal(value) for value in _NEW.values()), sa.literal(now)).where(
+        _STACK.tomb == "", ~known)
+    connection.execute(sa.insert(watches).from_select(["stack_id", *_NEW, "due"], new))
+    for table in (watches, repairs):
+        living = sa.exists().where(_STACK.id == table.c.stack_id, _STACK.tomb == "")
+        connection.execute(sa.delete(table).where(~living))
+
+
+def is_anything(connection: sa.Connection, now: float, *, enrols: bool) -> bool:
+    """Whether it is any stack's turn, or there are stacks that nobody watches yet. Takes no lock."""
+    if connection.execute(sa.select(sa.exists().where(_WATCH.due <= now))).scalar():
+        return True
+    known = sa.exists().where(_WATCH.stack_id == _STACK.id)
+    return enrols and bool(connection.execute(sa.select(sa.exists().where(_STACK.tomb == "", ~known))).scalar())
+
+
+def take(connection: sa.Connection, worker: str, now: float, lease_s: float, most: int) -> list[Watch]:
+    """The stacks whose turn it is, under a lease."""
+    taken: list[Watch] = []
+    later: list[Watch] = []
+    for row in connection.execute(_DUE, {"now": now, "most": most}).all():
+        one = _watch(row)
+        (taken if one.is_quiet and one.mode is not WatchMode.PAUSED else later).append(one)
+    connection.execute(
+        sa.update(watches).where(rows.among(_WATCH.stack_id))
+        .values(worker=worker, fence=_WATCH.fence + 1, due=now + lease_s), rows.ids(one.stack_id for one in taken))
+    for wait_s, busy in ((BUSY_S, True), (REST_S, False)):
+        connection.execute(
+            sa.update(watches).where(rows.among(_WATCH.stack_id)).values(due=now + wait_s),
+            rows.ids(one.stack_id for one in later if (one.status == Status.IN_PROGRESS) is busy))
+    return [msgspec.structs.replace(one, fence=one.fence + 1) for one in taken]
+
+
+def recall(connection: sa.Connection, now: float, latest: float) -> None:
+    """Stacks that are to be looked at later than any is by the options of today have their turn now."""
+    connection.execute(
+        sa.update(watches)
+        .where(_WATCH.due > latest, _WATCH.worker.is_(None), _WATCH.interval_s.is_(None)).values(due=now))
+
+
+def release(connection: sa.Connection, workers: Collection[str], now: float) -> None:
+    """These observers are known to be dead: what they had is due again."""
+    connection.execute(sa.update(watches).where(rows.among(_WATCH.worker)).values(worker=None, due=now), rows.ids(workers))
+
+
+def one(connection: sa.Connection, stack_id: str, now: float) -> Watch:
+    """The watch of one stack, whoever has it; made if there is none. Raises NoResultFound if there is no stack."""
+    found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
+    if found is None:
+        connection.execute(sa.insert(watches).values(stack_id=stack_id, due=now, **_NEW))
+        found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one()
+    return _watch(found)
+
+
+def peek(connection: sa.Connection, stack_id: str) -> tuple[Watch | None, float | None, float | None]:
+    """The same, where nothing may be written; with the end of the last round, and when the next look is due."""
+    found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
+    times = connection.execute(sa.select(_WATCH.looked_at, _WATCH.due).where(_WATCH.stack_id == stack_id)).one_or_none()
+    return None if found is None else _watch(found), times and times[0], times and times[1]
+
+
+def is_held(connection: sa.Connection, watch: Watch, worker: str) -> bool:
+    """Whether the lease still holds."""
+    query = sa.select(_WATCH.fence, _WATCH.worker).where(_WATCH.stack_id == watch.stack_id)
+    found = connection.execute(query).one_or_none()
+    return found is not None and tuple(found) == (watch.fence, worker)
+
+
+def is_ours(connection: sa.Connection, watch: Watch, worker: str) -> bool:
+    """The same; and the stack is still as it was when it was taken."""
+    return is_held(connection, watch, worker) and is_unmoved(connection, watch)
+
+
+def mark_repair(connection: sa.Connection, stack_ids: Collection[str], operation_id: str) -> None:
+    connection.execute(sa.update(watches).where(rows.among(_WATCH.stack_id)).values(repair_id=operation_id),
+                       rows.ids(stack_ids))
+
+
+def is_unmoved(connection: sa.Connection, watch: Watch) -> bool:
+    found = connection.execute(
+        sa.select(_STACK.generation, _STACK.status, _STACK.tomb).where(_STACK.id == watch.stack_id)).one_or_none()
+    return found is not None and tuple(found) == (watch.generation, watch.status, "")
+
+
+def give_back(connection: sa.Connection, watch: Watch, worker: str, *, due: float, **values: Any) -> None:
+    """The lease ends, and this is how it goes on. `hints`: those that were dealt with.
+
+    Whoever gave a hint in the meantime is not forgotten: it is due at once, and a round begins anew if that was asked for.
+    """
+    dealt = values.pop("hints", {})
+    query = sa.select(_WATCH.hints, _WATCH.asked_at).where(_WATCH.stack_id == watch.stack_id)
+    found = connection.execute(query).one_or_none()
+    if found is None:
+        return
+    left = {name: times for name, times in msgspec.json.decode(found.hints).items() if times != dealt.get(name)}
+    asked = found.asked_at != watch.asked_at
+    if asked:
+        values |= {"cursor": "", "began_at": None}
+    connection.execute(
+        sa.update(watches)
+        .where(_WATCH.stack_id == watch.stack_id, _WATCH.fence == watch.fence, _WATCH.worker == worker)
+        .values(worker=None, due=0.0 if left or asked else due, hints=msgspec.json.encode(left).decode(), **values))
+
+
+def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None, now: float) -> None:
+    """Somebody has reason to believe that there is something to see. None: in the whole stack."""
+    watch = one(connection, stack_id, now)
+    # Whoever has it now goes on, and finds it due again.
+    due = sa.case((_WATCH.worker.is_(None), now), else_=_WATCH.due)
+    together = watch.hints | {name: watch.hints.get(name, 0) + 1 for name in names or ()}
+    values: dict[str, Any] = {"due": due, "hints": msgspec.json.encode(together).decode()}
+    if names is None or len(together) > MANY_HINTS:
+        values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "{}"}
+    connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(values))
+
+
+def looked(connection: sa.Connection, stack_id: str, now: float) -> None:
+    """Somebody has looked at the whole stack."""
+    connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(looked_at=now))
+
+
+def configure(connection: sa.Connection, stack_id: str, now: float, **values: Any) -> None:
+    """How a stack is watched, from now on; whoever looks at it just now loses his lease."""
+    one(connection, stack_id, now)
+    connection.execute(
+        sa.update(watches).where(_WATCH.stack_id == stack_id)
+        .values(due=now, cursor="", began_at=None, worker=None, fence=_WATCH.fence + 1, **values))
+
+
+def override(connection: sa.Connection, stack_id: str, name: str, policy: DriftPolicy | None, now: float) -> None:
+    known = dict(one(connection, stack_id, now).overrides)
+    known.pop(name, None)
+    if policy is not None:
+        known[name] = int(policy)
+    configure(connection, stack_id, now, overrides=msgspec.json.encode(known).decode())
+
+
+def set_project(connection: sa.Connection, project: str, mode: WatchMode, now: float) -> None:
+    connection.execute(sa.delete(watch_projects).where(watch_projects.c.project == project))
+    if mode is not WatchMode.ACTIVE:
+        connection.execute(sa.insert(watch_projects).values(project=project, mode=int(mode)))
+    theirs = sa.select(_STACK.id).where(_STACK.project == project, _STACK.tomb == "")
+    connection.execute(sa.update(watches).where(_WATCH.stack_id.in_(theirs), _WATCH.worker.is_(None)).values(due=now))
+
+
+def project_mode(connection: sa.Connection, project: str) -> WatchMode:
+    query = sa.select(watch_projects.c.mode).where(watch_projects.c.project == project)
+    return WatchMode(connection.execute(query).scalar() or WatchMode.ACTIVE)

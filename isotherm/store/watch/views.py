@@ -1,0 +1,91 @@
+"""What can be told of drift: of a stack, of one resource, of all that is watched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from isotherm.states import NodeKind, Sight
+from isotherm.store.database import sealing
+from isotherm.store.tables import stacks as t
+from isotherm.store.tables.observer import observers, repairs, watches
+
+_NODE, _VERSION, _SEEN, _REPAIR = t.nodes.c, t.resources.c, t.observations.c, repairs.c
+
+_SEEN_OF = (
+    sa.select(_VERSION.id, _VERSION.name, _VERSION.type, _VERSION.physical_id, _VERSION.stack_id, _VERSION.metadata,
+              (_NODE.digest != _VERSION.digest).label("pending"), _SEEN.seen_at, _SEEN.sight, _SEEN.reason, _SEEN.drift,
+              _SEEN.drifted_since, _REPAIR.rounds, _REPAIR.last_at, _REPAIR.tripped_at)
+    .select_from(t.resources)
+    .join(t.nodes, sa.and_(_NODE.stack_id == _VERSION.stack_id, _NODE.name == _VERSION.name,
+                           _NODE.resource_id == _VERSION.id, _NODE.kind.not_in([NodeKind.CLEANUP, NodeKind.BARRIER])))
+    .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
+    .outerjoin(repairs, sa.and_(_REPAIR.stack_id == _VERSION.stack_id, _REPAIR.name == _VERSION.name))
+    .where(_VERSION.stack_id == sa.bindparam("stack_id"), _VERSION.superseded == sa.false())
+    .order_by(_VERSION.name)
+)
+_WORTH_TELLING = sa.or_(_SEEN.drifted_since.is_not(None), _SEEN.sight == int(Sight.UNSEEN), _REPAIR.tripped_at.is_not(None))
+
+
+def resources(
+    connection: sa.Connection, stack_id: str, name: str | None = None, *, whole: bool = False
+) -> list[dict[str, Any]]:
+    """What was seen of the resources of a stack: of one, of all, or of those of which there is something to say."""
+    query = _SEEN_OF
+    if name is not None:
+        query = query.where(_VERSION.name == name)
+    elif not whole:
+        query = query.where(_WORTH_TELLING)
+    opened = sealing.of(connection).open
+    found = [dict(row) for row in connection.execute(query, {"stack_id": stack_id}).mappings()]
+    for row in found:
+        row["drift"] = opened(row["drift"] or "[]", "drift", row["id"], stack_id)
+        row["metadata"] = opened(row["metadata"], "metadata", row["id"], stack_id)
+    return found
+
+
+def counts(connection: sa.Connection, stack_id: str) -> dict[str, int]:
+    """How many resources of a stack were seen as they should be, have drifted, are gone, could not be seen."""
+    drifted = _SEEN.drifted_since.is_not(None)
+    found = connection.execute(
+        sa.select(_SEEN.sight, drifted, sa.func.count())
+        .join(t.resources, sa.and_(_VERSION.id == _SEEN.resource_id, _VERSION.superseded == sa.false()))
+        .where(_SEEN.stack_id == stack_id).group_by(_SEEN.sight, drifted))
+    told = dict.fromkeys(("in_sync", "drifted", "gone", "unseen"), 0)
+    for sight, has_drifted, count in found:
+        word = {Sight.GONE: "gone", Sight.UNSEEN: "unseen"}.get(sight, "drifted" if has_drifted else "in_sync")
+        told[word] += count
+    return told
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """All that is watched, at one moment."""
+
+    watched: int = 0
+    lag_s: float = 0.0
+    drifted: int = 0
+    unseen: int = 0
+    given_up: int = 0
+    observers: int = 0
+    looks: int = 0
+    calls: int = 0
+    repairs: int = 0
+    trips: int = 0
+
+
+def numbers(connection: sa.Connection, now: float) -> Numbers:
+    def one(query: Any) -> Sequence[Any]:
+        return connection.execute(query).one()
+
+    watched, first = one(sa.select(sa.func.count(), sa.func.min(watches.c.due)))
+    (drifted,) = one(sa.select(sa.func.count()).where(_SEEN.drifted_since.is_not(None)))
+    (unseen,) = one(sa.select(sa.func.count()).where(_SEEN.sight == int(Sight.UNSEEN)))
+    (given_up,) = one(sa.select(sa.func.count()).where(_REPAIR.tripped_at.is_not(None)))
+    o = observers.c
+    (there,) = one(sa.select(sa.func.count()).where(o.name != ""))
+    sums = one(sa.select(*(sa.func.coalesce(sa.func.sum(c), 0) for c in (o.looks, o.calls, o.repairs, o.trips))))
+    lag_s = 0.0 if first is None else max(0.0, now - first)
+    return Numbers(watched, lag_s, drifted, unseen, given_up, there, *map(int, sums))

@@ -1,0 +1,1 @@
+"""A template once read: definitions, conditions, binding with parameters, and its frozen form."""

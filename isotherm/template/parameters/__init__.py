@@ -1,0 +1,1 @@
+"""Parameters: their schema, parsing, constraints and values."""

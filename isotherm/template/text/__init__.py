@@ -1,0 +1,1 @@
+"""From text to plain data: the YAML reader with positions and limits."""
