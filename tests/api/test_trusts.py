@@ -16,7 +16,6 @@ import pytest
 from keystoneauth1 import exceptions, session
 
 from isotherm import errors
-from isotherm.api.http import faults
 from isotherm.config import files
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded, new_id
@@ -131,9 +130,9 @@ class TestLending:
 
     def test_a_token_that_is_over_lends_nothing(self, site: Callable[..., Site]) -> None:
         it = site()
-        with pytest.raises(faults.Fault) as caught:
+        with pytest.raises(errors.UserError) as caught:
             run(it.create(dataclasses.replace(it.caller("demo"), token="gAAAAABnothing")))
-        assert caught.value.status == 403
+        assert caught.value.kind == "Forbidden"
 
     def test_it_is_sealed_where_it_is_kept(self, site: Callable[..., Site]) -> None:
         it = site()
