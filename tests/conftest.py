@@ -25,6 +25,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not apart[item]]
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the seed of the order, which pytest-randomly puts into a header that `-q` leaves out."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None and config.getoption("randomly_reorganize"):
+        terminalreporter.write_line(f"order of the tests: --randomly-seed={seed}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _databases() -> Iterator[None]:
     with databases.in_force():
