@@ -1,6 +1,6 @@
 """What resources reach through the engine's own store: ports of the contract, made of units of work.
 
-Each can be `guarded`: then whatever changes something happens inside the lease of the step that asks for it (INV-5). A
+Each can be `guarded`: then whatever changes something happens inside the lease of the step that asks for it (I5). A
 store that does not answer is no failure of the resource: it is asked again later.
 """
 

@@ -72,7 +72,7 @@ class Clients:
         return answer
 
     def _judge(self, name: str, request: Request, answer: Any) -> None:
-        """INV-3: whoever was told that it was accepted was, and nobody else."""
+        """I3: whoever was told that it was accepted was, and nobody else."""
         made = self._witness.made.get(name)
         if isinstance(answer, errors.UserError):
             if made is not None:
@@ -207,7 +207,7 @@ class Clients:
         return await self._api.adopt(stack, whole)
 
     async def _read(self, stack: str) -> None:
-        """INV-14: reads work at any moment, tell of the newest operation, and tell no secrets."""
+        """I14: reads work at any moment, tell of the newest operation, and tell no secrets."""
         answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
                    await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]
         if self._witness.oversight is not None:

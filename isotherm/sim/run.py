@@ -210,7 +210,7 @@ class Run:
             idle.check(self.database, self.cloud, self.witness)
 
     def _observe(self) -> None:
-        """INV-19: what is to be repaired is, what is not is known; and then nothing more is done."""
+        """I19: what is to be repaired is, what is not is known; and then nothing more is done."""
         oversight, interval_s = self.witness.oversight, self.history.watched.interval_s
         if oversight is None:
             return
@@ -257,7 +257,7 @@ class Run:
             self.witness.compare(stack.id, stack.name, operation.shape)
 
     def _no_change(self) -> None:
-        """INV-16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
+        """I16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
         before, calls = idle.counts(self.database), self.cloud.calls
         # Who looks, and finds everything as it should be, changes nothing either.
         self._ask_all(Verb.UPDATE, converge=self._looks)
@@ -328,7 +328,7 @@ class Run:
         return bool(self.witness.violations) or until()
 
     def _deadlines(self) -> None:
-        """INV-13: operations end by their deadline, whether or not anything happens: a worker and a database suffice."""
+        """I13: operations end by their deadline, whether or not anything happens: a worker and a database suffice."""
         now = self.loop.time()
         steady = self.hosts.steady_since
         if steady is None:

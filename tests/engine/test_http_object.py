@@ -510,7 +510,7 @@ def test_each_call_of_a_step_is_under_its_lease(allowed, service, monkeypatch):
 
 
 def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service):
-    """A machine may stand still between the decision and the call; when it goes on, somebody else has the lease (INV-5)."""
+    """A machine may stand still between the decision and the call; when it goes on, somebody else has the lease (I5)."""
     clock, held = SystemClock(), []
 
     class Slow(Client):

@@ -1,8 +1,7 @@
 """Seeded bugs of how work is handed out and done: waking, generations, leases, intents, order.
 
-Seeded bugs are ways to break the engine, each of which the simulator has to notice. Most of them are old acquaintances: the
-reference in brackets is a line of the lessons that Heat's own engine taught, or the invariant that goes with the bug. Each
-is a small change of one function, as a slip of the pen would be.
+A seeded bug breaks the engine by a small change of one function; the simulator must notice each of them. The reference in
+brackets is the lesson from Heat's engine (docs/lessons.md) that the bug repeats, or the invariant that it breaks.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ bug = BUGS.add
 
 @bug
 def the_hand_over_forgets_the_newer_operation(patch: Patch) -> None:
-    """[A1] Who was overtaken gives the lease back, and nobody is told that the node may be taken."""
+    """[lesson A1] Who was overtaken gives the lease back, and nobody is told that the node may be taken."""
 
     def release(connection: Any, node_ids: Any, now: float) -> None:
         free = sa.update(t.nodes).where(rows.among(t.nodes.c.id))
@@ -46,19 +45,19 @@ def the_hand_over_forgets_the_newer_operation(patch: Patch) -> None:
 
 @bug
 def a_ready_node_is_not_scheduled(patch: Patch) -> None:
-    """[A13] The last requirement ends, and what waited for it goes on waiting."""
+    """[lesson A13] The last requirement ends, and what waited for it goes on waiting."""
     wrapped(patch, settle, "_state", lambda original, waiter: NodeState.PENDING if not waiter.skipped else original(waiter))
 
 
 @bug
 def a_skipped_node_is_not_counted(patch: Patch) -> None:
-    """[A8] The operation waits for nodes that will never run."""
+    """[lesson A8] The operation waits for nodes that will never run."""
     wrapped(patch, settle, "_wave", lambda original, *arguments: original(*arguments) * 0)
 
 
 @bug
 def a_timeout_needs_somebody_to_come_by(patch: Patch) -> None:
-    """[E1] The clock is looked at only when something else happens."""
+    """[lesson E1] The clock is looked at only when something else happens."""
     wrapped(patch, claim, "ahead", lambda original, *arguments: original(*arguments)._replace(deadlines=math.inf))
 
 
@@ -85,19 +84,19 @@ def a_wait_has_no_end(patch: Patch) -> None:
 
 @bug
 def an_older_operation_begins_things(patch: Patch) -> None:
-    """[B1] The intent is written without asking whether the operation is still the newest."""
+    """[lesson B1] The intent is written without asking whether the operation is still the newest."""
     wrapped(patch, claim, "_still", lambda original, *arguments: dict.fromkeys(original(*arguments), True))
 
 
 @bug
 def the_older_operation_is_not_stopped(patch: Patch) -> None:
-    """[B1] A newer operation is accepted, and the older one goes on as if nothing had happened."""
+    """[lesson B1] A newer operation is accepted, and the older one goes on as if nothing had happened."""
     patch.setattr(accept, "_halt", nothing)
 
 
 @bug
 def both_of_two_simultaneous_updates_are_accepted(patch: Patch) -> None:
-    """[B9] The loser of a race overwrites the winner, and both are told that all is well."""
+    """[lesson B9] The loser of a race overwrites the winner, and both are told that all is well."""
 
     def supersede(original: Any, connection: Any, request: Any, now: float, **named: Any) -> int:
         stack = t.stacks.c
@@ -110,7 +109,7 @@ def both_of_two_simultaneous_updates_are_accepted(patch: Patch) -> None:
 
 @bug
 def the_plan_trusts_what_was_intended(patch: Patch) -> None:
-    """[A10] A node counts as up to date although its last operation did not prove it."""
+    """[lesson A10] A node counts as up to date although its last operation did not prove it."""
     patch.setattr(current.Slot, "proves", lambda self, digest: self.digest == digest or self.resource_id is not None)
 
 
@@ -132,7 +131,7 @@ def an_old_report_counts(patch: Patch) -> None:
 
 @bug
 def a_zombie_acts(patch: Patch) -> None:
-    """[F3] A worker that was away for long does not look whether its lease still holds."""
+    """[lesson F3] A worker that was away for long does not look whether its lease still holds."""
     patch.setattr(act.LeaseGuard, "check", nothing)
 
 
@@ -160,7 +159,7 @@ def a_zombie_begins(patch: Patch) -> None:
 
 @bug
 def a_lease_is_taken_while_somebody_has_it(patch: Patch) -> None:
-    """[F3] What a newer operation schedules is taken at once, although its old holder is still at work."""
+    """[lesson F3] What a newer operation schedules is taken at once, although its old holder is still at work."""
     original = nodes.rewrite
 
     def rewrite(connection: Any, writes: Any, generation: int, now: float) -> None:
@@ -176,7 +175,7 @@ def a_lease_is_taken_while_somebody_has_it(patch: Patch) -> None:
 
 @bug
 def acts_before_the_intent_is_durable(patch: Patch) -> None:
-    """[C12] The cloud is called first, and the intent written afterwards."""
+    """[lesson C12] The cloud is called first, and the intent written afterwards."""
 
     def take(original: Any, self: Any, claimed: Any, facts: Any) -> None:
         answer = self._consider(claimed, facts)
@@ -193,7 +192,7 @@ def acts_before_the_intent_is_durable(patch: Patch) -> None:
 
 @bug
 def never_looks_for_a_lost_object(patch: Patch) -> None:
-    """[C11] An object whose creation nobody heard of is not looked for by its token."""
+    """[lesson C11] An object whose creation nobody heard of is not looked for by its token."""
 
     async def find(self: Any, claimed: Any, version: Any, guard: Any) -> str | None:
         return version.physical_id
@@ -217,7 +216,7 @@ def a_token_is_used_for_every_version(patch: Patch) -> None:
 
 @bug
 def the_found_object_is_forgotten_again(patch: Patch) -> None:
-    """[C11] The object is found by its token, and its id is not kept."""
+    """[lesson C11] The object is found by its token, and its id is not kept."""
     original = act.Acting.step
 
     async def step(self: Any, *arguments: Any) -> Any:
@@ -262,7 +261,7 @@ def deletes_in_the_wrong_order(patch: Patch) -> None:
 
 @bug
 def the_union_of_requirements_is_forgotten(patch: Patch) -> None:
-    """[C1] While an update is under way, its row names only what it will use, not what it may still use."""
+    """[lesson C1] While an update is under way, its row names only what it will use, not what it may still use."""
     original = consider.Considering._begin_update
 
     def begin(self: Any, *arguments: Any) -> Any:

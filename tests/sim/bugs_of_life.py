@@ -54,7 +54,7 @@ def a_signal_wakes_nobody(patch: Patch) -> None:
 
 @bug
 def a_stack_inside_is_begun_after_the_cancel(patch: Patch) -> None:
-    """[E3] A step that was under way starts a whole stack for an operation that was cancelled."""
+    """[lesson E3] A step that was under way starts a whole stack for an operation that was cancelled."""
     patch.setattr(lookups, "is_cancelled", lambda connection, operation_id: False)
 
 

@@ -37,7 +37,7 @@ def a_failure_is_swallowed(patch: Patch) -> None:
 
 @bug
 def a_row_goes_although_its_object_stays(patch: Patch) -> None:
-    """[D7] A deletion failed, and the row is removed all the same."""
+    """[lesson D7] A deletion failed, and the row is removed all the same."""
 
     def failed(original: Any, claimed: Any, version: Any, intent: Any, reason: str) -> Any:
         report = original(claimed, version, intent, reason)
@@ -48,7 +48,7 @@ def a_row_goes_although_its_object_stays(patch: Patch) -> None:
 
 @bug
 def what_failed_half_way_counts_as_known(patch: Patch) -> None:
-    """[E4] After a failed update the row still proves what was there before."""
+    """[lesson E4] After a failed update the row still proves what was there before."""
 
     def failed(original: Any, claimed: Any, version: Any, intent: Any, reason: str) -> Any:
         before = version.digest
@@ -86,7 +86,7 @@ def changes_do_not_reach_dependants(patch: Patch) -> None:
 
 @bug
 def references_are_read_from_memory(patch: Patch) -> None:
-    """[B3] What other resources published is remembered from an earlier operation."""
+    """[lesson B3] What other resources published is remembered from an earlier operation."""
     seen: dict[str, Any] = {}
     original = PublishedReferences.reference_id
     patch.setattr(PublishedReferences, "reference_id",
@@ -106,7 +106,7 @@ def an_update_changes_nothing(patch: Patch) -> None:
 
 @bug
 def an_operation_ends_twice(patch: Patch) -> None:
-    """[A15] The end of an operation is told again."""
+    """[lesson A15] The end of an operation is told again."""
 
     def close(original: Any, connection: Any, operation: Any, now: float) -> None:
         original(connection, operation, now)
@@ -117,7 +117,7 @@ def an_operation_ends_twice(patch: Patch) -> None:
 
 @bug
 def reads_fail_while_things_are_replaced(patch: Patch) -> None:
-    """[B7] A list of resources cannot cope with a version that is being replaced."""
+    """[lesson B7] A list of resources cannot cope with a version that is being replaced."""
 
     def resources(original: Any, *arguments: Any) -> Any:
         found = original(*arguments)
@@ -133,7 +133,7 @@ def reads_fail_while_things_are_replaced(patch: Patch) -> None:
 
 @bug
 def a_rollback_goes_nowhere(patch: Patch) -> None:
-    """[D5] The target is the operation that has just failed."""
+    """[lesson D5] The target is the operation that has just failed."""
     original = accept.roll_back
 
     def roll_back(connection: Any, stack_id: str, *rest: Any) -> None:
@@ -146,7 +146,7 @@ def a_rollback_goes_nowhere(patch: Patch) -> None:
 
 @bug
 def a_rollback_always_empties_the_stack(patch: Patch) -> None:
-    """[D5] The last good state is forgotten."""
+    """[lesson D5] The last good state is forgotten."""
     original = accept.roll_back
 
     def roll_back(connection: Any, stack_id: str, *rest: Any) -> None:
@@ -158,7 +158,7 @@ def a_rollback_always_empties_the_stack(patch: Patch) -> None:
 
 @bug
 def one_failure_rolls_back_twice(patch: Patch) -> None:
-    """[D1] Two rollbacks for one failed operation."""
+    """[lesson D1] Two rollbacks for one failed operation."""
     original = accept.roll_back
 
     def roll_back(connection: Any, stack_id: str, operation_id: str, *rest: Any) -> None:
@@ -212,7 +212,7 @@ def retain_is_ignored(patch: Patch) -> None:
 
 @bug
 def a_new_policy_is_not_recorded(patch: Patch) -> None:
-    """[J4] An update that changes only the deletion policy changes nothing."""
+    """[lesson J4] An update that changes only the deletion policy changes nothing."""
     patch.setattr(plan._Writer, "_keep_policies", nothing)
 
 
@@ -225,19 +225,19 @@ def retained_objects_are_not_listed(patch: Patch) -> None:
 
 @bug
 def dropped_resources_are_forgotten(patch: Patch) -> None:
-    """[C13] What the template does not have any more is not deleted."""
+    """[lesson C13] What the template does not have any more is not deleted."""
     patch.setattr(plan, "_doom", nothing)
 
 
 @bug
 def replaced_versions_are_forgotten(patch: Patch) -> None:
-    """[B6] A replaced version is not marked for deletion."""
+    """[lesson B6] A replaced version is not marked for deletion."""
     patch.setattr(claim, "_REPLACE", nothing)
 
 
 @bug
 def blobs_pile_up(patch: Patch) -> None:
-    """[C14] Old inputs are never removed."""
+    """[lesson C14] Old inputs are never removed."""
     patch.setattr(finish, "_forget", nothing)
 
 
@@ -249,7 +249,7 @@ def order_piles_up(patch: Patch) -> None:
 
 @bug
 def a_cancel_leaves_nodes_ready(patch: Patch) -> None:
-    """[E3] Cancelled, and the rest is started all the same."""
+    """[lesson E3] Cancelled, and the rest is started all the same."""
     patch.setattr(stop, "_NOT_BEGUN", (NodeState.SKIPPED,))
 
 
@@ -263,7 +263,7 @@ def a_secret_is_told(patch: Patch) -> None:
 
 @bug
 def an_update_without_a_change_touches_everything(patch: Patch) -> None:
-    """[H9] Nothing changed, and every resource is updated."""
+    """[lesson H9] Nothing changed, and every resource is updated."""
     patch.setattr(slots.Slot, "proves", lambda self, digest: False)
 
     def judged(original: Any, *arguments: Any, **named: Any) -> decide.Decision:
@@ -275,7 +275,7 @@ def an_update_without_a_change_touches_everything(patch: Patch) -> None:
 
 @bug
 def a_busy_cloud_is_a_failure(patch: Patch) -> None:
-    """[J3] A lookup meets a busy cloud, and the resource fails."""
+    """[lesson J3] A lookup meets a busy cloud, and the resource fails."""
     original = act.Acting.find
 
     async def find(self: Any, *arguments: Any) -> Any:

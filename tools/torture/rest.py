@@ -137,14 +137,14 @@ class Rest:
     # The database.
 
     def _unowned(self, reality: Reality) -> list[str]:
-        """INV-1: whatever is there, some row owns it."""
+        """I1: whatever is there, some row owns it."""
         engine = sa.create_engine(self.farm.database_url, poolclass=sa.NullPool)
         with engine.connect() as connection:
             owned = set(connection.execute(sa.select(t.resources.c.token)).scalars())
         return [f"nobody owns {id_}" for token, id_ in reality.tokens.items() if token not in owned]
 
     def _piled_up(self) -> list[str]:
-        """INV-16, and that no operation is left that nobody works on."""
+        """I16, and that no operation is left that nobody works on."""
         questions = {
             "operations have not ended": sa.select(sa.func.count()).select_from(t.operations)
             .where(t.operations.c.state.in_(UNFINISHED)),

@@ -78,7 +78,7 @@ class Watch:
         self.seen = found
 
     def _judge(self, found: dict[str, Seen], began: float, now: float) -> None:
-        """INV-14: after an accepting answer, reads show that operation or a later one; never one that was refused."""
+        """I14: after an accepting answer, reads show that operation or a later one; never one that was refused."""
         refused = self.book.refused()
         for seen in found.values():
             if seen.edition in refused:

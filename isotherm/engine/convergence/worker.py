@@ -232,7 +232,7 @@ class Worker:
         if is_late:
             for operation_id in claiming.expired(connection, now):
                 stop.time_out(connection, operation_id, self._new_id(), now)
-        # After that: nothing is begun for an operation that this very transaction ends (INV-4).
+        # After that: nothing is begun for an operation that this very transaction ends (I4).
         if begins:
             turn.begun = claiming.begin(connection, [b.beginning for b in begins], now)
         if is_late or len(turn.begun) < len(begins):

@@ -32,7 +32,7 @@ class LeaseGuard:
     until: float
 
     def check(self) -> None:
-        # INV-5: each mutation lies inside a lease. A worker that was stopped for too long finds out here.
+        # I5: each mutation lies inside a lease. A worker that was stopped for too long finds out here.
         if self.clock.now() >= self.until:
             raise errors.Superseded("the lease has run out")
 

@@ -200,7 +200,7 @@ class Considering:
         self, claim: Claim, version: Version, wish: documents.Intent, target: documents.Target
     ) -> Begin:
         wish.before = documents.decode(version.properties, dict[str, Any])
-        # Until the outcome is known it may use what it used before and what it will use (INV-9).
+        # Until the outcome is known it may use what it used before and what it will use (I9).
         may_use = sorted({*documents.decode(version.requires, list[int]), *wish.requires})
         begun = replace(
             version, action=wish.action, status=Status.IN_PROGRESS, reason="", requires=documents.encode(may_use),
@@ -212,7 +212,7 @@ class Considering:
         self, claim: Claim, version: Version, after: dict[str, Any], metadata: Any, target: documents.Target
     ) -> Begin:
         """Whoever handed it in says that it is what his template says; a newer template has to be applied to it, and until
-        then it uses what it used (INV-9)."""
+        then it uses what it used (I9)."""
         purpose = claim.operation.action is Action.ADOPT
         used = [] if purpose else documents.decode(version.requires, list[int])
         wish = documents.Intent(

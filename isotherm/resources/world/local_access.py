@@ -24,7 +24,7 @@ class Local:
 
     base: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    # Called before each change: raises once the lease has run out (INV-5).
+    # Called before each change: raises once the lease has run out (I5).
     check: Callable[[], None] = _free
 
     def guarded(self, check: Callable[[], None]) -> Local:
@@ -40,7 +40,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes = field(default=b"", repr=False)
     timeout_s: float = 30.0
-    # Called when the way is open, right before anything is sent: raises once the lease has run out (INV-5).
+    # Called when the way is open, right before anything is sent: raises once the lease has run out (I5).
     check: Callable[[], None] = _free
 
 

@@ -50,7 +50,7 @@ def _everything_owned(resources: list[Any], cloud: Cloud, witness: Witness) -> N
 
 
 def _nobody_without_a_parent(resources: list[Any], witness: Witness) -> None:
-    """INV-1: every stack inside is that of a resource of a stack that lives."""
+    """I1: every stack inside is that of a resource of a stack that lives."""
     tokens = {(row.stack_id, row.token[-12:]) for row in resources}
     for stack in witness.living_stacks():
         if stack.owner_id is not None and (stack.owner_id, stack.name.rpartition("-")[2]) not in tokens:
@@ -71,7 +71,7 @@ def _one_ending_each(witness: Witness) -> None:
 
 
 def _nothing_piled_up(database: MemoryDatabase, resources: list[Any], witness: Witness) -> None:
-    """INV-16: coordination rows only for what lives, blobs only for who uses them."""
+    """I16: coordination rows only for what lives, blobs only for who uses them."""
     operations = {row.id: row for row in database.look("operations")}
     used = database.look("uses")
     if {row.hash for row in used} != {row.hash for row in database.look("blobs")}:
@@ -100,7 +100,7 @@ def _nothing_piled_up(database: MemoryDatabase, resources: list[Any], witness: W
 
 
 def _endings_are_true(database: MemoryDatabase, resources: list[Any], witness: Witness) -> None:
-    """INV-14: what the stack says is what its operation came to."""
+    """I14: what the stack says is what its operation came to."""
     for stack in database.look("stacks"):
         operation = witness.ledger.newest[stack.id]
         if stack.operation_id != operation.id or stack.status == Status.IN_PROGRESS:
@@ -113,7 +113,7 @@ def _endings_are_true(database: MemoryDatabase, resources: list[Any], witness: W
 
 
 def _failures_are_shown(database: MemoryDatabase, resources: list[Any], witness: Witness) -> None:
-    """INV-14: a node that failed has a resource that shows it. What outlasts its operation may still say how it ended."""
+    """I14: a node that failed has a resource that shows it. What outlasts its operation may still say how it ended."""
     states = {row.id: Status(row.status) for row in resources}
     for node in database.look("nodes"):
         shown = states.get(node.resource_id)

@@ -1,4 +1,4 @@
-"""INV-19: what observers may do, and what they must have done when nothing moves any more.
+"""I19: what observers may do, and what they must have done when nothing moves any more.
 
 They never touch the cloud themselves. What they have repaired is what drifted and what depends on it, where the policy says
 so at that very moment, by an operation like any other; a fight is given up; and in the end what is to be repaired is as the
@@ -226,7 +226,7 @@ class Oversight:
             self._broken("I19", f"{verb} of {thing.id}, in a repair of {', '.join(repair.roots)}")
 
     def look(self, by: processes.Process | None, kind: str, ids: Sequence[str]) -> None:
-        """INV-19: calls stay within the budget: nobody exceeds it, and those who know of each other share it."""
+        """I19: calls stay within the budget: nobody exceeds it, and those who know of each other share it."""
         now = self._clock()
         # Whoever was paused finds that the time of all his calls has come.
         if by is None or not is_observer(by) or not self._watched.rate or now <= by.since:

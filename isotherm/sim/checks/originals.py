@@ -1,4 +1,4 @@
-"""INV-15: an operation that goes back to what was last complete brings back the very objects, not others like them.
+"""I15: an operation that goes back to what was last complete brings back the very objects, not others like them.
 
 Which objects these are is seen when an operation is completed. Where one of them has come to harm since (it failed, it
 drifted, an operation that did not want it deleted it, or one changed it in place before another let it go), it may be made

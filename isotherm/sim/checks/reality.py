@@ -21,7 +21,7 @@ class Comparison:
         self._tell = tell
 
     def __call__(self, stack_id: str, stack: str, shape: Shape, given: dict[str, Any] | None = None) -> Any:
-        """INV-2: reality equals the shape. Answers its echo."""
+        """I2: reality equals the shape. Answers its echo."""
         parts = shapes.living(shape)
         found = self._found(stack, parts)
         ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}

@@ -128,7 +128,7 @@ class Witness:
                 thing.token = row.token
 
     def _bounded_from_outside(self, stack: Any, owner: Any) -> None:
-        """INV-13: what is begun inside ends no later than what it was begun for, and is begun for what goes on."""
+        """I13: what is begun inside ends no later than what it was begun for, and is begun for what goes on."""
         stored = {one.id: one for one in self._database.look("operations")}
         mine, around = stored[stack.operation_id], stored[owner.operation_id]
         endless = mine.deadline is None and mine.state in UNFINISHED
@@ -154,7 +154,7 @@ class Witness:
         self._observations(resources)
 
     def _observations(self, resources: dict[int, Any]) -> None:
-        """INV-19: an older look never overwrites a newer one, and nothing is said to be gone that is there."""
+        """I19: an older look never overwrites a newer one, and nothing is said to be gone that is there."""
         for row in self._database.look("observations"):
             if row.seen_at < self._seen.get(row.resource_id, 0.0):
                 self.broken("I19", f"an older look at #{row.resource_id} has overwritten a newer one")
@@ -193,7 +193,7 @@ class Witness:
         return self._tick
 
     def _has_looked(self, operation: operation_log.Operation) -> None:
-        """INV-19: an operation that looked has found all that had drifted when it was accepted."""
+        """I19: an operation that looked has found all that had drifted when it was accepted."""
         if operation.looks and not operation.inside and self._dirty.get(operation.stack, 0) < operation.tick:
             self.compare(operation.stack_id, operation.stack, operation.shape)
             self._dirty.pop(operation.stack, None)
@@ -259,7 +259,7 @@ class Witness:
                 self.ledger.planned(self.ledger.operations[one.id])
 
     def _waits_end(self, nodes: list[Any], stacks: dict[str, Any], unfinished: dict[str, Any]) -> None:
-        """INV-10: what somebody waits for wakes him, be it an end or a signal; a cancel goes on to what is waited for."""
+        """I10: what somebody waits for wakes him, be it an end or a signal; a cancel goes on to what is waited for."""
         for node in nodes:
             if node.awaits is None or node.state != NodeState.WAITING or node.due is None:
                 continue
@@ -292,7 +292,7 @@ class Witness:
                 self.broken("I9", f"a node stands for #{id_}, which does not exist")
 
     def _intents_are_new(self, newest: dict[str, str], moved: set[str]) -> None:
-        """INV-4: what is begun, is begun for the newest operation.
+        """I4: what is begun, is begun for the newest operation.
 
         One unit may both begin something and see a deadline pass; and what a late report says of something that was
         begun before is no beginning.
@@ -308,7 +308,7 @@ class Witness:
             self._intents.add(known)
 
     def _requirements(self, resources: dict[int, Any]) -> None:
-        """INV-9: a row names all versions whose objects its own object may use."""
+        """I9: a row names all versions whose objects its own object may use."""
         owner = {row.physical_id: row for row in resources.values() if row.physical_id is not None}
         named: dict[str, list[int]] = {}
         for row in resources.values():
@@ -361,7 +361,7 @@ class Witness:
             self._may_delete(thing, row, intent["operation_id"])
 
     def _speaks_for(self, verb: str, thing: Thing, rows: list[Any]) -> Any:
-        """The row of the object. Where the client chooses ids, several may know it. INV-1: the last one deletes it."""
+        """The row of the object. Where the client chooses ids, several may know it. I1: the last one deletes it."""
         if thing.kind != NAMED or verb == "create":
             return next((one for one in rows if one.token == thing.token), None)
         known = [one for one in rows if not self.is_forgotten(one)
@@ -375,7 +375,7 @@ class Witness:
         return next(iter(acting or known), None)
 
     def _may_rest(self, thing: Thing, rows: list[Any]) -> None:
-        """INV-7 for those who go to sleep: nobody who uses it, as his template says, is awake."""
+        """I7 for those who go to sleep: nobody who uses it, as his template says, is awake."""
         nodes = {node.resource_id: node for node in self._database.look("nodes")}
         by_token = {row.token: row for row in rows}
         for other in self._cloud.things.values():
@@ -387,7 +387,7 @@ class Witness:
                 self.broken("I7", f"{thing.id} is put to rest while {other.id} uses it")
 
     def _may_wake(self, thing: Thing, rows: list[Any]) -> None:
-        """INV-6 for those who wake: what it uses is awake, unless it could not be woken or is to be deleted."""
+        """I6 for those who wake: what it uses is awake, unless it could not be woken or is to be deleted."""
         by_token = {row.token: row for row in rows}
         for used in (self._cloud.things[id_] for id_ in thing.uses if id_ in self._cloud.things):
             row = by_token.get(used.token)
@@ -458,5 +458,5 @@ class Witness:
         self.broken(invariant, f"{thing.id}: {what}: {', '.join(others)}")
 
     def compare(self, stack_id: str, stack: str, shape: Shape) -> None:
-        """INV-2: reality equals the shape."""
+        """I2: reality equals the shape."""
         reality.Comparison(self._database, self._cloud, self.broken)(stack_id, stack, shape)

@@ -30,7 +30,7 @@ def take_over(
     """Make the objects those of a stack whose nodes have just been planned; raises Conflict if one has an owner.
 
     Each row carries the intent to adopt: whoever visits its node makes sure first that the object is there. What each
-    uses, by name, is known from the first moment (INV-9): a delete may come before the visit.
+    uses, by name, is known from the first moment (I9): a delete may come before the visit.
     """
     if not versions:
         return
@@ -69,7 +69,7 @@ def _recognise(connection: sa.Connection, project: str, versions: Sequence[Versi
 
 
 def _refuse_owned(connection: sa.Connection, project: str, versions: Sequence[Version]) -> None:
-    """INV-1: no two rows own one object."""
+    """I1: no two rows own one object."""
     resource, stack = t.resources.c, t.stacks.c
     found = connection.execute(
         sa.select(resource.implementation, resource.physical_id, resource.name, stack.name, stack.project)

@@ -1,4 +1,4 @@
-"""Unit of work: steps have ended, in whatever way. The one place that every exit passes (lessons A1 to A4).
+"""Unit of work: steps have ended, in whatever way. The one place that every exit passes (lesson A1 to lesson A4).
 
 A report counts if it carries the fence of the node's present lease: then its row is written and the lease is free. Only
 if the node is also still part of the report's traversal does its end mean anything to others: counters go down, what

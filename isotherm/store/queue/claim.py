@@ -144,7 +144,7 @@ _STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(r
 def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> dict[tuple[int, int], bool]:
     """Make intents durable. Answers the claims that still count, and whether each may act; the others have been overtaken.
 
-    INV-4: the intent is the start of a mutation, and it is written only under the newest generation.
+    I4: the intent is the start of a mutation, and it is written only under the newest generation.
     One that may not act was to delete an object that another version holds: its row is marked as deleted, and may go.
     """
     found = _still(connection, (b.claim for b in beginnings))

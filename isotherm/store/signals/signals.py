@@ -1,8 +1,8 @@
 """Unit of work: a signal is stored, and whoever waits for it is woken in the same transaction.
 
-Signals are rows of their own and never part of a resource's document (lessons A7, A9): taking one changes nothing that a
-worker writes, so no worker can undo it and it can undo no worker. The row of the resource only counts them; the count is
-what a waiter has seen, and what tells the transaction that records the wait that a signal came first.
+Signals are rows of their own and never part of a resource's document (lesson A7, lesson A9): taking one changes nothing
+that a worker writes, so no worker can undo it and it can undo no worker. The row of the resource only counts them; the
+count is what a waiter has seen, and what tells the transaction that records the wait that a signal came first.
 """
 
 from __future__ import annotations

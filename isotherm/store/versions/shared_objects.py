@@ -89,7 +89,7 @@ def take(connection: sa.Connection, made: Iterable[Version]) -> None:
 def twins(connection: sa.Connection, stack_id: str) -> dict[int, set[int]]:
     """Find the versions of a stack that have, or had, the same object as others; by version: those others.
 
-    A version that uses the one uses the others, until it is brought up to date (INV-9).
+    A version that uses the one uses the others, until it is brought up to date (I9).
     """
     mine = sa.and_(_VERSION.stack_id == stack_id, _VERSION.physical_id.is_not(None))
     columns = (_VERSION.id, _VERSION.implementation, _VERSION.physical_id)

@@ -1,6 +1,6 @@
 """Units of work: what was seen of resources, kept apart from what is wanted and from what was last applied.
 
-An older look never overwrites a newer one (INV-19), and none is recorded of a row that was written after it: what it was
+An older look never overwrites a newer one (I19), and none is recorded of a row that was written after it: what it was
 compared with is not what is applied any more. What could not be seen erases nothing of what had been.
 """
 
