@@ -31,7 +31,7 @@ from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
 from isotherm.planning.desired import Asked, Identity, desire
 from isotherm.resources import builtin
-from isotherm.store.tables import stacks
+from isotherm.store import tables as t
 
 OPERATIONS = ("create", "no-op", "update all", "delete")
 
@@ -60,7 +60,7 @@ async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
     same = Request(shapes.template(shape, size))
     async with engine.driving():
         found["create"] = await _timed(engine, api.create("s", same))
-        sample = await engine.store.read(lambda c: dict(c.execute(sa.select(stacks.resources).limit(1)).mappings().one()))
+        sample = await engine.store.read(lambda c: dict(c.execute(sa.select(t.resources).limit(1)).mappings().one()))
         found["read"] = {"seconds": harness.seconds(lambda: _read(same.template))}
         found["no-op"] = await _timed(engine, api.update("s", same))
         ten = Request(shapes.template(shape, size, "y", changed=10))
@@ -80,7 +80,7 @@ def _read(template: str) -> None:
 def bare(path: Path, size: int, sample: dict[str, Any]) -> float:
     """Seconds that sqlite3 alone needs to write the rows of so many resources like the sample."""
     engine = sa.create_engine(f"sqlite:///{path}")
-    stacks.metadata.create_all(engine, [stacks.resources, stacks.events])
+    t.metadata.create_all(engine, [t.resources, t.events])
     engine.dispose()
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")

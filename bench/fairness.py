@@ -25,8 +25,8 @@ from isotherm import collector
 from isotherm.engine.orchestrator import Accepted, Request
 from isotherm.engine.process.embedded import Embedded
 from isotherm.states import OperationState
+from isotherm.store import tables as t
 from isotherm.store.queue import choose
-from isotherm.store.tables import stacks as stacks_tables
 
 SMALL = 10
 # How much longer the small one may take, and how much more work a create may be.
@@ -36,7 +36,7 @@ _INDEXES = ("ix_nodes_turns", "ix_nodes_running", "ix_stacks_at_work")
 
 def by_age(connection: sa.Connection, wish: choose.Wish, now: float) -> choose.Choice:
     """What there was before stacks took turns."""
-    node = stacks_tables.nodes.c
+    node = t.nodes.c
     due = sa.select(node.id).where(node.due <= now).order_by(node.due).limit(wish.room)
     return choose.Choice(list(connection.execute(due).scalars()), wish.place)
 
@@ -50,7 +50,7 @@ async def _ended(engine: Embedded, accepted: Accepted) -> None:
 
 async def _left(engine: Embedded, accepted: Accepted) -> int:
     """How many nodes of the stack have not ended; of one that has no nodes yet, more than there will be."""
-    operation = stacks_tables.operations.c
+    operation = t.operations.c
     query = sa.select(operation.remaining, operation.state).where(operation.stack_id == accepted.stack_id)
     remaining, state = await engine.store.read(lambda connection: tuple(connection.execute(query).one()))
     return remaining if state != OperationState.PLANNING else sys.maxsize

@@ -22,10 +22,9 @@ import sqlalchemy as sa
 
 from isotherm import config
 from isotherm.engine.process.home import CONFIG, DATABASE, database_url
-from isotherm.store import limits
+from isotherm.store import limits, tables
 from isotherm.store.database import connect as connect_database
 from isotherm.store.database import schema, sealing
-from isotherm.store.tables import stacks
 from tools import services
 
 ON = os.environ.get("ISOTHERM_TEST_ON", "sqlite")
@@ -124,16 +123,16 @@ def _filled() -> sa.CompoundSelect[Any]:
     """Asked for when it is needed: modules that come later have tables of their own."""
     return sa.union_all(*(
         sa.select(sa.literal(table.name)).where(sa.exists(sa.select(sa.literal(1)).select_from(table)))
-        for table in stacks.metadata.tables.values()))
+        for table in tables.metadata.tables.values()))
 
 
 def _empty(engine: sa.Engine) -> None:
     """As the first migration left it."""
     with engine.begin() as connection:
         for name in connection.execute(_filled()).scalars().all():
-            connection.execute(sa.delete(stacks.metadata.tables[name]))
+            connection.execute(sa.delete(tables.metadata.tables[name]))
         for name, row in _ROWS.items():
-            connection.execute(sa.insert(stacks.metadata.tables[name]), row)
+            connection.execute(sa.insert(tables.metadata.tables[name]), row)
 
 
 class _Engines:
@@ -215,7 +214,7 @@ def rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All that the tables of a folder hold, as it is stored."""
     with looking(folder) as connection:
         return {table.name: [tuple(row) for row in connection.execute(sa.select(table))]
-                for table in stacks.metadata.sorted_tables}
+                for table in tables.metadata.sorted_tables}
 
 
 def text(folder: Path) -> str:

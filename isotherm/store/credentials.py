@@ -7,8 +7,8 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.tables import stacks as t
 
 _OF, _STACK = t.credentials.c, t.stacks.c
 

@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import locks, rows
+from isotherm.store import tables as t
 from isotherm.store.locks import Lock
 from isotherm.store.operations import accept, finish, settle, stop, visit
 from isotherm.store.queue import choose, claim
 from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
 from isotherm.store.signals import hooks
-from isotherm.store.tables import stacks as t
 
 _NODE, _OP = t.nodes.c, t.operations.c
 _UNENDED = (NodeState.PENDING, NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)

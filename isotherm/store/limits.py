@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import NodeKind
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 _STACK, _NODE = t.stacks.c, t.nodes.c
 

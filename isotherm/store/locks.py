@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.fairness.shares import START, Place, Queue
-from isotherm.store.tables import stacks as t
 
 _LOCK = t.stack_locks.c
 

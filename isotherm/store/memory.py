@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.writer import Unit, run_group
-from isotherm.store.tables import stacks as t
 
 if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing

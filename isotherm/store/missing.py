@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 
 def resource(connection: sa.Connection, stack_id: str, name: str) -> errors.NotFound:

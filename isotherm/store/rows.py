@@ -10,12 +10,12 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, Status
 from isotherm.store import limits
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.database.id_lists import among as among
 from isotherm.store.database.id_lists import ids as ids
 from isotherm.store.records import Edge, Event, Operation, Version
-from isotherm.store.tables import stacks as t
 
 _VERSION = t.resources.c
 _VERSION_COLUMNS = [

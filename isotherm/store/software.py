@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from isotherm.states import Status
 from isotherm.store import limits
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.signals import signals
-from isotherm.store.tables import stacks as t
 
 _CONFIG, _DEPLOYMENT = t.software_configs.c, t.software_deployments.c
 # What may carry secrets: inputs above all, and what a server has to say of them.

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests import databases
 from tests.api.conftest import Api, fault, resource, template
 

@@ -27,8 +27,8 @@ from isotherm.engine.queries.feed import Feed
 from isotherm.identity.caller import Caller
 from isotherm.states import Action, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.records import Event
-from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.api.conftest import PATIENCE_S, TOKEN, Api, fault, resource, template
 from tools import running

@@ -23,8 +23,8 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.process.home import Folder
 from isotherm.secrets import is_sealed
 from isotherm.states import Status
+from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection
-from isotherm.store.tables import stacks as t
 from tests.cli.conftest import Run
 from tests.engine.legacy_rows import forget
 

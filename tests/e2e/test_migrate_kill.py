@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
 from isotherm.resources.journal import JournalReality
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests.e2e.conftest import MANAGE, Home
 
 # `make migrate-torture` has a hundred.

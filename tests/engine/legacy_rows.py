@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm.engine.process.home import Folder
+from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection
-from isotherm.store.tables import stacks as t
 
 
 def forget(connection: Connection) -> None:

@@ -16,7 +16,7 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
 from isotherm.resources.schema import STRING, Schema
 from isotherm.states import NodeState
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.test_limits import options
 

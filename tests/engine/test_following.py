@@ -13,9 +13,9 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.follow import Frame
 from isotherm.states import NodeState
 from isotherm.store import legacy_walk, locks
+from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection
 from isotherm.store.queue import claim, release
-from isotherm.store.tables import stacks as t
 
 
 def template(size: int) -> str:

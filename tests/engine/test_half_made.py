@@ -12,7 +12,7 @@ from isotherm import errors
 from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.stack_reads import Wish
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.test_moving import abandoned, adopted
 

@@ -19,7 +19,7 @@ from isotherm import errors
 from isotherm.engine.process import key_file
 from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import builtin
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests import databases
 from tests.engine.conftest import Lab, resource
 from tests.engine.markers import HIDDEN, MARKER, NESTED, OLDER, SECRET, WORDS, Login

@@ -21,9 +21,9 @@ from isotherm.resources import contract
 from isotherm.resources.journal import JournalReality
 from isotherm.states import NodeState
 from isotherm.store import legacy_walk, locks
+from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection
 from isotherm.store.records import Report
-from isotherm.store.tables import stacks as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.differences import DIFFERENCES
 

@@ -16,9 +16,9 @@ from isotherm.engine.admin.migrate import Migrating, Outcome, Told
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.resources.journal import JournalReality
 from isotherm.states import Action, EdgeKind, NodeState, Status
+from isotherm.store import tables as t
 from isotherm.store.database import writer
 from isotherm.store.database.writer import Connection
-from isotherm.store.tables import stacks as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.legacy_rows import make_legacy, of_stacks, rows
 from tests.engine.test_nested import FILES, nested

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests.engine.conftest import Lab, resource
 
 SECRET = "a-marker-nobody-else-uses"

@@ -10,7 +10,7 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.process.home import JOURNAL
 from isotherm.importing import heat_rows, run
 from isotherm.resources.journal import JournalReality
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tools.real_heat import filling
 
 MASK = "******"

@@ -10,7 +10,7 @@ from isotherm.cli import main
 from isotherm.engine.process.embedded import Embedded
 from isotherm.importing import heat_rows
 from isotherm.importing.run import Outcome
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tests.importing import recorded, story
 from tools.real_heat import filling
 

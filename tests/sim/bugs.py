@@ -19,9 +19,9 @@ from isotherm.graph import plan as planning
 from isotherm.planning import documents
 from isotherm.states import Action, NodeState
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish, plan, settle
 from isotherm.store.queue import claim
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import current, nodes
 
 BUGS = Bugs()

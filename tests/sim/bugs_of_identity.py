@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from seeding import Bugs, Patch, wrapped
 
 from isotherm.engine.steps import consider, decide
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from isotherm.store.versions import shared_objects
 
 BUGS = Bugs()

@@ -13,11 +13,11 @@ from isotherm.engine.steps import visit as visit_steps
 from isotherm.resources import contract, drift, observation, properties
 from isotherm.states import Action, NodeKind
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, adopt, settle, visit
 from isotherm.store.queue import claim
 from isotherm.store.reads import lookups
 from isotherm.store.signals import signals
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import nodes
 
 BUGS = Bugs()

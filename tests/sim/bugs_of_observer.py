@@ -13,9 +13,9 @@ from isotherm.observer import budget, look, policies, recorder, service
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, Sight, WatchMode
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.operations import plan
-from isotherm.store.tables import stacks as t
-from isotherm.store.tables.observer import watches
+from isotherm.store.tables import watches
 from isotherm.store.watch import goals, observations, resources
 from isotherm.store.watch import schedule as watch
 

@@ -14,10 +14,10 @@ from isotherm.planning.references import PublishedReferences
 from isotherm.resources import gate
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish, plan, stop
 from isotherm.store.queue import claim
 from isotherm.store.reads import lookups
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import current as slots
 from isotherm.store.versions import nodes, superseded
 

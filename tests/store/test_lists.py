@@ -7,10 +7,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import id_lists
 from isotherm.store.memory import MemoryDatabase
 from isotherm.store.queue import claim
-from isotherm.store.tables import stacks as t
 
 STATEMENTS = {
     "select": claim._LOAD, "versions": rows._SELECT_VERSIONS, "update": claim._TAKE,

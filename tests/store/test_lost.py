@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import connect
 from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Event
-from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.store.proxy import Proxy
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from isotherm.store import tables as t
 from isotherm.store.database import connect, schema
 from isotherm.store.database.writer import ThreadedStore
-from isotherm.store.tables import stacks as t
 from tests import databases
 
 INDEX = next(one for one in t.resources.indexes if one.name == "ix_resources_physical_id")

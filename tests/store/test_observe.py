@@ -13,9 +13,9 @@ import sqlalchemy as sa
 from isotherm.secrets.ring import KeyRing
 from isotherm.states import Action, DeletionPolicy, Sight, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Observation, Version
-from isotherm.store.tables import stacks as t
 from isotherm.store.watch import observations
 from tests import databases
 

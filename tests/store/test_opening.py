@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from isotherm.store import tables as t
 from isotherm.store.database import connect, schema
 from isotherm.store.database.writer import ThreadedStore
-from isotherm.store.tables import observer
-from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.store.proxy import Proxy
 from tests.store.test_lost import Telling, through, write
@@ -46,7 +45,7 @@ def test_several_open_an_empty_database_at_once():
 def test_who_opens_it_half_built_builds_the_rest():
     """Where each table is committed by itself, one that was killed meanwhile leaves some behind."""
     url = databases.pool().empty()
-    some = [t.stacks, t.turns, observer.watches, t.sequences]
+    some = [t.stacks, t.turns, t.watches, t.sequences]
     t.metadata.create_all(sa.create_engine(connect.parsed(url), poolclass=sa.NullPool), tables=some)
     ThreadedStore.open(url).close()
     is_whole(url)

@@ -19,10 +19,10 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.events import EventWish
 from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import bulk
 from isotherm.store.reads.stack_list import Wish
 from isotherm.store.records import Edge, Event, Version
-from isotherm.store.tables import stacks as t
 from tests import databases
 from tests.engine.conftest import Lab, resource
 

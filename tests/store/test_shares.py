@@ -10,13 +10,13 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, DeletionPolicy, NodeState
 from isotherm.store import locks, rows
+from isotherm.store import tables as t
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.fairness import shares
 from isotherm.store.fairness.shares import START
 from isotherm.store.operations import accept, plan, settle
 from isotherm.store.queue import claim
 from isotherm.store.records import Acceptance, NewStack, Report, Wanted
-from isotherm.store.tables import stacks as t
 from tests import databases
 
 

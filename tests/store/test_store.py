@@ -13,12 +13,12 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import connect, schema, writer
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.operations import accept, plan, settle, visit
 from isotherm.store.queue import claim
 from isotherm.store.records import Acceptance, Event, NewStack, Report, Version, Wanted
-from isotherm.store.tables import stacks as t
 from tests import databases
 
 

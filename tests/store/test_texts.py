@@ -13,14 +13,14 @@ from isotherm import errors
 from isotherm.secrets.ring import KeyRing
 from isotherm.states import Action, DeletionPolicy, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import bulk
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.operations import accept
 from isotherm.store.reads import lookups, stack_list
 from isotherm.store.records import Acceptance, Event, NewStack, Version
 from isotherm.store.signals import signals
-from isotherm.store.tables import stacks as t
-from isotherm.store.tables.observer import repairs
+from isotherm.store.tables import repairs
 from tests import databases
 
 TEXTS = [

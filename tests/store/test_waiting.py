@@ -8,11 +8,11 @@ import pytest
 
 from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, plan, settle
 from isotherm.store.queue import claim
 from isotherm.store.records import Acceptance, Beginning, Event, NewStack, Pause, Report, Version, Wanted
 from isotherm.store.signals import hooks, signals
-from isotherm.store.tables import stacks as t
 
 
 def write(store, unit):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from isotherm.states import OperationState
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from tools.torture import book, shapes, users
 from tools.torture.book import Book
 from tools.torture.cloud import INJECTED

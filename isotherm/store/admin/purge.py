@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm.store import rows
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 _STACK = t.stacks.c
 # What may own an object keeps its stack from being forgotten; what was lent is given back by whoever keeps it; a deployment

@@ -15,10 +15,10 @@ import sqlalchemy as sa
 
 from isotherm import secrets
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.operations import accept
 from isotherm.store.records import Wanted
-from isotherm.store.tables import stacks as t
 
 
 class Columns(msgspec.Struct, frozen=True):

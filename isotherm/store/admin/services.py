@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import ServiceKind
-from isotherm.store.tables.services import services
+from isotherm.store.tables import services
 
 # For so long the row of a process is kept that says nothing any more.
 KEPT_S = 86_400.0

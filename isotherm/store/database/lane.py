@@ -14,7 +14,7 @@ import uuid
 
 import sqlalchemy as sa
 
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 _TURN, _SIGN = t.turns.c, t.signatures.c
 _TAKE = sa.select(_TURN.id).where(_TURN.id == 1).with_for_update()

@@ -16,9 +16,9 @@ import sqlalchemy as sa
 
 from isotherm.states import Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.fairness import allot
 from isotherm.store.fairness.allot import Party
-from isotherm.store.tables import stacks as t
 
 _STACK = t.stacks.c
 # How many stacks a look goes through, and how many share a turn.

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import ORDERED, Action, NodeState, OperationState, Status
 from isotherm.store import credentials, locks, rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.operations import adopt, snapshots
 from isotherm.store.reads import stack_list
 from isotherm.store.records import Acceptance, Event, NewStack
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import nodes
 
 # On the legacy path, one operation at a time, except for what ends the one before.

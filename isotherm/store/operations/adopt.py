@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeState
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database.bulk import Bulk
 from isotherm.store.operations import snapshots
 from isotherm.store.records import Version
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import shared_objects
 
 _ATTACH = Bulk(

@@ -14,11 +14,11 @@ import sqlalchemy as sa
 
 from isotherm.states import NodeState, OperationState, Status
 from isotherm.store import rows, software
+from isotherm.store import tables as t
 from isotherm.store.database.bulk import Bulk
 from isotherm.store.operations import accept, adopt, plan
 from isotherm.store.records import Acceptance, Event, NewStack, Version, Wanted
 from isotherm.store.signals import signals
-from isotherm.store.tables import stacks as t
 
 
 class Arrival(msgspec.Struct):

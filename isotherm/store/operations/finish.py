@@ -22,10 +22,10 @@ from isotherm.states import (
     Status,
 )
 from isotherm.store import locks, rows
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, snapshots
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 from isotherm.store.signals import hooks
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import nodes, shared_objects
 
 

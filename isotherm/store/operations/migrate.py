@@ -17,10 +17,10 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import ENDED, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import bulk, sealing
 from isotherm.store.operations import accept
 from isotherm.store.records import Edge, NodeWrite, Operation, Version, Wanted
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import nodes
 
 # The digest of a version that is known to be something else than what is wanted.

@@ -16,10 +16,10 @@ from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.operations import accept, finish, visit
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import current, nodes, superseded
 from isotherm.store.versions.current import Slot
 

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from isotherm.states import ENDED, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish
-from isotherm.store.tables import stacks as t
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 _UNDER_WAY = (NodeState.RUNNING, NodeState.WAITING)

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from isotherm.states import ENDED, ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database.bulk import Bulk
 from isotherm.store.operations import accept, finish, snapshots, stop, visit
 from isotherm.store.records import Operation, Report
 from isotherm.store.signals import hooks, signals
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import nodes, shared_objects
 from isotherm.store.watch import observations
 

@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.records import Operation, Part, Report
-from isotherm.store.tables import stacks as t
 
 _SNAPSHOT, _PART = t.snapshots.c, t.snapshot_parts.c
 

@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import ROLLED_BACK, Action, NodeState, OperationState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish
 from isotherm.store.reads import lookups
 from isotherm.store.records import Event, Operation
 from isotherm.store.signals import hooks
-from isotherm.store.tables import stacks as t
 
 _NODE = t.nodes.c
 _NOT_BEGUN = (NodeState.PENDING, NodeState.SCHEDULED)

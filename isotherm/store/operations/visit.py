@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import ENDED, ORDERED, Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish
 from isotherm.store.records import Edge, NodeWrite, Operation
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import current, nodes, shared_objects
 from isotherm.store.versions.current import Slot
 

@@ -16,9 +16,9 @@ import sqlalchemy as sa
 
 from isotherm.states import NodeState
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.fairness import allot
 from isotherm.store.fairness.shares import START, Place, Queue, Seen, by_age
-from isotherm.store.tables import stacks as t
 
 _NODE, _STACK = t.nodes.c, t.stacks.c
 

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.bulk import Bulk
 from isotherm.store.fairness.shares import START, Place, Queue
@@ -28,7 +29,6 @@ from isotherm.store.operations.accept import UNFINISHED
 from isotherm.store.queue import choose
 from isotherm.store.records import Beginning, Claim, Event, Input, Operation
 from isotherm.store.signals import hooks
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import shared_objects
 from isotherm.store.watch import observations
 

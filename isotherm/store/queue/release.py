@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from isotherm.states import NodeState, OperationState
 from isotherm.store import locks, rows
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 _NODE = t.nodes.c
 _OPERATION = t.operations.c

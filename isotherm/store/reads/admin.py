@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.records import Version
-from isotherm.store.tables import stacks as t
 
 _VERSION = t.resources.c
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, Status
 from isotherm.store import rows
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 Row = sa.RowMapping
 _EVENT = t.events.c

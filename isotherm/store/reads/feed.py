@@ -11,8 +11,8 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.reads.lookups import Row
-from isotherm.store.tables import stacks as t
 
 _EVENT, _STACK = t.events.c, t.stacks.c
 

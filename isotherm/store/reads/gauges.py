@@ -6,7 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import Action, NodeState, Status
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 _NODE, _STACK = t.nodes.c, t.stacks.c
 # Only what is due at some time is under way, and the index of that is small.

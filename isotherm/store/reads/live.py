@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from isotherm.states import ENDED, NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.reads import lookups
-from isotherm.store.tables import stacks as t
 
 # Of each thing under way, at most so many of those that wait for it are read.
 _FOLLOWERS = 3

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.tables import stacks as t
 
 Row = sa.RowMapping
 

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, EdgeKind, NodeKind, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.tables import stacks as t
 
 Row = dict[str, Any]
 _NODE, _VERSION, _EDGE = t.nodes.c, t.resources.c, t.edges.c

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import Action, Status
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 
 Row = sa.RowMapping
 _STACK, _TAG = t.stacks.c, t.stack_tags.c

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store import missing, rows
+from isotherm.store import tables as t
 from isotherm.store.reads.lookups import Row
 from isotherm.store.records import Event
-from isotherm.store.tables import stacks as t
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 _BUSY = (NodeState.RUNNING, NodeState.WAITING)

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store import missing, rows
+from isotherm.store import tables as t
 from isotherm.store.records import Event, Operation, Report
-from isotherm.store.tables import stacks as t
 
 _HOOK, _NODE, _VERSION, _STACK = t.hooks.c, t.nodes.c, t.resources.c, t.stacks.c
 

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.records import Version
-from isotherm.store.tables import stacks as t
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 

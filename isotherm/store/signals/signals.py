@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store import missing, rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.records import Event
-from isotherm.store.tables import stacks as t
 
 # What one signal may hold, and what all signals of one resource may.
 SIGNAL_BYTES = 1 << 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm.states import ENDED, EdgeKind, Status
+from isotherm.store import tables as t
 from isotherm.store.signals.signals import Addressee
-from isotherm.store.tables import stacks as t
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from isotherm.states import NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite, Operation
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions import nodes
 
 _NODE, _VERSION = t.nodes.c, t.resources.c

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from isotherm.states import EdgeKind, NodeKind, NodeState
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import bulk, sealing
 from isotherm.store.records import NodeWrite, Operation
-from isotherm.store.tables import stacks as t
 
 _INSERT = bulk.insert(
     t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "dirty", "definition", "digest",

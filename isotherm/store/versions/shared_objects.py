@@ -12,10 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from isotherm.states import Action, Status
+from isotherm.store import tables as t
 from isotherm.store.database import id_lists
 from isotherm.store.database.bulk import Bulk
 from isotherm.store.records import Version
-from isotherm.store.tables import stacks as t
 
 _VERSION = t.resources.c
 # What a row says that holds no object. Without a digest it proves nothing: no rollback takes it up again.

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import HARMLESS, Action, NodeKind, NodeState, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.records import Wanted
-from isotherm.store.tables import stacks as t
 from isotherm.store.versions.current import Slot
 
 _NODE, _VERSION = t.nodes.c, t.resources.c

@@ -9,10 +9,9 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, NodeKind, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.reads import resource_list
-from isotherm.store.tables import stacks as t
-from isotherm.store.tables.observer import repairs, watches
 from isotherm.store.watch.inherited import root
 from isotherm.store.watch.schedule import Watch
 
@@ -42,8 +41,8 @@ def of(connection: sa.Connection, watch: Watch, names: Collection[str]) -> Goal 
     say how it goes on."""
     outer, way = root(connection, watch.stack_id)
     found = connection.execute(
-        sa.select(_STACK.generation, _STACK.status, _STACK.action, _STACK.operation_id, _STACK.tomb, watches.c.repair_id)
-        .outerjoin(watches, watches.c.stack_id == _STACK.id).where(_STACK.id == outer)
+        sa.select(_STACK.generation, _STACK.status, _STACK.action, _STACK.operation_id, _STACK.tomb, t.watches.c.repair_id)
+        .outerjoin(t.watches, t.watches.c.stack_id == _STACK.id).where(_STACK.id == outer)
     ).one_or_none()
     if found is None or found.tomb or found.action in (Action.SUSPEND, Action.DELETE) or _rests(connection, outer):
         return None
@@ -72,10 +71,10 @@ def _begun(connection: sa.Connection, stack_id: str, at: float) -> list[Need]:
     """What was repaired last at this moment."""
     node, version, opened = t.nodes.c, t.resources.c, sealing.of(connection).open
     found = connection.execute(
-        sa.select(repairs.c.name, version.id, version.type, version.physical_id, version.metadata, version.external)
-        .join(t.nodes, sa.and_(node.stack_id == repairs.c.stack_id, node.name == repairs.c.name))
+        sa.select(t.repairs.c.name, version.id, version.type, version.physical_id, version.metadata, version.external)
+        .join(t.nodes, sa.and_(node.stack_id == t.repairs.c.stack_id, node.name == t.repairs.c.name))
         .join(t.resources, version.id == node.resource_id)
-        .where(repairs.c.stack_id == stack_id, repairs.c.last_at == at, version.superseded == sa.false()))
+        .where(t.repairs.c.stack_id == stack_id, t.repairs.c.last_at == at, version.superseded == sa.false()))
     return [Need(row.name, row.type, row.physical_id, opened(row.metadata, "metadata", row.id, stack_id),
                  bool(row.external)) for row in found]
 

@@ -9,18 +9,17 @@ import sqlalchemy as sa
 
 from isotherm.states import DriftPolicy, WatchMode
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.tables import stacks as t
-from isotherm.store.tables.observer import watches
 from isotherm.store.watch import repair_records
 from isotherm.store.watch.schedule import Watch
 
-_STACK, _WATCH, _VERSION = t.stacks.c, watches.c, t.resources.c
+_STACK, _WATCH, _VERSION = t.stacks.c, t.watches.c, t.resources.c
 # Looked for so far up.
 _DEPTH = 32
 _NEXT = (
     sa.select(_STACK.id, _STACK.name, _STACK.owner_id, _WATCH.policy, _WATCH.mode, _WATCH.overrides)
-    .outerjoin(watches, _WATCH.stack_id == _STACK.id).where(_STACK.id == sa.bindparam("stack_id"))
+    .outerjoin(t.watches, _WATCH.stack_id == _STACK.id).where(_STACK.id == sa.bindparam("stack_id"))
 )
 
 
@@ -68,7 +67,7 @@ def renew(connection: sa.Connection, stack_id: str, owner_id: str | None, now: f
     inside = list(connection.execute(sa.select(tree.c.id)).scalars())
     if inside:
         connection.execute(
-            sa.update(watches).where(rows.among(_WATCH.stack_id)).values(due=now, worker=None, fence=_WATCH.fence + 1),
+            sa.update(t.watches).where(rows.among(_WATCH.stack_id)).values(due=now, worker=None, fence=_WATCH.fence + 1),
             rows.ids(inside))
         repair_records.reset(connection, inside)
 

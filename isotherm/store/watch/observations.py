@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from isotherm.states import Sight
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.records import Observation
-from isotherm.store.tables import stacks as t
 
 _SEEN, _VERSION = t.observations.c, t.resources.c
 _COLUMNS = (_SEEN.resource_id, _SEEN.stack_id, _SEEN.seen_at, _SEEN.sight, _SEEN.reason, _SEEN.live, _SEEN.drift,

@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.store import rows
-from isotherm.store.tables import stacks as t
+from isotherm.store import tables as t
 from isotherm.store.watch import schedule as watching
 
 _STACK, _SEEN, _VERSION = t.stacks.c, t.observations.c, t.resources.c

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.records import Event
-from isotherm.store.tables.observer import observers, repairs
 
-_REPAIR = repairs.c
+_REPAIR = t.repairs.c
 _COLUMNS = (_REPAIR.name, _REPAIR.told_at, _REPAIR.rounds, _REPAIR.since, _REPAIR.last_at, _REPAIR.tripped_at)
 
 
@@ -34,9 +34,9 @@ def of_stack(connection: sa.Connection, stack_id: str) -> dict[str, Repair]:
 
 
 _NAMES = ("told_at", "rounds", "since", "last_at", "tripped_at")
-_INSERT = insert(repairs, "stack_id", "name", *_NAMES)
+_INSERT = insert(t.repairs, "stack_id", "name", *_NAMES)
 _DELETE_ONE = Bulk(
-    sa.delete(repairs).where(_REPAIR.stack_id == sa.bindparam("r_stack"), _REPAIR.name == sa.bindparam("r_name")),
+    sa.delete(t.repairs).where(_REPAIR.stack_id == sa.bindparam("r_stack"), _REPAIR.name == sa.bindparam("r_name")),
     "r_stack", "r_name",
 )
 
@@ -56,7 +56,7 @@ def reset(connection: sa.Connection, stack_ids: Collection[str], name: str | Non
     """
     where = [rows.among(_REPAIR.stack_id), *([] if name is None else [_REPAIR.name == name])]
     connection.execute(
-        sa.update(repairs).where(*where).values(rounds=0, since=None, tripped_at=None), rows.ids(stack_ids))
+        sa.update(t.repairs).where(*where).values(rounds=0, since=None, tripped_at=None), rows.ids(stack_ids))
 
 
 def given_up(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, int]:
@@ -81,7 +81,7 @@ class Tally(msgspec.Struct):
     trips: int = 0
 
 
-_OBSERVER = observers.c
+_OBSERVER = t.observers.c
 
 
 def beat(connection: sa.Connection, name: str, tally: Tally, now: float, lease_s: float) -> int:
@@ -102,14 +102,14 @@ def leave(connection: sa.Connection, name: str, now: float) -> None:
         sa.select(_OBSERVER.looks, _OBSERVER.calls, _OBSERVER.repairs, _OBSERVER.trips).where(_OBSERVER.name == name)
     ).one_or_none()
     if found is not None:
-        connection.execute(sa.delete(observers).where(_OBSERVER.name == name))
+        connection.execute(sa.delete(t.observers).where(_OBSERVER.name == name))
         _add(connection, "", Tally(*found), now)
 
 
 def _add(connection: sa.Connection, name: str, tally: Tally, now: float) -> None:
     hit = connection.execute(
-        sa.update(observers).where(_OBSERVER.name == name).values(
+        sa.update(t.observers).where(_OBSERVER.name == name).values(
             beat_at=now, looks=_OBSERVER.looks + tally.looks, calls=_OBSERVER.calls + tally.calls,
             repairs=_OBSERVER.repairs + tally.repairs, trips=_OBSERVER.trips + tally.trips))
     if not hit.rowcount:
-        connection.execute(sa.insert(observers).values(name=name, beat_at=now, **msgspec.structs.asdict(tally)))
+        connection.execute(sa.insert(t.observers).values(name=name, beat_at=now, **msgspec.structs.asdict(tally)))

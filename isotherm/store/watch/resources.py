@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from isotherm.states import NodeKind, Status
 from isotherm.store import rows
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.records import Observation
-from isotherm.store.tables import stacks as t
 
 _NODE, _VERSION, _SEEN = t.nodes.c, t.resources.c, t.observations.c
 

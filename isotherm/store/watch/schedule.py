@@ -14,10 +14,9 @@ import sqlalchemy as sa
 
 from isotherm.states import Action, DriftPolicy, Status, WatchMode
 from isotherm.store import rows
-from isotherm.store.tables import stacks as t
-from isotherm.store.tables.observer import repairs, watch_projects, watches
+from isotherm.store import tables as t
 
-_WATCH, _STACK = watches.c, t.stacks.c
+_WATCH, _STACK = t.watches.c, t.stacks.c
 # A stack on which something is under way has its turn again so much later; and one that is at rest, or paused.
 BUSY_S, REST_S = 0.5, 5.0
 # More names than this in a hint mean the whole stack.
@@ -56,11 +55,11 @@ class Watch(msgspec.Struct, frozen=True, gc=False):
 _COLUMNS = (
     _WATCH.stack_id, _STACK.project, _STACK.name, _STACK.owner_id, _STACK.generation, _STACK.operation_id, _STACK.status,
     _STACK.action, _WATCH.policy, _WATCH.overrides, _WATCH.interval_s, _WATCH.mode, _WATCH.cursor, _WATCH.began_at,
-    _WATCH.asked_at, _WATCH.hints, _WATCH.repair_id, _WATCH.fence, watch_projects.c.mode,
+    _WATCH.asked_at, _WATCH.hints, _WATCH.repair_id, _WATCH.fence, t.watch_projects.c.mode,
 )
 _SELECT = (
     sa.select(*_COLUMNS).join(t.stacks, _STACK.id == _WATCH.stack_id)
-    .outerjoin(watch_projects, watch_projects.c.project == _STACK.project)
+    .outerjoin(t.watch_projects, t.watch_projects.c.project == _STACK.project)
 )
 # The index on `due` is the line in which stacks stand.
 _DUE = _SELECT.where(_WATCH.due <= sa.bindparam("now"), _STACK.tomb == "").order_by(_WATCH.due).limit(sa.bindparam("most"))
@@ -84,8 +83,8 @@ def enrol(connection: sa.Connection, now: float) -> None:
     known = sa.exists().where(_WATCH.stack_id == _STACK.id)
     new = sa.select(_STACK.id, *(sa.literal(value) for value in _NEW.values()), sa.literal(now)).where(
         _STACK.tomb == "", ~known)
-    connection.execute(sa.insert(watches).from_select(["stack_id", *_NEW, "due"], new))
-    for table in (watches, repairs):
+    connection.execute(sa.insert(t.watches).from_select(["stack_id", *_NEW, "due"], new))
+    for table in (t.watches, t.repairs):
         living = sa.exists().where(_STACK.id == table.c.stack_id, _STACK.tomb == "")
         connection.execute(sa.delete(table).where(~living))
 
@@ -106,11 +105,11 @@ def take(connection: sa.Connection, worker: str, now: float, lease_s: float, mos
         one = _watch(row)
         (taken if one.is_quiet and one.mode is not WatchMode.PAUSED else later).append(one)
     connection.execute(
-        sa.update(watches).where(rows.among(_WATCH.stack_id))
+        sa.update(t.watches).where(rows.among(_WATCH.stack_id))
         .values(worker=worker, fence=_WATCH.fence + 1, due=now + lease_s), rows.ids(one.stack_id for one in taken))
     for wait_s, busy in ((BUSY_S, True), (REST_S, False)):
         connection.execute(
-            sa.update(watches).where(rows.among(_WATCH.stack_id)).values(due=now + wait_s),
+            sa.update(t.watches).where(rows.among(_WATCH.stack_id)).values(due=now + wait_s),
             rows.ids(one.stack_id for one in later if (one.status == Status.IN_PROGRESS) is busy))
     return [msgspec.structs.replace(one, fence=one.fence + 1) for one in taken]
 
@@ -118,20 +117,21 @@ def take(connection: sa.Connection, worker: str, now: float, lease_s: float, mos
 def recall(connection: sa.Connection, now: float, latest: float) -> None:
     """Stacks that are to be looked at later than any is by the options of today have their turn now."""
     connection.execute(
-        sa.update(watches)
+        sa.update(t.watches)
         .where(_WATCH.due > latest, _WATCH.worker.is_(None), _WATCH.interval_s.is_(None)).values(due=now))
 
 
 def release(connection: sa.Connection, workers: Collection[str], now: float) -> None:
     """These observers are known to be dead: what they had is due again."""
-    connection.execute(sa.update(watches).where(rows.among(_WATCH.worker)).values(worker=None, due=now), rows.ids(workers))
+    theirs = sa.update(t.watches).where(rows.among(_WATCH.worker))
+    connection.execute(theirs.values(worker=None, due=now), rows.ids(workers))
 
 
 def one(connection: sa.Connection, stack_id: str, now: float) -> Watch:
     """The watch of one stack, whoever has it; made if there is none. Raises NoResultFound if there is no stack."""
     found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
     if found is None:
-        connection.execute(sa.insert(watches).values(stack_id=stack_id, due=now, **_NEW))
+        connection.execute(sa.insert(t.watches).values(stack_id=stack_id, due=now, **_NEW))
         found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one()
     return _watch(found)
 
@@ -156,7 +156,7 @@ def is_ours(connection: sa.Connection, watch: Watch, worker: str) -> bool:
 
 
 def mark_repair(connection: sa.Connection, stack_ids: Collection[str], operation_id: str) -> None:
-    connection.execute(sa.update(watches).where(rows.among(_WATCH.stack_id)).values(repair_id=operation_id),
+    connection.execute(sa.update(t.watches).where(rows.among(_WATCH.stack_id)).values(repair_id=operation_id),
                        rows.ids(stack_ids))
 
 
@@ -181,7 +181,7 @@ def give_back(connection: sa.Connection, watch: Watch, worker: str, *, due: floa
     if asked:
         values |= {"cursor": "", "began_at": None}
     connection.execute(
-        sa.update(watches)
+        sa.update(t.watches)
         .where(_WATCH.stack_id == watch.stack_id, _WATCH.fence == watch.fence, _WATCH.worker == worker)
         .values(worker=None, due=0.0 if left or asked else due, hints=msgspec.json.encode(left).decode(), **values))
 
@@ -195,19 +195,19 @@ def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None
     values: dict[str, Any] = {"due": due, "hints": msgspec.json.encode(together).decode()}
     if names is None or len(together) > MANY_HINTS:
         values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "{}"}
-    connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(values))
+    connection.execute(sa.update(t.watches).where(_WATCH.stack_id == stack_id).values(values))
 
 
 def looked(connection: sa.Connection, stack_id: str, now: float) -> None:
     """Somebody has looked at the whole stack."""
-    connection.execute(sa.update(watches).where(_WATCH.stack_id == stack_id).values(looked_at=now))
+    connection.execute(sa.update(t.watches).where(_WATCH.stack_id == stack_id).values(looked_at=now))
 
 
 def configure(connection: sa.Connection, stack_id: str, now: float, **values: Any) -> None:
     """How a stack is watched, from now on; whoever looks at it just now loses his lease."""
     one(connection, stack_id, now)
     connection.execute(
-        sa.update(watches).where(_WATCH.stack_id == stack_id)
+        sa.update(t.watches).where(_WATCH.stack_id == stack_id)
         .values(due=now, cursor="", began_at=None, worker=None, fence=_WATCH.fence + 1, **values))
 
 
@@ -220,13 +220,13 @@ def override(connection: sa.Connection, stack_id: str, name: str, policy: DriftP
 
 
 def set_project(connection: sa.Connection, project: str, mode: WatchMode, now: float) -> None:
-    connection.execute(sa.delete(watch_projects).where(watch_projects.c.project == project))
+    connection.execute(sa.delete(t.watch_projects).where(t.watch_projects.c.project == project))
     if mode is not WatchMode.ACTIVE:
-        connection.execute(sa.insert(watch_projects).values(project=project, mode=int(mode)))
+        connection.execute(sa.insert(t.watch_projects).values(project=project, mode=int(mode)))
     theirs = sa.select(_STACK.id).where(_STACK.project == project, _STACK.tomb == "")
-    connection.execute(sa.update(watches).where(_WATCH.stack_id.in_(theirs), _WATCH.worker.is_(None)).values(due=now))
+    connection.execute(sa.update(t.watches).where(_WATCH.stack_id.in_(theirs), _WATCH.worker.is_(None)).values(due=now))
 
 
 def project_mode(connection: sa.Connection, project: str) -> WatchMode:
-    query = sa.select(watch_projects.c.mode).where(watch_projects.c.project == project)
+    query = sa.select(t.watch_projects.c.mode).where(t.watch_projects.c.project == project)
     return WatchMode(connection.execute(query).scalar() or WatchMode.ACTIVE)

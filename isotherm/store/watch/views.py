@@ -9,11 +9,10 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import NodeKind, Sight
+from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.tables import stacks as t
-from isotherm.store.tables.observer import observers, repairs, watches
 
-_NODE, _VERSION, _SEEN, _REPAIR = t.nodes.c, t.resources.c, t.observations.c, repairs.c
+_NODE, _VERSION, _SEEN, _REPAIR = t.nodes.c, t.resources.c, t.observations.c, t.repairs.c
 
 _SEEN_OF = (
     sa.select(_VERSION.id, _VERSION.name, _VERSION.type, _VERSION.physical_id, _VERSION.stack_id, _VERSION.metadata,
@@ -23,7 +22,7 @@ _SEEN_OF = (
     .join(t.nodes, sa.and_(_NODE.stack_id == _VERSION.stack_id, _NODE.name == _VERSION.name,
                            _NODE.resource_id == _VERSION.id, _NODE.kind.not_in([NodeKind.CLEANUP, NodeKind.BARRIER])))
     .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
-    .outerjoin(repairs, sa.and_(_REPAIR.stack_id == _VERSION.stack_id, _REPAIR.name == _VERSION.name))
+    .outerjoin(t.repairs, sa.and_(_REPAIR.stack_id == _VERSION.stack_id, _REPAIR.name == _VERSION.name))
     .where(_VERSION.stack_id == sa.bindparam("stack_id"), _VERSION.superseded == sa.false())
     .order_by(_VERSION.name)
 )
@@ -80,11 +79,11 @@ def numbers(connection: sa.Connection, now: float) -> Numbers:
     def one(query: Any) -> Sequence[Any]:
         return connection.execute(query).one()
 
-    watched, first = one(sa.select(sa.func.count(), sa.func.min(watches.c.due)))
+    watched, first = one(sa.select(sa.func.count(), sa.func.min(t.watches.c.due)))
     (drifted,) = one(sa.select(sa.func.count()).where(_SEEN.drifted_since.is_not(None)))
     (unseen,) = one(sa.select(sa.func.count()).where(_SEEN.sight == int(Sight.UNSEEN)))
     (given_up,) = one(sa.select(sa.func.count()).where(_REPAIR.tripped_at.is_not(None)))
-    o = observers.c
+    o = t.observers.c
     (there,) = one(sa.select(sa.func.count()).where(o.name != ""))
     sums = one(sa.select(*(sa.func.coalesce(sa.func.sum(c), 0) for c in (o.looks, o.calls, o.repairs, o.trips))))
     lag_s = 0.0 if first is None else max(0.0, now - first)

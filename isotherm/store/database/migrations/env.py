@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from isotherm.store.tables.stacks import metadata
+from isotherm.store.tables import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
 context.run_migrations()

@@ -2,7 +2,7 @@
 
 from alembic import op
 
-from isotherm.store.tables.stacks import resources
+from isotherm.store.tables import resources
 
 revision = "0002"
 down_revision = "0001"
