@@ -79,7 +79,7 @@ def _opened(folder: Path) -> Embedded:
 
 
 async def _engine(folder: Path) -> None:
-    collector.calm()
+    collector.tune()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     engine, statements = _opened(folder), 0

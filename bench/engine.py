@@ -54,7 +54,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
 
 async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
     """Create, update with no change, change ten, change all, delete; with what reading the template alone costs."""
-    collector.calm()
+    collector.tune()
     engine = Embedded(folder)
     api, found = engine.orchestrator, {}
     same = Request(shapes.template(shape, size))

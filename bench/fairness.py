@@ -92,7 +92,7 @@ def _without_indexes(connection: sa.Connection) -> None:
 
 
 async def _measure(folder: Path, what: str, *, fair: bool) -> dict[str, float]:
-    collector.calm()
+    collector.tune()
     engine = Embedded(folder)
     try:
         if not fair:

@@ -79,7 +79,7 @@ def _run(request: Any) -> dict[str, float]:
 
 def main() -> int:
     report = harness.Report("groups", harness.arguments("Groups against plain resources.").runs)
-    collector.calm()
+    collector.tune()
     pairs = [(_run(grouped), _run(plain)) for _ in range(report.runs)]
     for what in pairs[0][0]:
         for side, name in enumerate(("group", "plain")):

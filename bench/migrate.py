@@ -95,7 +95,7 @@ def main() -> int:
         with contextlib.closing(Embedded(Path(sys.argv[2]))) as engine:
             asyncio.run(fill(engine, int(sys.argv[3])))
         return 0
-    collector.calm()
+    collector.tune()
     options = harness.arguments("From the legacy path to convergence: seconds per stack, and whether it is linear.")
     report = harness.Report("migrate", options.runs)
     few, many = (FEW // 10, MANY // 10) if options.small else (FEW, MANY)

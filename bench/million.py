@@ -46,7 +46,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> tuple[float, float]
 
 
 async def _life(folder: Path, groups: int) -> dict[str, Any]:
-    collector.calm()
+    collector.tune()
     engine = Embedded(folder)
     api, request = engine.orchestrator, Request(template(groups), timeout_s=None)
     found: dict[str, Any] = {}

@@ -150,7 +150,7 @@ async def _mended(reality: JournalReality, open_: dict[str, float]) -> list[floa
 
 
 async def whole(folder: Path, report: harness.Report, *, small: bool) -> None:
-    collector.calm()
+    collector.tune()
     watched = Watched(folder, 10 if small else STACKS, 100 if small else MEMBERS)
     report.figure("resources watched", watched.size, "resources")
     try:

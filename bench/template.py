@@ -67,7 +67,7 @@ def ten_times(text: str, size: int) -> None:
 
 def main() -> int:
     options = harness.arguments("The template language against the bare YAML parser.")
-    collector.calm()  # as the processes do that this stands for
+    collector.tune()  # as the processes do that this stands for
     size = 1_000 if options.small else 10_000
     report = harness.Report("template", options.runs)
     text, larger = text_of(size), text_of(size * 10)

@@ -12,7 +12,7 @@ import gc
 THRESHOLDS = (50_000, 20, 100)
 
 
-def calm() -> None:
+def tune() -> None:
     """Look less often, and never at what was imported."""
     gc.collect()
     gc.freeze()

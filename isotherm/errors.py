@@ -66,7 +66,7 @@ class UserError(IsothermError):
     def kind(self) -> str:
         return self.problems[0].kind
 
-    def retold(self, problems: tuple[Problem, ...]) -> Self:
+    def with_problems(self, problems: tuple[Problem, ...]) -> Self:
         """The same error in other words."""
         told = type(self).__new__(type(self), str(problems[0]))
         told.__dict__.update(self.__dict__, problems=problems)

@@ -53,7 +53,7 @@ class Text(logging.Formatter):
 
 
 @contextmanager
-def kept(settings: Settings, usual: Path | None = None) -> Iterator[None]:
+def configured(settings: Settings, usual: Path | None = None) -> Iterator[None]:
     """Logging as the settings have it, for as long as the service runs. `usual` is the file if they name none."""
     handler = _handler(settings, usual)
     handler.setFormatter(Json() if settings.use_json else Text())

@@ -13,18 +13,18 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as Place
+from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from isotherm import errors
 from isotherm.api import routes
 from isotherm.api.auth import stack_users
 from isotherm.api.auth.standalone import Authenticator
-from isotherm.api.http import answers, faults
-from isotherm.api.http.cut import Cutting
+from isotherm.api.http import faults, responses
+from isotherm.api.http.early_close import EarlyClose
 from isotherm.api.monitoring import health
 from isotherm.api.monitoring.metrics import Metrics
-from isotherm.api.monitoring.requests import Watching
+from isotherm.api.monitoring.requests import RequestMonitor
 from isotherm.api.openapi import document
 from isotherm.api.policy.enforcer import Policy
 from isotherm.api.request.call import Call
@@ -32,7 +32,7 @@ from isotherm.api.request.service import Service
 from isotherm.identity.caller import Caller
 
 # How often a request that only looks is served anew when what it looks at has moved on.
-LOOKS = 5
+READ_ATTEMPTS = 5
 ACCEPTED = ("application/vnd.openstack.orchestration-v1", "application/vnd.openstack.orchestration-v1.0")
 
 
@@ -54,15 +54,15 @@ register_url_convertor("arn", _Arn())
 def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASGIApp:
     """The whole API as an ASGI application."""
     places = [
-        Place(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
+        StarletteRoute(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
         for path, methods in _by_path().items()
     ]
     metrics = Metrics()
-    open_ = [*health.places(service, metrics), document.place()]
-    inner = Starlette(routes=[*open_, *places, Place("/v1{rest:path}", _Nowhere(authenticator))],
+    open_ = [*health.routes(service, metrics), document.route()]
+    inner = Starlette(routes=[*open_, *places, StarletteRoute("/v1{rest:path}", _UnknownPath(authenticator))],
                       exception_handlers={HTTPException: _refused})
     inner.router.redirect_slashes = False
-    return Watching(Cutting(Versions(inner)), metrics)
+    return RequestMonitor(EarlyClose(Versions(inner)), metrics)
 
 
 def _by_path() -> dict[str, dict[str, routes.Route]]:
@@ -72,7 +72,7 @@ def _by_path() -> dict[str, dict[str, routes.Route]]:
     return found
 
 
-class _Nowhere:
+class _UnknownPath:
     """Where there is nothing; which is nobody's business who is not known."""
 
     def __init__(self, authenticator: Authenticator) -> None:
@@ -82,16 +82,16 @@ class _Nowhere:
         request = Request(scope, receive)
         try:
             await self._authenticator.authenticate(request)
-            response = answers.page(request, 404)
+            response = responses.status_page(request, 404)
         except Exception as error:  # noqa: BLE001 - as below
-            response = faults.answer(error)
+            response = faults.response(error)
         await response(scope, receive, send)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Answer for a path or a method that the router does not know, outside the table of routes."""
     assert isinstance(error, HTTPException)
-    return answers.page(request, error.status_code, error.headers)
+    return responses.status_page(request, error.status_code, error.headers)
 
 
 class _Endpoint:
@@ -112,7 +112,7 @@ class _Endpoint:
         try:
             response = await self._serve(request)
         except Exception as error:  # noqa: BLE001 - the outermost edge: everything becomes an answer
-            response = faults.answer(error)
+            response = faults.response(error)
         await response(scope, receive, send)
 
     async def _serve(self, request: Request) -> Response:
@@ -125,7 +125,7 @@ class _Endpoint:
             return Response(status_code=204, headers={"Allow": ",".join(self._methods)})
         route = self._methods.get(request.method)
         if route is None and self._silent:
-            return answers.page(request, 404)
+            return responses.status_page(request, 404)
         if route is None:
             raise faults.Fault(405, faults.MALFORMED, "HTTPMethodNotAllowed")
         state["rule"] = route.rule
@@ -136,7 +136,7 @@ class _Endpoint:
             self._check(route, again, request)
             return again
 
-        return await _settled(route, Call(request, caller, self._service, self._policy, admit))
+        return await _answer_stable(route, Call(request, caller, self._service, self._policy, admit))
 
     async def _known(self, request: Request) -> Caller:
         """Return who asks, if the project of the path is open to the caller."""
@@ -163,9 +163,9 @@ class _Endpoint:
         return await route.handler(Call(request, caller, self._service, self._policy, admit))
 
 
-async def _settled(route: routes.Route, call: Call) -> Response:
+async def _answer_stable(route: routes.Route, call: Call) -> Response:
     """The handler's answer. Who only looks is not bothered with what happened between two looks: it looks again."""
-    for _ in range(LOOKS if route.method == "GET" else 0):
+    for _ in range(READ_ATTEMPTS if route.method == "GET" else 0):
         with contextlib.suppress(errors.Overtaken):
             return await route.handler(call)
     return await route.handler(call)
@@ -201,7 +201,7 @@ class Versions:
     def _versions(scope: Scope) -> Response:
         root = str(Request(scope).base_url).rstrip("/")
         links = [{"rel": "self", "href": f"{root}/v1/"}]
-        return answers.json({"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}, 300)
+        return responses.json({"versions": [{"id": "v1.0", "status": "CURRENT", "links": links}]}, 300)
 
 
 def _accepts(scope: Scope) -> bool:

@@ -76,7 +76,7 @@ COMMANDS = {
 }
 
 #: What somebody may look for in vain: name -> what to do instead.
-NOT_A_THING = {
+UNSUPPORTED = {
     "rename": "A stack keeps its name for life: what it made may bear it. To have all of it under another name without "
               "making anything anew: isotherm abandon OLD --show-hidden -o FILE, then isotherm adopt NEW FILE.",
 }
@@ -92,8 +92,8 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in NOT_A_THING:
-            raise click.UsageError(NOT_A_THING[cmd_name])
+        if cmd_name in UNSUPPORTED:
+            raise click.UsageError(UNSUPPORTED[cmd_name])
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
@@ -116,19 +116,19 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None, command: click.Command = cli, name: str = "isotherm") -> int:
     """Run one command; the number is the exit code."""
-    terminal = console.Terminal()
+    printer = console.Printer()
     try:
-        code = command.main(arguments, prog_name=name, obj=terminal, standalone_mode=False)
+        code = command.main(arguments, prog_name=name, obj=printer, standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else codes.OK
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except errors.UserError as error:
-        problems.tell(terminal, error)
+        problems.tell(printer, error)
         return exit_code(error)
     except errors.Unreadable as error:
-        problems.tell(terminal, errors.UserError(str(error), kind="InvalidEncryptionKey", hint=_KEYS))
+        problems.tell(printer, errors.UserError(str(error), kind="InvalidEncryptionKey", hint=_KEYS))
         return codes.WRONG
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED
@@ -153,7 +153,7 @@ def exit_code(error: errors.UserError) -> int:
 
 def run() -> int:
     """`main` in a process of its own: what the command `isotherm` calls."""
-    collector.calm()
+    collector.tune()
     return main()
 
 

@@ -45,7 +45,7 @@ async def look_up(host: str, port: int) -> Sequence[str]:
     return [str(entry[4][0]) for entry in found]
 
 
-class Outside:
+class AllowedAddresses:
     """Tells what is outside. `allowed` are networks that count as outside although they are not."""
 
     def __init__(self, allowed: Sequence[str] = (), resolve: Resolve = look_up) -> None:

@@ -18,7 +18,7 @@ _LONGEST_URL = 8192
 logging.getLogger("httpcore2").setLevel(logging.WARNING)
 
 
-class Pinned(httpcore2.AsyncNetworkBackend):
+class PinnedBackend(httpcore2.AsyncNetworkBackend):
     """Connects to one address, whatever name it is asked for; the name still goes into TLS and into the Host header."""
 
     def __init__(self, address: str) -> None:

@@ -18,7 +18,7 @@ import httpx2
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.fetch import connect
-from isotherm.fetch.addresses import Outside, Resolve, look_up
+from isotherm.fetch.addresses import AllowedAddresses, Resolve, look_up
 
 _HOPS = 3
 _MOVED = (301, 302, 303, 307, 308)
@@ -28,7 +28,7 @@ class Fetcher:
     """What fetches, under these settings."""
 
     def __init__(self, settings: Settings, resolve: Resolve = look_up, tls: ssl.SSLContext | None = None) -> None:
-        self._outside = Outside(settings.allowed_fetch_networks, resolve)
+        self._outside = AllowedAddresses(settings.allowed_fetch_networks, resolve)
         self._limit = settings.max_template_size
         self._timeout_s = settings.template_fetch_timeout
         self._tls = tls
@@ -57,7 +57,7 @@ class Fetcher:
         address = await self._outside.address(target.raw_host.decode("ascii"), connect.port(target))
         # A connection of its own, to the address that was checked: there is nothing that could be used again.
         async with httpcore2.AsyncConnectionPool(
-            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.Pinned(address)
+            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.PinnedBackend(address)
         ) as pool:
             request = {"timeout": {"connect": 10.0, "read": None, "write": 10.0, "pool": None}}
             async with pool.stream("GET", connect.raw(target), headers=_headers(target), extensions=request) as response:

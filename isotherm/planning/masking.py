@@ -146,7 +146,7 @@ def inner(asked: desired.Asked, around: Around, child: contract.Child, types: Re
     surroundings = environment.load(asked.environment)
     inherited = types.inside(surroundings, around.name, around.type, child.parameters).as_dict()
     inherited["encrypted_param_names"] = sorted(
-        name for name, value in child.parameters.items() if secrets.touches(value))
+        name for name, value in child.parameters.items() if secrets.has_secret(value))
     return desired.Asked(child.template, asked.files, inherited, around.facade, child.exports, secrets=secrets.values)
 
 

@@ -30,6 +30,6 @@ class Face:
 
 def of(asked: desired.Asked, bound: model.Bound) -> Face:
     secrets = masking.redactor(asked)
-    shown = {name: MASK if secrets.touches(bound.values[name]) else bound.values.text(name) for name in bound.values}
+    shown = {name: MASK if secrets.has_secret(bound.values[name]) else bound.values.text(name) for name in bound.values}
     groups = frozenset(name for name, one in bound.definitions.items() if one.type == AutoScalingGroup.TYPE)
     return Face(bound.values, shown, bound.outputs, groups)

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from isotherm.errors import UserError
-from isotherm.secrets.finding import TELLING, Finder
+from isotherm.secrets.finder import MIN_PART, Finder
 
 MASK = "******"
 # A line of a secret with several (a private key) gives it away as well.
@@ -77,10 +77,10 @@ class Redactor:
         """The same error without secrets. Paths stay as they are: they are made of the template's names, and lead to it."""
         if not self._finders:
             return error
-        return error.retold(tuple(replace(one, message=self.text(one.message), hint=self.text(one.hint))
+        return error.with_problems(tuple(replace(one, message=self.text(one.message), hint=self.text(one.hint))
                                   for one in error.problems))
 
-    def touches(self, value: Any) -> bool:
+    def has_secret(self, value: Any) -> bool:
         """Whether there is a secret in the data."""
         return bool(self._finders) and any(self._tells(text) for text in texts(value))
 
@@ -111,7 +111,7 @@ def texts(value: object) -> Iterator[str]:
 
 def _forms(text: str) -> Iterator[str]:
     yield text
-    if len(text) < TELLING:
+    if len(text) < MIN_PART:
         return
     raw = text.encode("utf-8", "surrogatepass")
     yield from (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])

@@ -16,7 +16,7 @@ import pytest
 from isotherm.api import routes
 from isotherm.api.handlers import signed_signals, stream
 from isotherm.api.openapi import document
-from isotherm.secrets import finding, redactor
+from isotherm.secrets import finder, redactor
 from tests.api import things
 from tests.api.conftest import ROOT, TOKEN, Api, fault, resource, template
 from tests.api.test_signed import SUCCESS, anybody, attributes, signals, waiting
@@ -137,9 +137,9 @@ def test_a_big_hidden_value_keeps_nobody_waiting(api: Api, monkeypatch: pytest.M
                 blocking.append((size, traceback.format_stack(limit=8)))
             beside.append(size)
 
-    prepare, look = redactor._forms, finding.Finder.spans
+    prepare, look = redactor._forms, finder.Finder.spans
     monkeypatch.setattr(redactor, "_forms", lambda text: (note(len(text)), prepare(text))[1])
-    monkeypatch.setattr(finding.Finder, "spans", lambda self, text: (note(len(text)), look(self, text))[1])
+    monkeypatch.setattr(finder.Finder, "spans", lambda self, text: (note(len(text)), look(self, text))[1])
     whole = body(parameters={"pw": MARKER * 20_000})
     del whole["template"]["parameters"]["pw"]["constraints"]
     unknown = {**whole, "parameters": {**whole["parameters"], "unknown": 1}}

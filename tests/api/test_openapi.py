@@ -31,7 +31,7 @@ def test_every_route_is_in_it(route):
     assert inside == {"project", *(name.replace("arn:arn", "stack_name") for name in re.findall(r"{([^}]+)}", route.path))}
     assert told.get("x-policy-rule", "signed") == route.rule
     assert ("security" in told) == (route.rule == "signed")
-    assert str(fields.ANSWERS[route.handler].status) in told["responses"]
+    assert str(fields.RESPONSES[route.handler].status) in told["responses"]
 
 
 def test_nothing_else_is_in_it():
@@ -44,7 +44,7 @@ def test_nothing_else_is_in_it():
 
 def test_what_it_says_is_said_of_handlers_that_there_are():
     handlers = {route.handler for route in EVERY}
-    assert set(fields.ANSWERS) == handlers
+    assert set(fields.RESPONSES) == handlers
     assert {*fields.QUERIES, *fields.BODIES} <= handlers
 
 
@@ -66,6 +66,6 @@ def test_it_is_for_everybody(shared):
 
 
 def test_it_is_printed():
-    result = CliRunner().invoke(command, ["--openapi"], obj=console.Terminal())
+    result = CliRunner().invoke(command, ["--openapi"], obj=console.Printer())
     assert result.exit_code == 0
     assert json.loads(result.stdout) == json.loads(json.dumps(DOCUMENT))

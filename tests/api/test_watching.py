@@ -28,7 +28,7 @@ ID = re.compile("req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 def listening(**options):
     """The lines that are logged meanwhile."""
     written = io.StringIO()
-    with logs.kept(Settings(**options)):
+    with logs.configured(Settings(**options)):
         log = logging.getLogger("isotherm")
         handler = logging.StreamHandler(written)
         handler.setFormatter(log.handlers[0].formatter)
@@ -201,7 +201,7 @@ def test_lines_for_people_are_single_lines():
 
 def test_a_log_file(tmp_path):
     file = tmp_path / "service.log"
-    with logs.kept(Settings(log_file=str(file))):
+    with logs.configured(Settings(log_file=str(file))):
         logging.getLogger("isotherm.x").info("said", extra={"stack": "ü"})
         logging.getLogger("isotherm.x").debug("not said")
     told = [json.loads(line) for line in file.read_text().splitlines()]
@@ -254,7 +254,7 @@ def test_a_span_for_each_request(status, marked):
     parent = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
 
     async def story():
-        transport = httpx2.ASGITransport(requests.Watching(inner, Metrics(), tracer))
+        transport = httpx2.ASGITransport(requests.RequestMonitor(inner, Metrics(), tracer))
         async with httpx2.AsyncClient(transport=transport) as client:
             return await client.get(f"{ROOT}/v1/p/stacks?signature=MARKER", headers={"traceparent": parent})
 

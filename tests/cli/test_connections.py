@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from isotherm.cli.service import connections
-from isotherm.cli.service.connections import Guard, Limits, Seldom
+from isotherm.cli.service.connections import Guard, Limits, RateLimitedLog
 from isotherm.config import Settings
 
 PATIENCE_S = 120.0
@@ -264,7 +264,7 @@ def test_what_happens_often_is_logged_seldom(caplog: pytest.LogCaptureFixture) -
     context = {"message": "socket.accept() out of system resource", "exception": OSError(24, "Too many open files")}
 
     async def tell() -> None:
-        async with guard.watching():
+        async with guard.sweeping():
             loop = asyncio.get_running_loop()
             for _ in range(1000):
                 loop.call_exception_handler(context)
@@ -280,7 +280,7 @@ def test_what_happens_often_is_logged_seldom(caplog: pytest.LogCaptureFixture) -
 
 def test_each_thing_is_logged_on_its_own(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
-    seldom = Seldom(clock)
+    seldom = RateLimitedLog(clock)
     for message in ("a", "b", "a", "b"):
         seldom.warn(message)
     assert [one.message for one in caplog.records] == ["a", "b"]

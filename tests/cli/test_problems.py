@@ -62,7 +62,7 @@ def test_what_a_template_says_cannot_steer_the_terminal() -> None:
     ("parameters.size", 3, 3),
 ])
 def test_a_path_leads_to_its_longest_part_that_exists(path: str, line: int, column: int) -> None:
-    mark = locate.place(errors.Problem("is wrong", path), document.load(TEMPLATE, source="t"))
+    mark = locate.mark(errors.Problem("is wrong", path), document.load(TEMPLATE, source="t"))
     assert mark == errors.Mark(line, column, "t")
 
 
@@ -79,16 +79,16 @@ def test_a_path_leads_to_its_longest_part_that_exists(path: str, line: int, colu
     ("The template section is invalid: parameters", 2),
 ])
 def test_a_message_without_a_path_is_placed_by_what_it_names(message: str, line: int) -> None:
-    mark = locate.place(errors.Problem(message), document.load(TEMPLATE, source="t"))
+    mark = locate.mark(errors.Problem(message), document.load(TEMPLATE, source="t"))
     assert mark is not None
     assert mark.line == line
 
 
 def test_an_unknown_property_is_placed_at_its_name() -> None:
     problem = errors.Problem("Unknown Property value", "resources.web.properties")
-    mark = locate.place(problem, document.load(TEMPLATE, source="t"))
+    mark = locate.mark(problem, document.load(TEMPLATE, source="t"))
     assert mark == errors.Mark(8, 7, "t")
 
 
 def test_a_message_that_names_nothing_has_no_place() -> None:
-    assert locate.place(errors.Problem("something else"), document.load(TEMPLATE)) is None
+    assert locate.mark(errors.Problem("something else"), document.load(TEMPLATE)) is None

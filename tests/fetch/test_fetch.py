@@ -11,7 +11,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.fetch import Fetcher, Outside, Refused
+from isotherm.fetch import AllowedAddresses, Fetcher, Refused
 from tests.fetch.misbehaving import TEMPLATE, Server, certificate
 
 LOOPBACK = ("127.0.0.1/32",)
@@ -87,12 +87,12 @@ def test_nothing_is_connected_to_before_it_is_judged():
     ("192.0.2.1", False), ("240.0.0.1", False), ("10.9.0.1", True), ("10.10.0.1", False), ("::ffff:10.9.0.1", True),
 ])
 def test_what_is_outside(address, outside):
-    assert Outside(("10.9.0.0/16",)).is_outside(address) is outside
+    assert AllowedAddresses(("10.9.0.0/16",)).is_outside(address) is outside
 
 
 def test_a_network_that_is_none_is_said_so():
     with pytest.raises(errors.UserError, match="allowed_fetch_networks"):
-        Outside(("10.9.0.1/16",))
+        AllowedAddresses(("10.9.0.1/16",))
 
 
 # Case 21.

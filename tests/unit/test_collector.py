@@ -8,7 +8,7 @@ import sys
 SCRIPT = """
 import gc
 from isotherm import collector
-collector.calm()
+collector.tune()
 assert gc.isenabled() and gc.get_threshold() == collector.THRESHOLDS and gc.get_freeze_count() > 1000
 """
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from isotherm.secrets import finding
-from isotherm.secrets.finding import PIECE, TELLING, Finder
+from isotherm.secrets import finder as finding
+from isotherm.secrets.finder import MIN_PART, PIECE, Finder
 from isotherm.secrets.redactor import MASK, Redactor
 
 # Few letters, so that words stand in texts, overlap, and begin with one another.
@@ -29,7 +29,7 @@ def covered(words: list[str], text: str) -> set[int]:
         for at in range(len(text) - len(word) + 1 if word else 0):
             around = text[at - 1 : at] + text[at + len(word) : at + len(word) + 1]
             alone = not any(one.isalnum() or one == "_" for one in around)
-            if text.startswith(word, at) and (len(word) >= TELLING or alone):
+            if text.startswith(word, at) and (len(word) >= MIN_PART or alone):
                 found.update(range(at, at + len(word)))
     return found
 
@@ -67,7 +67,7 @@ def test_a_long_secret_gets_one_mask(form: object) -> None:
     assert told.replace('"', "").replace("'", "") == f"it is {MASK}."
 
 
-@pytest.mark.parametrize("left", [TELLING, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 3 * PIECE + 1, 1000])
+@pytest.mark.parametrize("left", [MIN_PART, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 3 * PIECE + 1, 1000])
 def test_a_long_secret_that_was_cut_gets_one_mask(left: int) -> None:
     secret = "".join(f"{number:x} " for number in range(1000))
     assert Redactor([secret]).text(f"it is {secret[:left]}...") == f"it is {MASK}..."
@@ -114,7 +114,7 @@ def test_ten_times_as_much_costs_ten_times_as_much(words: object, text: object) 
     assert many[0] <= 12 * few[0]
     assert many[1] <= 12 * few[1]
     # No more than a piece for each bit of its length, at each position.
-    assert many[1] <= len(text(100_000)) * (TELLING + 8 * PIECE + TELLING ** 2)  # type: ignore[operator]
+    assert many[1] <= len(text(100_000)) * (MIN_PART + 8 * PIECE + MIN_PART ** 2)  # type: ignore[operator]
 
 
 def test_adding_a_few_values_does_not_prepare_the_others_again(monkeypatch: pytest.MonkeyPatch) -> None:

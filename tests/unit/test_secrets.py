@@ -180,8 +180,8 @@ def test_lines_of_a_secret() -> None:
 def test_what_is_inside_a_hidden_structure() -> None:
     redactor = Redactor([{"user": "root!", "words": ["open-sesame", 12345]}])
     assert redactor.value({"k": "say open-sesame", "n": 12345, "m": 1234}) == {"k": "******", "n": "******", "m": 1234}
-    assert redactor.touches(["x", {"y": "root!"}])
-    assert not redactor.touches(["x", {"y": "toor"}])
+    assert redactor.has_secret(["x", {"y": "root!"}])
+    assert not redactor.has_secret(["x", {"y": "toor"}])
 
 
 def test_no_secrets_change_nothing() -> None:

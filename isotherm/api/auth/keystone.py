@@ -65,7 +65,7 @@ class Keystone:
 
     async def authenticate(self, request: Request) -> Caller:
         question = _question(request)
-        verdict = await self._verdict(question) if _sensible(question.get("HTTP_X_AUTH_TOKEN", "")) else Verdict(401)
+        verdict = await self._verdict(question) if _is_plausible(question.get("HTTP_X_AUTH_TOKEN", "")) else Verdict(401)
         if verdict.caller is not None:
             # Asked each time: the policy may have changed since the token was judged.
             return replace(verdict.caller, is_admin=self._policy.is_admin(verdict.caller))
@@ -161,7 +161,7 @@ def _question(request: Request) -> Environ:
     return found
 
 
-def _sensible(token: str) -> bool:
+def _is_plausible(token: str) -> bool:
     """Whether this can be a token at all; what cannot does not trouble Keystone."""
     return 0 < len(token) <= _LONGEST_TOKEN and token.isascii() and token.isprintable()
 

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 
 _UPDATING, _CREATING = "UPDATE_IN_PROGRESS", "CREATE_IN_PROGRESS"
@@ -17,15 +17,15 @@ _UPDATING, _CREATING = "UPDATE_IN_PROGRESS", "CREATE_IN_PROGRESS"
 async def act(call: Call) -> Response:
     asked = await call.optional_body() or {}
     if not asked:
-        raise faults.bad("No action specified")
+        raise faults.bad_request("No action specified")
     if len(asked) > 1:
-        raise faults.bad("Multiple actions specified")
+        raise faults.bad_request("Multiple actions specified")
     (action,) = asked
     if action not in _ACTIONS:
-        raise faults.bad(f"Invalid action {action} specified")
-    call.allow(f"actions:{action}")
+        raise faults.bad_request(f"Invalid action {action} specified")
+    call.check_policy(f"actions:{action}")
     await _ACTIONS[action](call, await call.stack())
-    return answers.none()
+    return responses.null()
 
 
 async def _suspend(call: Call, stack: dict[str, Any]) -> None:

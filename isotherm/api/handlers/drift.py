@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 
 # How many resources one hint may name.
@@ -17,12 +17,12 @@ LONGEST_S = 10**9
 
 async def of_stack(call: Call) -> Response:
     stack = await call.stack()
-    return answers.json({"drift": await call.orchestrator.drift(stack["id"], whole=call.flag("all"))})
+    return responses.json({"drift": await call.orchestrator.drift(stack["id"], whole=call.flag("all"))})
 
 
 async def of_resource(call: Call) -> Response:
     stack = await call.stack()
-    return answers.json({"drift": await call.orchestrator.resource_drift(stack["id"], call.path["resource_name"])})
+    return responses.json({"drift": await call.orchestrator.resource_drift(stack["id"], call.path["resource_name"])})
 
 
 async def set_stack(call: Call) -> Response:
@@ -45,20 +45,20 @@ async def observe_stack(call: Call) -> Response:
     names = (await call.optional_body() or {}).get("resources")
     good = isinstance(names, list) and len(names) <= MOST and all(isinstance(name, str) for name in names)
     if names is not None and not good:
-        raise faults.bad(f"resources is a list of at most {MOST} names.")
+        raise faults.bad_request(f"resources is a list of at most {MOST} names.")
     stack = await call.stack()
     await call.orchestrator.hint(stack["id"], names)
-    return answers.json(None, 202)
+    return responses.json(None, 202)
 
 
 async def observe_resource(call: Call) -> Response:
     stack = await call.stack()
     await call.orchestrator.hint(stack["id"], [call.path["resource_name"]])
-    return answers.json(None, 202)
+    return responses.json(None, 202)
 
 
 async def of_project(call: Call) -> Response:
-    return answers.json({"drift": {"mode": await call.orchestrator.project_mode()}})
+    return responses.json({"drift": {"mode": await call.orchestrator.project_mode()}})
 
 
 async def set_project(call: Call) -> Response:
@@ -71,7 +71,7 @@ async def _said(call: Call, *known: str) -> dict[str, Any]:
     said = await call.body()
     unknown = sorted(said.keys() - set(known))
     if unknown or not said:
-        raise faults.bad(f"Of this can be said: {', '.join(known)}.")
+        raise faults.bad_request(f"Of this can be said: {', '.join(known)}.")
     return said
 
 
@@ -81,12 +81,12 @@ def _text(said: dict[str, Any], name: str, *, null: bool = False) -> str | None:
         return found
     if found is None and null:
         return None
-    raise faults.bad(f"{name} is a word.")
+    raise faults.bad_request(f"{name} is a word.")
 
 
 def _seconds(found: object) -> float | None:
     if found is None:
         return None
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < LONGEST_S:
-        raise faults.bad("interval is a number of seconds, or null.")
+        raise faults.bad_request("interval is a number of seconds, or null.")
     return float(found)

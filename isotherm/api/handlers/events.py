@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from isotherm.api.http import answers, faults, queries
+from isotherm.api.http import faults, queries, responses
 from isotherm.api.http.links import link
 from isotherm.api.request.call import Call
 from isotherm.engine.queries.events import EventWish, Filters, Order
@@ -17,7 +17,7 @@ _DIRECTIONS = {"asc": False, "desc": True}
 
 
 async def index(call: Call) -> Response:
-    return await answers.listed("events", await _found(call))
+    return await responses.json_list("events", await _found(call))
 
 
 async def of_resource(call: Call) -> Response:
@@ -26,14 +26,14 @@ async def of_resource(call: Call) -> Response:
     first: list[dict[str, Any]] = await anext(pages, [])
     if not first:
         raise faults.Fault(404, f"No events found for resource {name}")
-    return await answers.listed("events", _after(first, pages))
+    return await responses.json_list("events", _after(first, pages))
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
     one = await call.orchestrator.event(stack["id"], call.path["resource_name"], call.path["event_id"])
     more = {key: one[key] for key in ("resource_type", "resource_properties")}
-    return answers.json({"event": {**_view(call, one, None), **more}})
+    return responses.json({"event": {**_view(call, one, None), **more}})
 
 
 async def _found(call: Call, resource: str | None = None) -> AsyncIterator[list[dict[str, Any]]]:
@@ -46,11 +46,11 @@ def _wish(call: Call, resource: str | None) -> EventWish:
     given = {field: call.query.getlist(name) for name, field in FILTERS.items() if name in call.query}
     if resource is not None:
         given["name"] = [resource]
-    depth = queries.whole("nested_depth", call.query.get("nested_depth", 0))
-    limit = queries.whole("limit", call.query["limit"]) if "limit" in call.query else None
+    depth = queries.non_negative("nested_depth", call.query.get("nested_depth", 0))
+    limit = queries.non_negative("limit", call.query["limit"]) if "limit" in call.query else None
     direction = call.query.get("sort_dir", "desc")
     if direction not in _DIRECTIONS:
-        raise faults.bad(f"Unknown sort direction {direction}, must be one of: asc, desc.", "ValueError")
+        raise faults.bad_request(f"Unknown sort direction {direction}, must be one of: asc, desc.", "ValueError")
     # Whatever else is asked for: no two events have the same time and place in the list.
     keys = [key for key in call.query.getlist("sort_keys") if key in ("event_time", "resource_type")]
     order = Order(by_type=keys[:1] == ["resource_type"], descending=_DIRECTIONS[direction])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers
+from isotherm.api.http import responses
 from isotherm.api.request.call import Call
 
 
@@ -13,13 +13,13 @@ async def export(call: Call) -> Response:
     _refuse_unless_enabled(call)
     stack = await call.stack()
     # Whoever takes the stack over needs all of it, also what is hidden from those who only look.
-    return answers.json(await call.orchestrator.export(stack["id"], hidden=True))
+    return responses.json(await call.orchestrator.export(stack["id"], hidden=True))
 
 
 async def abandon(call: Call) -> Response:
     _refuse_unless_enabled(call)
     stack = await call.stack()
-    return answers.json((await call.orchestrator.abandon(stack["id"], hidden=True)).papers)
+    return responses.json((await call.orchestrator.abandon(stack["id"], hidden=True)).papers)
 
 
 def _refuse_unless_enabled(call: Call) -> None:

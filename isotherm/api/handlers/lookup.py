@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 
 
@@ -25,7 +25,7 @@ async def redirect(call: Call) -> Response:
         rest = _after_stack(call)
     target = call.links.stack(call.project, found["stack_name"], found["id"]) + rest
     query = call.request.url.query
-    return answers.redirect(call.request, f"{target}?{query}" if query else target)
+    return responses.redirect(call.request, f"{target}?{query}" if query else target)
 
 
 def _after_stack(call: Call) -> str:
@@ -39,5 +39,5 @@ def _parts(arn: str) -> tuple[str, str, str, str]:
     pieces = unquote(arn).split(":", 5)
     path = pieces[5].split("/") if len(pieces) == 6 else []
     if len(path) < 3 or path[0] != "stacks":
-        raise faults.bad(f'Invalid ARN: "{arn}"', "ValueError")
+        raise faults.bad_request(f'Invalid ARN: "{arn}"', "ValueError")
     return pieces[4], path[1], path[2], "".join(f"/{quote(part)}" for part in path[3:])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from isotherm.api.http import answers
+from isotherm.api.http import responses
 from isotherm.api.request.call import Call
 
 
 async def index(call: Call) -> Response:
     stack = await call.stack()
-    return answers.json({"outputs": await call.orchestrator.output_names(stack["id"])})
+    return responses.json({"outputs": await call.orchestrator.output_names(stack["id"])})
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack()
-    return answers.json({"output": await call.orchestrator.output(stack["id"], call.path["output_key"])})
+    return responses.json({"output": await call.orchestrator.output(stack["id"], call.path["output_key"])})

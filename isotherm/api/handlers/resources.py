@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from isotherm import errors
 from isotherm.api.handlers import signed_signals
-from isotherm.api.http import answers, faults, queries
+from isotherm.api.http import faults, queries, responses
 from isotherm.api.http.links import link
 from isotherm.api.request.call import Call
 from isotherm.engine.queries.resources import Filters
@@ -23,20 +23,20 @@ _MARK, _REASON = "mark_unhealthy", "resource_status_reason"
 async def index(call: Call) -> Response:
     unknown = [name for name in dict.fromkeys(call.query) if name not in (*FILTERS, *_OTHERS)]
     if unknown:
-        raise faults.bad(f"Invalid filter parameters {unknown}")
-    depth = queries.whole("nested_depth", call.query.get("nested_depth", 0))
+        raise faults.bad_request(f"Invalid filter parameters {unknown}")
+    depth = queries.non_negative("nested_depth", call.query.get("nested_depth", 0))
     detail, filters = call.flag("with_detail"), _filters(call)
     stack = await call.stack(deleted=True)
     pages = call.orchestrator.resource_pages(
         stack["id"], filters, depth=min(depth, call.service.settings.max_nested_stack_depth), detail=detail)
-    return await answers.listed("resources", _shown(call, pages))
+    return await responses.json_list("resources", _shown(call, pages))
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
     found = await call.orchestrator.resource(stack["id"], call.path["resource_name"],
                                              attributes=call.query.getlist("with_attr"))
-    return answers.json({"resource": view(call, found)})
+    return responses.json({"resource": view(call, found)})
 
 
 async def metadata(call: Call) -> Response:
@@ -47,7 +47,7 @@ async def metadata(call: Call) -> Response:
         if error.kind != "ResourceNotAvailable":
             raise
         found = {}
-    return answers.json({"metadata": found})
+    return responses.json({"metadata": found})
 
 
 async def signal(call: Call) -> Response:
@@ -57,29 +57,29 @@ async def signal(call: Call) -> Response:
         await call.orchestrator.signalled_as(stack["id"], call.path["resource_name"]), time.monotonic()
     )
     await call.orchestrator.signal(stack["id"], call.path["resource_name"], details)
-    return answers.none()
+    return responses.null()
 
 
 async def mark_unhealthy(call: Call) -> Response:
     said = await call.body()
     unknown = sorted(said.keys() - {_MARK, _REASON})
     if unknown:
-        raise faults.bad(f"Invalid keys in resource mark unhealthy {{{', '.join(map(repr, unknown))}}}")
+        raise faults.bad_request(f"Invalid keys in resource mark unhealthy {{{', '.join(map(repr, unknown))}}}")
     if _MARK not in said:
-        raise faults.bad(f"Missing mandatory ({_MARK}) key from mark unhealthy request")
+        raise faults.bad_request(f"Missing mandatory ({_MARK}) key from mark unhealthy request")
     unhealthy, reason = queries.boolean(_MARK, said[_MARK]), said.get(_REASON) or ""
     if not isinstance(reason, str):
-        raise faults.bad()
+        raise faults.bad_request()
     stack = await call.stack()
     await call.orchestrator.mark_unhealthy(stack["id"], call.path["resource_name"], unhealthy, reason)
-    return answers.none()
+    return responses.null()
 
 
 def _filters(call: Call) -> Filters:
     given = {name: call.query.getlist(name) for name in FILTERS if name in call.query}
     types = given.pop("type", [None])
     if len(types) > 1:
-        raise faults.bad()
+        raise faults.bad_request()
     physical = {"physical_id": given.pop("physical_resource_id")} if "physical_resource_id" in given else {}
     return Filters(type=types[0], **given, **physical)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from isotherm.api.http import answers, bodies, faults
+from isotherm.api.http import bodies, faults, responses
 from isotherm.api.request.call import Call
 
 # As much as the engine keeps of one signal.
@@ -29,7 +29,7 @@ async def signal(call: Call) -> Response:
     RATE.check(call.path["token"], time.monotonic())
     details = await _details(call)
     await call.orchestrator.signal_version(call.path["stack_id"], call.path["token"], details)
-    return answers.none()
+    return responses.null()
 
 
 def check(call: Call) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 
 _KEYS = ("id", "name", "action", "status", "status_reason", "data", "creation_time")
@@ -19,33 +19,33 @@ _NAME_LENGTH = 255
 async def create(call: Call) -> Response:
     name = (await call.body()).get("name")
     if name is not None and (not isinstance(name, str) or len(name) > _NAME_LENGTH):
-        raise faults.bad(f"The name of a snapshot is a text of at most {_NAME_LENGTH} characters.")
+        raise faults.bad_request(f"The name of a snapshot is a text of at most {_NAME_LENGTH} characters.")
     stack = await call.stack()
     taken = await call.orchestrator.snapshot(stack["id"], name, limited=not call.caller.is_admin)
-    return answers.json(await _one(call, stack["id"], taken.operation_id))
+    return responses.json(await _one(call, stack["id"], taken.operation_id))
 
 
 async def index(call: Call) -> Response:
     stack = await call.stack()
     found = await call.orchestrator.snapshots(stack["id"])
-    return await answers.listed("snapshots", _all(call, stack["id"], [one["id"] for one in found]))
+    return await responses.json_list("snapshots", _all(call, stack["id"], [one["id"] for one in found]))
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack()
-    return answers.json({"snapshot": await _one(call, stack["id"], call.path["snapshot_id"])})
+    return responses.json({"snapshot": await _one(call, stack["id"], call.path["snapshot_id"])})
 
 
 async def delete(call: Call) -> Response:
     stack = await call.stack()
     await call.orchestrator.delete_snapshot(stack["id"], call.path["snapshot_id"])
-    return answers.no_content()
+    return responses.no_content()
 
 
 async def restore(call: Call) -> Response:
     stack = await call.stack()
     await call.orchestrator.restore(stack["id"], call.path["snapshot_id"])
-    return answers.page(call.request, 202)
+    return responses.status_page(call.request, 202)
 
 
 async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from isotherm.api.http import answers, faults, queries
+from isotherm.api.http import faults, queries, responses
 from isotherm.api.request.call import Call
 from isotherm.resources.world.software import Config, Deployment
 
@@ -20,65 +20,65 @@ NAME_LENGTH, PROJECT_LENGTH, REASON_LENGTH = 255, 64, 65_535
 
 
 async def configs(call: Call) -> Response:
-    limit = queries.whole("limit", call.query["limit"]) if "limit" in call.query else None
+    limit = queries.non_negative("limit", call.query["limit"]) if "limit" in call.query else None
     everywhere = call.caller.is_admin
     if call.flag("global_tenant"):
-        call.allow("software_configs:global_index")
+        call.check_policy("software_configs:global_index")
         everywhere = True
     found = await call.orchestrator.software_configs(limit=limit, marker=call.query.get("marker"), everywhere=everywhere)
     if not call.caller.is_admin:
         found = [{key: value for key, value in one.items() if key != "project"} for one in found]
-    return answers.json({"software_configs": found})
+    return responses.json({"software_configs": found})
 
 
 async def create_config(call: Call) -> Response:
     given = await call.body()
     asked = Config("", _text(given, "name"), _text(given, "group"), given.get("config"), _entries(given, "inputs"),
                    _entries(given, "outputs"), _map(given, "options") or {})
-    return answers.json({"software_config": await call.orchestrator.create_software_config(asked)})
+    return responses.json({"software_config": await call.orchestrator.create_software_config(asked)})
 
 
 async def show_config(call: Call) -> Response:
     id_ = call.path["config_id"]
     found = await call.owned(_CONFIGS, id_, lambda: call.orchestrator.software_config(id_))
-    return answers.json({"software_config": found})
+    return responses.json({"software_config": found})
 
 
 async def delete_config(call: Call) -> Response:
     id_ = call.path["config_id"]
     await call.owned(_CONFIGS, id_, lambda: call.orchestrator.delete_software_config(id_))
-    return answers.no_content()
+    return responses.no_content()
 
 
 async def deployments(call: Call) -> Response:
-    return answers.json(
+    return responses.json(
         {"software_deployments": await call.orchestrator.software_deployments(call.query.get("server_id"))})
 
 
 async def metadata(call: Call) -> Response:
-    return answers.json({"metadata": await call.orchestrator.deployment_metadata(call.path["server_id"])})
+    return responses.json({"metadata": await call.orchestrator.deployment_metadata(call.path["server_id"])})
 
 
 async def create_deployment(call: Call) -> Response:
     given = await call.body()
     project = given.get("stack_user_project_id")
     if project is not None and (not isinstance(project, str) or len(project) > PROJECT_LENGTH):
-        raise faults.bad('Data supplied was not valid: "stack_user_project_id" should be no more than 64 characters',
-                         "Invalid")
+        raise faults.bad_request(
+            'Data supplied was not valid: "stack_user_project_id" should be no more than 64 characters', "Invalid")
     config_id = _text(given, "config_id")
     if not config_id:
-        raise faults.bad("config_id must be specified", "ValueError")
+        raise faults.bad_request("config_id must be specified", "ValueError")
     # Heat writes down the word for nothing where no reason is given, and clients have seen it since.
     reason = _text(given, "status_reason", REASON_LENGTH)
     asked = Deployment("", _text(given, "server_id"), config_id, _text(given, "action"), _text(given, "status"),
                        "None" if reason is None else reason, _map(given, "input_values"))
-    return answers.json({"software_deployment": await call.orchestrator.create_software_deployment(asked)})
+    return responses.json({"software_deployment": await call.orchestrator.create_software_deployment(asked)})
 
 
 async def show_deployment(call: Call) -> Response:
     id_ = call.path["deployment_id"]
     found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.software_deployment(id_))
-    return answers.json({"software_deployment": found})
+    return responses.json({"software_deployment": found})
 
 
 async def update_deployment(call: Call) -> Response:
@@ -91,28 +91,28 @@ async def update_deployment(call: Call) -> Response:
     changes = {name: value for name, value in asked.items() if value}
     id_ = call.path["deployment_id"]
     found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.update_software_deployment(id_, changes))
-    return answers.json({"software_deployment": found})
+    return responses.json({"software_deployment": found})
 
 
 async def delete_deployment(call: Call) -> Response:
     id_ = call.path["deployment_id"]
     await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.delete_software_deployment(id_))
-    return answers.no_content()
+    return responses.no_content()
 
 
 def _text(given: dict[str, Any], name: str, length: int = NAME_LENGTH) -> str | None:
     value = given.get(name)
     if value is not None and not isinstance(value, str):
-        raise faults.bad(f"{name} must be a text.", "ValueError")
+        raise faults.bad_request(f"{name} must be a text.", "ValueError")
     if value is not None and len(value) > length:
-        raise faults.bad(f"{name} has more than {length} characters.", "ValueError")
+        raise faults.bad_request(f"{name} has more than {length} characters.", "ValueError")
     return value
 
 
 def _map(given: dict[str, Any], name: str) -> dict[str, Any] | None:
     value = given.get(name)
     if value is not None and not isinstance(value, dict):
-        raise faults.bad(f"{name} must be a map.", "ValueError")
+        raise faults.bad_request(f"{name} must be a map.", "ValueError")
     return value
 
 
@@ -120,5 +120,5 @@ def _entries(given: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Inputs or outputs: a list of maps, or nothing."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise faults.bad()
+        raise faults.bad_request()
     return value

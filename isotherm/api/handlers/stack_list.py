@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from isotherm.api.http import answers, faults, queries
-from isotherm.api.request import shapes
+from isotherm.api.http import faults, queries, responses
+from isotherm.api.request import stack_views
 from isotherm.api.request.call import Call
 from isotherm.engine.stack_reads import ORDERS, Filters, Wish
 
@@ -29,7 +29,7 @@ TAGS = ("tags", "tags_any", "not_tags", "not_tags_any")
 async def index(call: Call) -> Response:
     everywhere = call.caller.is_admin
     if call.flag("global_tenant"):
-        call.allow("stacks:global_index")
+        call.check_policy("stacks:global_index")
         everywhere = True
     wish = _wish(call)
     found = await call.orchestrator.page(wish, everywhere=everywhere)
@@ -38,26 +38,26 @@ async def index(call: Call) -> Response:
         told["links"] = [{"rel": "next", "href": next_}]
     if call.query.get("with_count") and queries.boolean("with_count", call.query["with_count"]):
         told["count"] = await call.orchestrator.count(wish, everywhere=everywhere)
-    return answers.json(told)
+    return responses.json(told)
 
 
 async def detail(call: Call) -> Response:
     found = await call.orchestrator.page(Wish(limit=PAGE, hidden_tags=_hidden(call)), everywhere=call.caller.is_admin)
-    return answers.json({"stacks": await _shown(call, found, with_project=False)})
+    return responses.json({"stacks": await _shown(call, found, with_project=False)})
 
 
 async def _shown(call: Call, found: Sequence[dict[str, Any]], *, with_project: bool) -> list[dict[str, Any]]:
     """A long list is made a piece at a time, and others have their turn in between."""
     told: list[dict[str, Any]] = []
     for start in range(0, len(found), _PIECE):
-        told += [shapes.summary(call, one, with_project=with_project) for one in found[start : start + _PIECE]]
+        told += [stack_views.summary(call, one, with_project=with_project) for one in found[start : start + _PIECE]]
         await asyncio.sleep(0)
     return told
 
 
 def _wish(call: Call) -> Wish:
     query = call.query
-    limit = queries.whole("limit", query["limit"]) if "limit" in query else PAGE
+    limit = queries.non_negative("limit", query["limit"]) if "limit" in query else PAGE
     return Wish(
         _filters(call), call.flag("show_deleted"), call.flag("show_nested"),
         () if call.flag("show_hidden") else _hidden(call),
@@ -72,7 +72,7 @@ def _hidden(call: Call) -> Sequence[str]:
 
 def _descending(told: str | None) -> bool | None:
     if told not in (None, "", "asc", "desc"):
-        raise faults.bad(f"Unknown sort direction, must be 'desc' or 'asc', not '{told}'.", "ValueError")
+        raise faults.bad_request(f"Unknown sort direction, must be 'desc' or 'asc', not '{told}'.", "ValueError")
     return told == "desc" if told else None
 
 
@@ -86,7 +86,7 @@ def _filters(call: Call) -> Filters:
         given["id"] = []  # no stack has a project of its own for its users
     tags = {name: queries.tags(call.query[name]) for name in TAGS if name in call.query}
     rollback = [queries.boolean("disable_rollback", one) for one in call.query.getlist("disable_rollback") if one]
-    minutes = [queries.whole("timeout_mins", one) for one in call.query.getlist("timeout_mins") if one]
+    minutes = [queries.non_negative("timeout_mins", one) for one in call.query.getlist("timeout_mins") if one]
     return Filters(**given, **tags, disable_rollback=rollback or None, timeout_mins=minutes or None)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers
+from isotherm.api.http import responses
 from isotherm.api.http.links import link
-from isotherm.api.request import shapes
+from isotherm.api.request import stack_views
 from isotherm.api.request.call import Call
 from isotherm.api.request.instantiation import Instantiation
 from isotherm.engine.orchestrator import Accepted, Patch
@@ -19,59 +19,59 @@ async def create(call: Call) -> Response:
     asked = await instantiation(call)
     asked.check_arguments()
     name = asked.stack_name()
-    papers = asked.adoption()
-    with asked.judged():
+    papers = asked.export_document()
+    with asked.as_heat_errors():
         async with call.borrowed():
             accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
     href = call.links.stack(call.project, name, accepted.stack_id)
-    return answers.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
+    return responses.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return answers.json({"stack": await shapes.detail(call, stack)})
+    return responses.json({"stack": await stack_views.detail(call, stack)})
 
 
 async def update(call: Call) -> Response:
     """Everything anew."""
     asked = await instantiation(call)
-    return await _updated(call, await change(call, asked, existing=False), asked)
+    return await _updated(call, await read_patch(call, asked, existing=False), asked)
 
 
 async def patch(call: Call) -> Response:
     """What is mentioned. Doing it again as it was may be allowed to more users than changing it."""
     asked = await instantiation(call)
     if not asked.changes_nothing():
-        call.allow("stacks:update_patch")
-    return await _updated(call, await change(call, asked, existing=True), asked)
+        call.check_policy("stacks:update_patch")
+    return await _updated(call, await read_patch(call, asked, existing=True), asked)
 
 
 async def delete(call: Call) -> Response:
     stack = await call.stack()
     await call.orchestrator.delete(stack["id"])
-    return answers.no_content()
+    return responses.no_content()
 
 
 async def instantiation(call: Call) -> Instantiation:
     return Instantiation(await call.body(), call.service.settings)
 
 
-async def change(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
+async def read_patch(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
     """What an update, or its preview, asks for."""
     asked.check_arguments(update=True)
-    with asked.judged():
+    with asked.as_heat_errors():
         if not existing:
-            return await asked.whole()
+            return await asked.full_update()
         stack = await call.stack()
-        return await asked.change(await call.orchestrator.template_text(stack["id"]))
+        return await asked.partial_update(await call.orchestrator.template_text(stack["id"]))
 
 
 async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     stack = await call.stack()
-    with asked.judged():
+    with asked.as_heat_errors():
         async with call.borrowed(stack["id"]):
             await call.orchestrator.update(stack["id"], wanted)
-    return answers.page(call.request, 202)
+    return responses.status_page(call.request, 202)
 
 
 async def _made(call: Call, name: str, asked: Instantiation) -> Accepted:
@@ -79,7 +79,7 @@ async def _made(call: Call, name: str, asked: Instantiation) -> Accepted:
 
 
 async def _adopted(call: Call, name: str, asked: Instantiation, papers: dict[str, Any]) -> Accepted:
-    changes = asked.adopted()
+    changes = asked.adoption_changes()
     if not call.service.settings.enable_stack_adopt:
         raise errors.UserError("Stack Adopt is not supported.", kind="NotSupported")
     return await call.orchestrator.adopt(name, papers, changes)

@@ -17,7 +17,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 from isotherm.engine.queries.feed import Closing, Crowded, Holder, Interest, Lost, Told
 
@@ -26,7 +26,7 @@ HEARTBEAT_S = 15.0
 PATIENCE_S = 60.0
 # What a client waits before it comes again.
 RETRY_MS = 1000
-_HEADERS = {**answers.SAFE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+_HEADERS = {**responses.SAFE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _AGAIN = "Come again with the number of the last event that you got."
 
 
@@ -52,7 +52,7 @@ async def _stream(call: Call, interest: Interest) -> Response:
         await anext(events)  # if it is refused, then before the answer begins
     except Crowded as error:
         raise faults.Fault(429, f"Request limit exceeded: {error}", "RequestLimitExceeded", {"Retry-After": "5"}) from error
-    return Stream(_lines(_checked(events, call), feed.last))
+    return EventStream(_lines(_checked(events, call), feed.last))
 
 
 def _after(call: Call) -> int | None:
@@ -61,7 +61,7 @@ def _after(call: Call) -> int | None:
     if not given:
         return None
     if not (given.isascii() and given.isdigit() and len(given) <= 18):
-        raise faults.bad("Last-Event-ID is the number of an event.", "ValueError")
+        raise faults.bad_request("Last-Event-ID is the number of an event.", "ValueError")
     return int(given)
 
 
@@ -121,7 +121,7 @@ def _message(kind: str, data: Any, id_: int | None = None, retry: int | None = N
     return f"{named}event: {kind}\n{again}data: ".encode() + msgspec.json.encode(data) + b"\n\n"
 
 
-class Stream(Response):
+class EventStream(Response):
     """Sends what comes, until the client goes, takes nothing for too long, or nothing comes any more."""
 
     media_type = "text/event-stream"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 from isotherm.api.request.instantiation import Instantiation
 from isotherm.planning import off_loop
@@ -19,17 +19,17 @@ _IGNORABLE = frozenset({"99001"})
 
 async def template(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return answers.json(await call.orchestrator.template(stack["id"]))
+    return responses.json(await call.orchestrator.template(stack["id"]))
 
 
 async def environment(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return answers.json(await call.orchestrator.environment(stack["id"]))
+    return responses.json(await call.orchestrator.environment(stack["id"]))
 
 
 async def files(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return answers.json(await call.orchestrator.files(stack["id"]))
+    return responses.json(await call.orchestrator.files(stack["id"]))
 
 
 async def validate(call: Call) -> Response:
@@ -38,23 +38,23 @@ async def validate(call: Call) -> Response:
     nested = call.flag("show_nested")
     codes = [code for code in call.query.get("ignore_errors", "").split(",") if code]
     if unknown := [code for code in codes if code not in _IGNORABLE]:
-        raise faults.bad(f"Invalid codes in ignore_errors : {unknown}")
-    with asked.judged(), _told_plainly():
-        text = await asked.needed_template()
+        raise faults.bad_request(f"Invalid codes in ignore_errors : {unknown}")
+    with asked.as_heat_errors(), _as_bad_request():
+        text = await asked.required_template()
         surroundings = asked.environment(text)
         files = await asked.all_files(text, surroundings)
         found = await off_loop.beside(
             len(text) + off_loop.weight(surroundings), lambda: call.orchestrator.validate(
                 text, files, surroundings, nested=nested, is_lenient=bool(codes)))
-    return answers.json(found)
+    return responses.json(found)
 
 
 @contextmanager
-def _told_plainly() -> Iterator[None]:
+def _as_bad_request() -> Iterator[None]:
     """What is wrong with a template is the answer here, and not an accident on the way to another."""
     try:
         yield
     except errors.UserError as error:
         if error.kind != errors.UserError.default_kind:
             raise
-        raise faults.bad(str(error)) from error
+        raise faults.bad_request(str(error)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 from isotherm.template import versions
 from isotherm.template.functions.descriptions import DESCRIPTIONS
@@ -18,13 +18,14 @@ STATUSES = ("UNKNOWN", "SUPPORTED", "DEPRECATED", "UNSUPPORTED", "HIDDEN")
 async def index(call: Call) -> Response:
     status = call.query.get("support_status", "")
     if status and status not in STATUSES:
-        raise faults.bad(f"Data supplied was not valid: support_status must be one of {', '.join(STATUSES)}", "Invalid")
+        raise faults.bad_request(
+            f"Data supplied was not valid: support_status must be one of {', '.join(STATUSES)}", "Invalid")
     types = call.types
     names = [name for name in types.list(status=status) if _wanted(call, name)]
     if call.flag("with_description"):
-        return answers.json({"resource_types": [
+        return responses.json({"resource_types": [
             {"resource_type": name, "description": types.show(name)["description"]} for name in names]})
-    return answers.json({"resource_types": names})
+    return responses.json({"resource_types": names})
 
 
 async def show(call: Call) -> Response:
@@ -33,19 +34,19 @@ async def show(call: Call) -> Response:
     found = call.types.show(name)
     if not call.flag("with_description"):
         del found["description"]
-    return answers.json(found)
+    return responses.json(found)
 
 
 async def template(call: Call) -> Response:
     name, form = call.path["type_name"], call.query.get("template_type", "cfn").lower()
     if form not in FORMS:
-        raise faults.bad(f"Template type is not supported: {call.query['template_type']}")
+        raise faults.bad_request(f"Template type is not supported: {call.query['template_type']}")
     call.policy.check_type(name, call.caller)
-    return answers.json(call.types.template(name, form))
+    return responses.json(call.types.template(name, form))
 
 
 async def template_versions(_call: Call) -> Response:
-    return answers.json({"template_versions": versions.listed()})
+    return responses.json({"template_versions": versions.listed()})
 
 
 async def functions(call: Call) -> Response:
@@ -53,7 +54,7 @@ async def functions(call: Call) -> Response:
     if dialect is None:
         raise errors.NotFound(f"Template with version {call.path['version']} not found", kind="NotFound")
     names = {*dialect.functions, *(dialect.condition_functions if call.flag("with_condition_func") else ())}
-    return answers.json({"template_functions": [
+    return responses.json({"template_functions": [
         {"functions": name, "description": DESCRIPTIONS.get(name, "")} for name in sorted(names)]})
 
 

@@ -22,8 +22,9 @@ async def read(request: Request, limit: int) -> dict[str, Any] | None:
     async for chunk in request.stream():
         raw += chunk
         if len(raw) > limit:
-            raise faults.bad(f"Request limit exceeded: JSON body size ({len(raw)} bytes or more) exceeds maximum allowed "
-                             f"size ({limit} bytes).", "RequestLimitExceeded")
+            raise faults.bad_request(
+                f"Request limit exceeded: JSON body size ({len(raw)} bytes or more) exceeds maximum allowed size ({limit} "
+                "bytes).", "RequestLimitExceeded")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if not raw.startswith(b"{") or not (kind in _KINDS or kind.startswith("text/plain")):
         return None
@@ -35,6 +36,6 @@ def decode(raw: bytes) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
         return found
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise faults.bad(str(error)) from None
+        raise faults.bad_request(str(error)) from None
     except RecursionError:
-        raise faults.bad("The body holds lists or objects too deep inside each other.") from None
+        raise faults.bad_request("The body holds lists or objects too deep inside each other.") from None

@@ -1,6 +1,6 @@
 """What goes wrong, as Heat's clients know it: a status, a type that they branch on, and a message that says what to do.
 
-The status follows from the kind of the error. Where Heat has none for a kind and answers 500, the user's mistake is a 400
+The status follows from the kind of the error. Where Heat has none for a kind and responses 500, the user's mistake is a 400
 here: a 500 is a defect of ours, and nothing else.
 """
 
@@ -14,7 +14,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import answers
+from isotherm.api.http import responses
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Unauthorized(Fault):
                          {"WWW-Authenticate": challenge})
 
 
-def bad(message: str = MALFORMED, kind: str = "HTTPBadRequest") -> Fault:
+def bad_request(message: str = MALFORMED, kind: str = "HTTPBadRequest") -> Fault:
     return Fault(400, message, kind)
 
 
@@ -61,11 +61,11 @@ def forbidden(message: str = "", kind: str = "HTTPForbidden") -> Fault:
     return Fault(403, message, kind)
 
 
-def answer(error: Exception) -> Response:
+def response(error: Exception) -> Response:
     """The envelope of an error."""
     if isinstance(error, Unauthorized):
         told = {"error": {"code": 401, "title": "Unauthorized", "message": str(error)}}
-        return answers.json(told, 401, error.headers)
+        return responses.json(told, 401, error.headers)
     if isinstance(error, Fault):
         return _envelope(error.status, error.kind, str(error), error.headers)
     if isinstance(error, errors.UserError):
@@ -98,4 +98,4 @@ def _envelope(status: int, kind: str, text: str, headers: Mapping[str, str] | No
     inner = {"type": kind, "traceback": None, **({"message": text} if text else {})}
     told = {"code": status, "title": HTTPStatus(status).phrase,
             "explanation": _EXPLANATIONS.get(status, HTTPStatus(status).phrase), "error": inner}
-    return answers.json(told, status, headers)
+    return responses.json(told, status, headers)

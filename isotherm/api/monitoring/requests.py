@@ -31,7 +31,7 @@ OPERATIONS = frozenset({
 })
 
 
-class Watching:
+class RequestMonitor:
     """The outermost layer of the application."""
 
     def __init__(self, inner: ASGIApp, metrics: Metrics, tracer: trace.Tracer | None = None) -> None:
@@ -43,31 +43,31 @@ class Watching:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        watched = _Watched(scope, send)
-        given = logs.REQUEST.set(watched.id)
+        monitored = _MonitoredRequest(scope, send)
+        given = logs.REQUEST.set(monitored.id)
         self._metrics.begun()
         try:
             with self._tracer.start_as_current_span(scope["method"], context=_context(scope), kind=trace.SpanKind.SERVER,
-                                                    attributes={"isotherm.request_id": watched.id}) as span:
+                                                    attributes={"isotherm.request_id": monitored.id}) as span:
                 try:
-                    await self._inner(scope, receive, watched.send)
+                    await self._inner(scope, receive, monitored.send)
                 finally:
-                    _tell_span(span, watched)
+                    _describe_span(span, monitored)
         finally:
-            self._end(watched)
+            self._end(monitored)
             logs.REQUEST.reset(given)
 
-    def _end(self, watched: _Watched) -> None:
-        seconds = time.perf_counter() - watched.begun
-        self._metrics.answered(watched.method, watched.route, watched.status, seconds)
-        if watched.status < 300 and watched.state.get("rule") in OPERATIONS:
-            self._metrics.accepted(watched.state["rule"])
+    def _end(self, monitored: _MonitoredRequest) -> None:
+        seconds = time.perf_counter() - monitored.begun
+        self._metrics.answered(monitored.method, monitored.route, monitored.status, seconds)
+        if monitored.status < 300 and monitored.state.get("rule") in OPERATIONS:
+            self._metrics.accepted(monitored.state["rule"])
         # Whoever watches over us asks often, and nobody wants to read it.
-        level = logging.DEBUG if watched.route == OTHER and watched.status == 200 else logging.INFO
-        log.log(level, "request", extra={**watched.told(), "seconds": round(seconds, 6)})
+        level = logging.DEBUG if monitored.route == OTHER and monitored.status == 200 else logging.INFO
+        log.log(level, "request", extra={**monitored.log_fields(), "seconds": round(seconds, 6)})
 
 
-class _Watched:
+class _MonitoredRequest:
     """One request."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -92,7 +92,7 @@ class _Watched:
             message["headers"] = [*message["headers"], (ID.encode(), self.id.encode())]
         await self._send(message)
 
-    def told(self) -> dict[str, Any]:
+    def log_fields(self) -> dict[str, Any]:
         caller = self.state.get("caller")
         who = {} if caller is None else {"project": caller.project, "user": caller.user_id}
         owner = {"owner": self.state["owner"]} if "owner" in self.state else {}
@@ -104,11 +104,11 @@ def _context(scope: Scope) -> Any:
     return propagate.extract(Headers(scope=scope))
 
 
-def _tell_span(span: trace.Span, watched: _Watched) -> None:
+def _describe_span(span: trace.Span, monitored: _MonitoredRequest) -> None:
     if not span.is_recording():
         return
-    span.update_name(f"{watched.method} {watched.route}")
-    span.set_attributes({"http.request.method": watched.method, "http.route": watched.route,
-                         "http.response.status_code": watched.status})
-    if watched.status >= 500:
+    span.update_name(f"{monitored.method} {monitored.route}")
+    span.set_attributes({"http.request.method": monitored.method, "http.route": monitored.route,
+                         "http.response.status_code": monitored.status})
+    if monitored.status >= 500:
         span.set_status(trace.StatusCode.ERROR)

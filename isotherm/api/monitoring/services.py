@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 import isotherm
-from isotherm.api.http import answers, faults
+from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 from isotherm.engine.process.heartbeat import PERIOD_S
 from isotherm.engine.process.service_list import Seen
@@ -19,14 +19,14 @@ _BINARY, _TOPIC = "heat-engine", "engine"
 
 async def build_info(call: Call) -> Response:
     revision = {"revision": isotherm.__version__}
-    return answers.json({"api": revision, "engine": revision})
+    return responses.json({"api": revision, "engine": revision})
 
 
 async def index(call: Call) -> Response:
     found = await call.service.engines()
     if not any(one.alive for one in found):
         raise faults.Fault(503, "All heat engines are down.", "HTTPServiceUnavailable")
-    return answers.json({"services": [_view(one) for one in found]})
+    return responses.json({"services": [_view(one) for one in found]})
 
 
 def _view(one: Seen) -> dict[str, Any]:

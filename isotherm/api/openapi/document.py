@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as Place
+from starlette.routing import Route as StarletteRoute
 
 import isotherm
 from isotherm.api import routes
-from isotherm.api.http import answers
+from isotherm.api.http import responses
 from isotherm.api.monitoring import health
 from isotherm.api.monitoring.requests import ID
 from isotherm.api.openapi import fields
@@ -36,19 +36,19 @@ _PATHS = {
     "stack_id": "The id of the stack.",
 }
 _OPEN = {
-    health.ALIVE: ("Whether the process answers.", fields.Answer(200, fields.TEXT, "text/plain")),
-    health.READY: ("Whether requests would be answered.", fields.Answer(200, fields.MAP)),
-    health.METRICS: ("Numbers, in Prometheus' form.", fields.Answer(200, fields.TEXT, "text/plain")),
-    PATH: ("This document.", fields.Answer(200, fields.MAP)),
+    health.ALIVE: ("Whether the process answers.", fields.ResponseSpec(200, fields.TEXT, "text/plain")),
+    health.READY: ("Whether requests would be answered.", fields.ResponseSpec(200, fields.MAP)),
+    health.METRICS: ("Numbers, in Prometheus' form.", fields.ResponseSpec(200, fields.TEXT, "text/plain")),
+    PATH: ("This document.", fields.ResponseSpec(200, fields.MAP)),
 }
 
 
-def place() -> Place:
-    return Place(PATH, _serve)
+def route() -> StarletteRoute:
+    return StarletteRoute(PATH, _serve)
 
 
 async def _serve(_request: Request) -> Response:
-    return Response(text(), 200, answers.SAFE, "application/json")
+    return Response(text(), 200, responses.SAFE, "application/json")
 
 
 @cache
@@ -117,14 +117,14 @@ def _in_query(route: routes.Route) -> Iterable[dict[str, Any]]:
 
 
 def _responses(route: routes.Route) -> dict[str, Any]:
-    answer = fields.ANSWERS[route.handler]
+    answer = fields.RESPONSES[route.handler]
     statuses = (*_REFUSALS, 413, 429) if route in routes.SIGNED else (401, *_REFUSALS)
     return {str(answer.status): _answer(answer),
             **{str(status): {"$ref": f"#/components/responses/{status}"} for status in statuses},
             "5XX": {"$ref": "#/components/responses/5XX"}}
 
 
-def _answer(answer: fields.Answer) -> dict[str, Any]:
+def _answer(answer: fields.ResponseSpec) -> dict[str, Any]:
     told: dict[str, Any] = {"description": HTTPStatus(answer.status).phrase, "headers": _headers(answer.status)}
     if answer.schema is not None:
         told["content"] = {answer.kind: {"schema": answer.schema}}

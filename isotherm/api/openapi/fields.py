@@ -103,12 +103,12 @@ SCHEMAS: dict[str, Schema] = {
 }
 
 
-class Body(NamedTuple):
+class BodySpec(NamedTuple):
     schema: str
     required: bool = True
 
 
-class Answer(NamedTuple):
+class ResponseSpec(NamedTuple):
     """The status of an answer, and what is in it: None is nothing at all."""
 
     status: int
@@ -150,83 +150,84 @@ QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
     signed_signals.signal: {"expires": COUNT, "signature": TEXT},
 }
 
-BODIES: Mapping[Handler, Body] = {
-    stacks.create: Body("Create"), preview.create: Body("Create"), templates.validate: Body("Validate"),
-    stacks.update: Body("Update"), preview.update: Body("Update"), stacks.patch: Body("Patch"),
-    preview.patch: Body("Patch"), actions.act: Body("Action"), resources.mark_unhealthy: Body("Unhealthy"),
-    resources.signal: Body("Signal", required=False), signed_signals.signal: Body("Signal", required=False),
-    drift.set_stack: Body("StackDrift"), drift.set_resource: Body("ResourceDrift"),
-    drift.set_project: Body("ProjectDrift"), drift.observe_stack: Body("Observe", required=False),
-    snapshots.create: Body("Snapshot"), software.create_config: Body("SoftwareConfig"),
-    software.create_deployment: Body("SoftwareDeployment"), software.update_deployment: Body("SoftwareDeploymentChange"),
+BODIES: Mapping[Handler, BodySpec] = {
+    stacks.create: BodySpec("Create"), preview.create: BodySpec("Create"), templates.validate: BodySpec("Validate"),
+    stacks.update: BodySpec("Update"), preview.update: BodySpec("Update"), stacks.patch: BodySpec("Patch"),
+    preview.patch: BodySpec("Patch"), actions.act: BodySpec("Action"), resources.mark_unhealthy: BodySpec("Unhealthy"),
+    resources.signal: BodySpec("Signal", required=False), signed_signals.signal: BodySpec("Signal", required=False),
+    drift.set_stack: BodySpec("StackDrift"), drift.set_resource: BodySpec("ResourceDrift"),
+    drift.set_project: BodySpec("ProjectDrift"), drift.observe_stack: BodySpec("Observe", required=False),
+    snapshots.create: BodySpec("Snapshot"), software.create_config: BodySpec("SoftwareConfig"),
+    software.create_deployment: BodySpec("SoftwareDeployment"),
+    software.update_deployment: BodySpec("SoftwareDeploymentChange"),
 }
 
 _NULL: Schema = {"type": "null"}
 # In this form where the client accepts JSON; otherwise HTML or text.
 _PAGE = _object("message", "code", "title", message=TEXT, code=TEXT, title=TEXT)
-_STREAM = Answer(200, TEXT, stream.Stream.media_type)
+_STREAM = ResponseSpec(200, TEXT, stream.EventStream.media_type)
 
-ANSWERS: Mapping[Handler, Answer] = {
-    lookup.redirect: Answer(302, _PAGE),
-    stacks.update: Answer(202, _PAGE),
-    stacks.patch: Answer(202, _PAGE),
-    stacks.delete: Answer(204),
-    snapshots.delete: Answer(204),
-    snapshots.restore: Answer(202, _PAGE),
-    software.delete_config: Answer(204),
-    software.delete_deployment: Answer(204),
+RESPONSES: Mapping[Handler, ResponseSpec] = {
+    lookup.redirect: ResponseSpec(302, _PAGE),
+    stacks.update: ResponseSpec(202, _PAGE),
+    stacks.patch: ResponseSpec(202, _PAGE),
+    stacks.delete: ResponseSpec(204),
+    snapshots.delete: ResponseSpec(204),
+    snapshots.restore: ResponseSpec(202, _PAGE),
+    software.delete_config: ResponseSpec(204),
+    software.delete_deployment: ResponseSpec(204),
     stream.of_stack: _STREAM,
     stream.of_project: _STREAM,
-    stacks.create: Answer(
+    stacks.create: ResponseSpec(
         201, _object("stack", stack=_object("id", "links", id=TEXT, links={"type": "array", "items": ref("Link")}))
     ),
-    stack_list.index: Answer(
+    stack_list.index: ResponseSpec(
         200, _object("stacks", stacks=MAPS, links={"type": "array", "items": ref("Link")}, count=COUNT)
     ),
-    stack_list.detail: Answer(200, _object("stacks", stacks=MAPS)),
-    preview.create: Answer(200, _object("stack", stack=MAP)),
-    stacks.show: Answer(200, _object("stack", stack=MAP)),
-    preview.update: Answer(200, _object("resource_changes", resource_changes=MAP)),
-    preview.patch: Answer(200, _object("resource_changes", resource_changes=MAP)),
-    templates.template: Answer(200, MAP),
-    templates.environment: Answer(200, MAP),
-    templates.files: Answer(200, MAP),
-    templates.validate: Answer(200, MAP),
-    export.export: Answer(200, MAP),
-    export.abandon: Answer(200, MAP),
-    snapshots.create: Answer(200, MAP),
-    snapshots.index: Answer(200, _object("snapshots", snapshots=MAPS)),
-    snapshots.show: Answer(200, _object("snapshot", snapshot=MAP)),
-    outputs.index: Answer(200, _object("outputs", outputs=MAPS)),
-    outputs.show: Answer(200, _object("output", output=MAP)),
-    actions.act: Answer(200, _NULL),
-    resources.signal: Answer(200, _NULL),
-    resources.mark_unhealthy: Answer(200, _NULL),
-    signed_signals.signal: Answer(200, _NULL),
-    resources.index: Answer(200, _object("resources", resources=MAPS)),
-    resources.show: Answer(200, _object("resource", resource=MAP)),
-    resources.metadata: Answer(200, _object("metadata", metadata=MAP)),
-    events.index: Answer(200, _object("events", events=MAPS)),
-    events.of_resource: Answer(200, _object("events", events=MAPS)),
-    events.show: Answer(200, _object("event", event=MAP)),
-    types.index: Answer(200, _object("resource_types", resource_types={"type": "array"})),
-    types.show: Answer(200, MAP),
-    types.template: Answer(200, MAP),
-    types.template_versions: Answer(200, _object("template_versions", template_versions=MAPS)),
-    types.functions: Answer(200, _object("template_functions", template_functions=MAPS)),
-    software.configs: Answer(200, _object("software_configs", software_configs=MAPS)),
-    software.deployments: Answer(200, _object("software_deployments", software_deployments=MAPS)),
-    software.metadata: Answer(200, _object("metadata", metadata=MAPS)),
+    stack_list.detail: ResponseSpec(200, _object("stacks", stacks=MAPS)),
+    preview.create: ResponseSpec(200, _object("stack", stack=MAP)),
+    stacks.show: ResponseSpec(200, _object("stack", stack=MAP)),
+    preview.update: ResponseSpec(200, _object("resource_changes", resource_changes=MAP)),
+    preview.patch: ResponseSpec(200, _object("resource_changes", resource_changes=MAP)),
+    templates.template: ResponseSpec(200, MAP),
+    templates.environment: ResponseSpec(200, MAP),
+    templates.files: ResponseSpec(200, MAP),
+    templates.validate: ResponseSpec(200, MAP),
+    export.export: ResponseSpec(200, MAP),
+    export.abandon: ResponseSpec(200, MAP),
+    snapshots.create: ResponseSpec(200, MAP),
+    snapshots.index: ResponseSpec(200, _object("snapshots", snapshots=MAPS)),
+    snapshots.show: ResponseSpec(200, _object("snapshot", snapshot=MAP)),
+    outputs.index: ResponseSpec(200, _object("outputs", outputs=MAPS)),
+    outputs.show: ResponseSpec(200, _object("output", output=MAP)),
+    actions.act: ResponseSpec(200, _NULL),
+    resources.signal: ResponseSpec(200, _NULL),
+    resources.mark_unhealthy: ResponseSpec(200, _NULL),
+    signed_signals.signal: ResponseSpec(200, _NULL),
+    resources.index: ResponseSpec(200, _object("resources", resources=MAPS)),
+    resources.show: ResponseSpec(200, _object("resource", resource=MAP)),
+    resources.metadata: ResponseSpec(200, _object("metadata", metadata=MAP)),
+    events.index: ResponseSpec(200, _object("events", events=MAPS)),
+    events.of_resource: ResponseSpec(200, _object("events", events=MAPS)),
+    events.show: ResponseSpec(200, _object("event", event=MAP)),
+    types.index: ResponseSpec(200, _object("resource_types", resource_types={"type": "array"})),
+    types.show: ResponseSpec(200, MAP),
+    types.template: ResponseSpec(200, MAP),
+    types.template_versions: ResponseSpec(200, _object("template_versions", template_versions=MAPS)),
+    types.functions: ResponseSpec(200, _object("template_functions", template_functions=MAPS)),
+    software.configs: ResponseSpec(200, _object("software_configs", software_configs=MAPS)),
+    software.deployments: ResponseSpec(200, _object("software_deployments", software_deployments=MAPS)),
+    software.metadata: ResponseSpec(200, _object("metadata", metadata=MAPS)),
     **{
-        handler: Answer(200, _object("software_config", software_config=MAP))
+        handler: ResponseSpec(200, _object("software_config", software_config=MAP))
         for handler in (software.create_config, software.show_config)
     },
     **{
-        handler: Answer(200, _object("software_deployment", software_deployment=MAP))
+        handler: ResponseSpec(200, _object("software_deployment", software_deployment=MAP))
         for handler in (software.create_deployment, software.show_deployment, software.update_deployment)
     },
     **{
-        handler: Answer(200, _object("drift", drift=MAP))
+        handler: ResponseSpec(200, _object("drift", drift=MAP))
         for handler in (
             drift.of_stack,
             drift.of_resource,
@@ -236,8 +237,8 @@ ANSWERS: Mapping[Handler, Answer] = {
             drift.set_project,
         )
     },
-    drift.observe_stack: Answer(202, _NULL),
-    drift.observe_resource: Answer(202, _NULL),
-    services.build_info: Answer(200, _object("api", "engine", api=MAP, engine=MAP)),
-    services.index: Answer(200, _object("services", services=MAPS)),
+    drift.observe_stack: ResponseSpec(202, _NULL),
+    drift.observe_resource: ResponseSpec(202, _NULL),
+    services.build_info: ResponseSpec(200, _object("api", "engine", api=MAP, engine=MAP)),
+    services.index: ResponseSpec(200, _object("services", services=MAPS)),
 }

@@ -26,7 +26,7 @@ from isotherm.identity.caller import Caller
 
 log = logging.getLogger(__name__)
 
-_MOST_ANSWERS = 20_000
+_MAX_DECISIONS = 20_000
 # Answers of another service are neither quick nor the same each time.
 _ASKS_ANOTHER = re.compile(r"(^|[\s(])https?:")
 Stamp = tuple[int, int, int] | None
@@ -45,11 +45,11 @@ class Policy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class _RuleSet:
     """Rules that hold together, and what they have been asked."""
 
     enforcer: oslo.Enforcer
-    answers: dict[tuple[object, ...], bool] = field(default_factory=dict)
+    decisions: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def __contains__(self, rule: str) -> bool:
         return rule in self.enforcer.rules
@@ -57,11 +57,11 @@ class _Rules:
     def allow(self, rule: str, caller: Caller, target: Mapping[str, str]) -> bool:
         key = (rule, caller.project, caller.user_id, caller.roles, caller.is_admin, caller.is_admin_project,
                *sorted(target.items()))
-        found = self.answers.get(key)
+        found = self.decisions.get(key)
         if found is None:
-            if len(self.answers) >= _MOST_ANSWERS:
-                self.answers.clear()
-            found = self.answers[key] = bool(self.enforcer.enforce(rule, dict(target), _credentials(caller)))
+            if len(self.decisions) >= _MAX_DECISIONS:
+                self.decisions.clear()
+            found = self.decisions[key] = bool(self.enforcer.enforce(rule, dict(target), _credentials(caller)))
         return found
 
 
@@ -70,10 +70,10 @@ class Enforcer:
 
     def __init__(self, file: Path | None = None, *, required: bool = False) -> None:
         self._file = file
-        self._seen = _stamp(file)
+        self._seen = _file_stamp(file)
         if required and self._seen is None:
             raise errors.UserError(f"{file}: there is no such policy file", hint="see [oslo_policy] policy_file")
-        self._rules = _parsed("" if file is None or self._seen is None else _read(file))
+        self._rules = _parse("" if file is None or self._seen is None else _read(file))
 
     @classmethod
     def of(cls, settings: Settings) -> Enforcer:
@@ -92,13 +92,13 @@ class Enforcer:
     def allows(self, rule: str, caller: Caller, target: Mapping[str, str]) -> bool:
         """A rule that nobody has written allows nothing."""
         current = self._current()
-        return rule in current and current.allow(rule, caller, _target(caller, target))
+        return rule in current and current.allow(rule, caller, _policy_target(caller, target))
 
     def check_type(self, type_: str, caller: Caller) -> None:
         """Refuse a type of resource: by its own rule, or by the rule for all of its kind."""
-        for rule, told in ((f"resource_types:{type_}", f"resource_types:{type_}"), (_kind(type_), type_)):
+        for rule, told in ((f"resource_types:{type_}", f"resource_types:{type_}"), (_family_rule(type_), type_)):
             current = self._current()
-            if rule in current and not current.allow(rule, caller, _target(caller, {})):
+            if rule in current and not current.allow(rule, caller, _policy_target(caller, {})):
                 raise faults.forbidden(f"You are not authorized to use {told}.", "Forbidden")
 
     def allows_type(self, type_: str, caller: Caller) -> bool:
@@ -112,8 +112,8 @@ class Enforcer:
         """Whether the caller may use any project."""
         return self.allows("context_is_admin", caller, {})
 
-    def _current(self) -> _Rules:
-        now = _stamp(self._file)
+    def _current(self) -> _RuleSet:
+        now = _file_stamp(self._file)
         if now != self._seen and self._file is not None:
             self._seen = now
             self._reload(self._file)
@@ -124,14 +124,14 @@ class Enforcer:
             text = _read(file)
             if not text.strip():
                 raise errors.UserError(f"{file}: it is empty")
-            self._rules = _parsed(text)
+            self._rules = _parse(text)
         except errors.UserError as error:
             log.error("the policy file cannot be used, the rules from before hold: %s", error)
         else:
             log.info("new rules from the policy file")
 
 
-def _target(caller: Caller, target: Mapping[str, str]) -> dict[str, str]:
+def _policy_target(caller: Caller, target: Mapping[str, str]) -> dict[str, str]:
     """Whoever may use any project is asked as if it were their own; so Heat's rules, which all name the project, hold."""
     project = caller.project if caller.is_admin and caller.project else target.get("project_id", "")
     return {**target, "project_id": project, "tenant": project}
@@ -143,11 +143,11 @@ def _credentials(caller: Caller) -> dict[str, Any]:
             "is_admin_project": caller.is_admin_project}
 
 
-def _kind(type_: str) -> str:
+def _family_rule(type_: str) -> str:
     return f"resource_types:{type_.rpartition('::')[0]}::*"
 
 
-def _stamp(file: Path | None) -> Stamp:
+def _file_stamp(file: Path | None) -> Stamp:
     """What changes when a file does; None if there is none, or we cannot see it."""
     try:
         found = file.stat() if file else None
@@ -163,7 +163,7 @@ def _read(file: Path) -> str:
         raise errors.UserError(f"{file}: {error}") from error
 
 
-def _parsed(text: str) -> _Rules:
+def _parse(text: str) -> _RuleSet:
     """The defaults with what the text says instead. Whatever is not surely meant so is an error."""
     try:
         given = yaml.safe_load(text) or {}
@@ -174,11 +174,11 @@ def _parsed(text: str) -> _Rules:
     enforcer = oslo.Enforcer(cfg.ConfigOpts(), use_conf=False)
     told = {name: check for name, (check, _) in rules.TABLE.items()} | given
     enforcer.set_rules(oslo.Rules.from_dict(told), use_conf=False)
-    _judge(enforcer, given)
-    return _Rules(enforcer)
+    _validate(enforcer, given)
+    return _RuleSet(enforcer)
 
 
-def _judge(enforcer: oslo.Enforcer, given: Mapping[str, str]) -> None:
+def _validate(enforcer: oslo.Enforcer, given: Mapping[str, str]) -> None:
     """oslo.policy takes a check that it does not understand for "nobody", and goes round in cycles for ever."""
     for name, check in given.items():
         # Each part that it does not understand is a "nobody" more than was written; below a "not" it would be everybody.

@@ -75,7 +75,7 @@ class Call:
         """A query parameter that is true or false."""
         return queries.boolean(name, self.query[name]) if name in self.query else default
 
-    def allow(self, rule: str) -> None:
+    def check_policy(self, rule: str) -> None:
         """Refuse whoever may not do this, where the route alone does not tell."""
         self.policy.check(rule, self.caller, {"project_id": self.project})
 
@@ -89,7 +89,7 @@ class Call:
         """The object in the body; without one the request makes no sense."""
         found = await self.optional_body()
         if found is None:
-            raise faults.bad()
+            raise faults.bad_request()
         return found
 
     async def optional_body(self) -> dict[str, Any] | None:

@@ -43,13 +43,13 @@ class Instantiation:
         self.tags()
         if "converge" in self._data:
             if not update:
-                raise faults.bad("converge flag only supported in stack update (or update preview) request.")
+                raise faults.bad_request("converge flag only supported in stack update (or update preview) request.")
             queries.boolean("converge", self._data["converge"], "ValueError")
 
     def timeout_s(self) -> float | None:
         """None if nothing is said of it; Heat takes zero as that too."""
         given = self._data.get("timeout_mins")
-        return None if given is None else float(queries.whole("timeout_mins", given) * MINUTE) or None
+        return None if given is None else float(queries.non_negative("timeout_mins", given) * MINUTE) or None
 
     def tags(self) -> list[str] | None:
         given = self._data.get("tags")
@@ -66,32 +66,32 @@ class Instantiation:
     def clear_parameters(self) -> list[str]:
         given = self._data.get("clear_parameters") or []
         if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-            raise faults.bad()
+            raise faults.bad_request()
         return given
 
     # What it is.
 
     def stack_name(self) -> str:
         if "stack_name" not in self._data:
-            raise faults.bad("No stack name specified")
+            raise faults.bad_request("No stack name specified")
         name = self._data["stack_name"]
         if not isinstance(name, str):
-            raise faults.bad()
+            raise faults.bad_request()
         return name
 
-    def adoption(self) -> dict[str, Any] | None:
+    def export_document(self) -> dict[str, Any] | None:
         """The papers of a stack to take over: of these only the template, the parameters and the resources count."""
         if "adopt_stack_data" not in self._data:
             return None
         given = self._data["adopt_stack_data"]
         if not isinstance(given, str):
-            raise faults.bad()
+            raise faults.bad_request()
         try:
             papers = document.load(given).data
         except errors.UserError as error:
-            raise faults.bad(f"Invalid adopt data: {error}") from error
+            raise faults.bad_request(f"Invalid adopt data: {error}") from error
         if not isinstance(papers, dict) or "template" not in papers:
-            raise faults.bad("Invalid adopt data: 'template'")
+            raise faults.bad_request("Invalid adopt data: 'template'")
         surroundings = papers.get("environment")
         given_before = surroundings.get("parameters") if isinstance(surroundings, dict) else None
         return {"template": papers["template"], "resources": papers.get("resources") or {},
@@ -105,21 +105,21 @@ class Instantiation:
         if url is None:
             return None
         if not isinstance(url, str):
-            raise faults.bad()
+            raise faults.bad_request()
         return await Fetcher(self._settings).text(url)
 
-    async def needed_template(self) -> str:
+    async def required_template(self) -> str:
         found = await self.template()
         if found is None:
-            raise faults.bad("No template specified")
+            raise faults.bad_request("No template specified")
         return found
 
     def files(self) -> dict[str, str]:
         if self._data.get("files_container"):
-            raise faults.bad("files_container is not supported.", "NotSupported")
+            raise faults.bad_request("files_container is not supported.", "NotSupported")
         given = self._data.get("files") or {}
         if not isinstance(given, dict):
-            raise faults.bad()
+            raise faults.bad_request()
         return {name: text if isinstance(text, str) else msgspec.json.encode(text).decode() for name, text in given.items()}
 
     async def all_files(self, template: str | None, surroundings: Mapping[str, Any]) -> dict[str, str]:
@@ -133,7 +133,7 @@ class Instantiation:
         """
         parameters = self._data.get("parameters", {})
         if not isinstance(parameters, dict):
-            raise faults.bad()
+            raise faults.bad_request()
         names = self._data.get("environment_files")
         if names:
             return self._merged(names, parameters, template)
@@ -142,16 +142,16 @@ class Instantiation:
         except errors.UserError as error:
             if error.kind != "ValueError":
                 raise
-            raise faults.bad(f"Environment not in valid format: {error}") from error
+            raise faults.bad_request(f"Environment not in valid format: {error}") from error
         return {**loaded, "parameters": {**loaded["parameters"], **parameters}}
 
     def _merged(self, names: Any, parameters: dict[str, Any], template: str) -> dict[str, Any]:
         files = self.files()
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise faults.bad()
+            raise faults.bad_request()
         missing = [name for name in names if name not in files]
         if missing:
-            raise faults.bad(f"The environment file {missing[0]} is not among the files.", "KeyError")
+            raise faults.bad_request(f"The environment file {missing[0]} is not among the files.", "KeyError")
         loaded = [environment.load({"parameters": parameters}), *(environment.load(_parsed(files[n])) for n in names)]
         known = merge.known_parameters(_schemata(template), files)
         return merge.merge(loaded, known, ["the request", *names]).as_dict()
@@ -160,26 +160,26 @@ class Instantiation:
 
     async def request(self) -> Request:
         """What a create asks for."""
-        template = await self.needed_template()
+        template = await self.required_template()
         surroundings, rollback = self.environment(template), self.disable_rollback()
         files = await self.all_files(template, surroundings)
         return Request(template, files, surroundings, True if rollback is None else rollback, self.timeout_s(),
                        self.tags() or ())
 
-    async def whole(self) -> Patch:
+    async def full_update(self) -> Patch:
         """What an update asks for that says everything anew, except how the stack is run."""
-        template = await self.needed_template()
+        template = await self.required_template()
         surroundings = self.environment(template)
         return self._patch(template, surroundings, await self.all_files(template, surroundings), existing=False)
 
-    async def change(self, present: str) -> Patch:
+    async def partial_update(self, present: str) -> Patch:
         """What an update asks for that leaves alone what it does not mention; `present` is the stack's template."""
         template = await self.template()
         surroundings = self.environment(template or present)
         files = await self.all_files(template, surroundings)
         return self._patch(template, surroundings, files, existing=True, strict=False)
 
-    def adopted(self) -> Patch:
+    def adoption_changes(self) -> Patch:
         """What is asked to be different from the papers of a stack that is taken over."""
         return self._patch(None, self.environment(), self.files(), existing=True)
 
@@ -198,7 +198,7 @@ class Instantiation:
                      tags=[] if tags is None and not existing else tags, converge=self.converge())
 
     @contextmanager
-    def judged(self) -> Iterator[None]:
+    def as_heat_errors(self) -> Iterator[None]:
         """A template that cannot even be read is told in the words of the API, and not of the engine."""
         try:
             yield
@@ -208,23 +208,24 @@ class Instantiation:
                 raise
             if first.message.startswith(_UNREADABLE):
                 why = first.message.removeprefix(_UNREADABLE)
-                raise faults.bad(f"Template not in valid format: Error parsing template [root stack] {why}") from error
+                raise faults.bad_request(
+                    f"Template not in valid format: Error parsing template [root stack] {why}") from error
             if first.message == _NO_VERSION:
                 raise self._no_version() from error
             raise
 
     def _no_version(self) -> faults.Fault:
         if isinstance(self._data.get("template"), dict):
-            return faults.bad("The template version is invalid: Template version was not provided",
+            return faults.bad_request("The template version is invalid: Template version was not provided",
                               "InvalidTemplateVersion")
-        return faults.bad(f"Template not in valid format: {_NO_VERSION}")
+        return faults.bad_request(f"Template not in valid format: {_NO_VERSION}")
 
 
 def _text(given: Any) -> str | None:
     if given is None or isinstance(given, str):
         return given
     if not isinstance(given, dict):
-        raise faults.bad()
+        raise faults.bad_request()
     return msgspec.json.encode(given).decode()
 
 

@@ -16,32 +16,32 @@ from isotherm.engine.orchestrator import Accepted, Orchestrator
 from isotherm.engine.process.embedded import Embedded
 
 
-def operate(terminal: console.Terminal, name: str, ask: Callable[[Orchestrator], Awaitable[Accepted]]) -> int:
+def operate(printer: console.Printer, name: str, ask: Callable[[Orchestrator], Awaitable[Accepted]]) -> int:
     """Ask for an operation and drive it to its end; the answer is the exit code."""
 
-    async def begin(engine: Embedded) -> live.Watched:
-        with terminal.busy(f"planning {name}"):
+    async def begin(engine: Embedded) -> live.Followed:
+        with printer.busy(f"planning {name}"):
             accepted = await ask(engine.orchestrator)
-        return live.Watched(name, accepted.stack_id, accepted.operation_id)
+        return live.Followed(name, accepted.stack_id, accepted.operation_id)
 
-    return _run(terminal, begin)
+    return _run(printer, begin)
 
 
-def watch(terminal: console.Terminal, name: str) -> int:
+def watch(printer: console.Printer, name: str) -> int:
     """Drive whatever is under way on the stack to its end."""
 
-    async def begin(engine: Embedded) -> live.Watched:
+    async def begin(engine: Embedded) -> live.Followed:
         stack = await engine.orchestrator.show(name)
-        return live.Watched(stack["stack_name"], stack["id"])
+        return live.Followed(stack["stack_name"], stack["id"])
 
-    return _run(terminal, begin)
+    return _run(printer, begin)
 
 
-def _run(terminal: console.Terminal, begin: Callable[[Embedded], Awaitable[live.Watched]]) -> int:
+def _run(printer: console.Printer, begin: Callable[[Embedded], Awaitable[live.Followed]]) -> int:
     interrupts = _Interrupts()
 
     async def work(engine: Embedded) -> int:
-        return await _drive(engine, terminal, await begin(engine), interrupts)
+        return await _drive(engine, printer, await begin(engine), interrupts)
 
     try:
         return home.use(Embedded, work)
@@ -52,11 +52,11 @@ def _run(terminal: console.Terminal, begin: Callable[[Embedded], Awaitable[live.
         raise KeyboardInterrupt from None
 
 
-async def _drive(engine: Embedded, terminal: console.Terminal, watched: live.Watched, interrupts: _Interrupts) -> int:
+async def _drive(engine: Embedded, printer: console.Printer, followed: live.Followed, interrupts: _Interrupts) -> int:
     interrupts.catch()
     async with engine.driving():
-        frame = await live.follow(engine.follow(watched.stack_id), terminal, watched, interrupts.stopped)
-    return await live.conclude(engine, terminal, watched, frame)
+        frame = await live.follow(engine.follow(followed.stack_id), printer, followed, interrupts.stopped)
+    return await live.conclude(engine, printer, followed, frame)
 
 
 class _Interrupts:

@@ -26,7 +26,7 @@ LOG = "engine.log"
 FILES = "isotherm.files"
 
 
-class Trouble(logging.FileHandler):
+class EngineLog(logging.FileHandler):
     """What the engine has to say about itself goes to a file: on the terminal it would tear the picture apart."""
 
     def __init__(self, file: Path) -> None:
@@ -39,15 +39,15 @@ class Trouble(logging.FileHandler):
         self.last = f"{record.getMessage()} (see {self.baseFilename})"
 
 
-def trouble() -> str:
+def last_warning() -> str:
     """The last thing that the engine complained of, if it did."""
-    return next((handler.last for handler in logging.getLogger("isotherm").handlers if isinstance(handler, Trouble)), "")
+    return next((handler.last for handler in logging.getLogger("isotherm").handlers if isinstance(handler, EngineLog)), "")
 
 
 def use(kind: Callable[[Path, Sequence[Path]], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
     """Open the home, do the work, and close it."""
     path = folder()
-    handler = Trouble(path / LOG)
+    handler = EngineLog(path / LOG)
     log = logging.getLogger("isotherm")
     log.handlers[:], log.propagate = [handler], False
     opened = kind(path, files())
@@ -67,7 +67,7 @@ def files() -> tuple[Path, ...]:
 
 def folder() -> Path:
     """The folder; made, for the user alone, if it is not there."""
-    path = place()
+    path = location()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -76,7 +76,7 @@ def folder() -> Path:
     return path
 
 
-def place() -> Path:
+def location() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named).expanduser().absolute()

@@ -37,18 +37,18 @@ class Inputs:
     files: Mapping[str, str]
 
 
-def read(terminal: console.Terminal, template: str, environments: tuple[str, ...] = (),
+def read(printer: console.Printer, template: str, environments: tuple[str, ...] = (),
          given: Mapping[str, str] | None = None) -> Inputs:
     """Read the template, the environments and all files that they name."""
     text, base = _template_text(template)
     source = "<stdin>" if template == STDIN else template
-    terminal.sources[source] = text
+    printer.sources[source] = text
     found = document.load(text, source=source)
     collection = files.Collection(base)
-    with placed(found):
+    with located(found):
         parsed = model.parse(found)
         collection.add_template(found)
-    loaded = [_environment(terminal, name, collection) for name in environments]
+    loaded = [_environment(printer, name, collection) for name in environments]
     merged = merge.merge(loaded, merge.known_parameters(parsed.parameters, collection.files), environments)
     if given:
         # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
@@ -56,11 +56,11 @@ def read(terminal: console.Terminal, template: str, environments: tuple[str, ...
     return Inputs(text, found, parsed, merged, collection.files)
 
 
-def surroundings(terminal: console.Terminal, environments: tuple[str, ...],
+def environment_only(printer: console.Printer, environments: tuple[str, ...],
                  given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The environment and its files, where the template is one that a stack has already: later files simply win."""
     collection = files.Collection(Path.cwd())
-    loaded = [_environment(terminal, name, collection) for name in environments]
+    loaded = [_environment(printer, name, collection) for name in environments]
     merged = merge.merge(loaded, {}, environments)
     values = {name: value for one in loaded for name, value in one.parameters.items()}
     defaults = {name: value for one in loaded for name, value in one.parameter_defaults.items()}
@@ -71,7 +71,7 @@ def surroundings(terminal: console.Terminal, environments: tuple[str, ...],
 def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
     """Bind and validate: what a request for a stack goes through before it is accepted."""
     pseudo = parameters.Pseudo(stack_name=stack_name)
-    with placed(inputs.document):
+    with located(inputs.document):
         return validate.accept(inputs.template, inputs.environment, builtin.registry(), pseudo=pseudo,
                                  files=inputs.files)
 
@@ -79,7 +79,7 @@ def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
 def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
     """The same where parameters may lack a value. If some do, properties are judged by their names only."""
     template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
-    with placed(inputs.document):
+    with located(inputs.document):
         values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False)
         if all(name in values for name in template.parameters):
             return check(inputs, stack_name=stack_name)
@@ -89,7 +89,7 @@ def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
 
 
 @contextmanager
-def placed(source: document.Document) -> Iterator[None]:
+def located(source: document.Document) -> Iterator[None]:
     """Problems that are raised inside are given their place in the document."""
     try:
         yield
@@ -103,11 +103,11 @@ def _template_text(template: str) -> tuple[str, Path]:
     return _decoded(Path(template).read_bytes(), template), Path(template).parent
 
 
-def _environment(terminal: console.Terminal, name: str, collection: files.Collection) -> environment.Environment:
+def _environment(printer: console.Printer, name: str, collection: files.Collection) -> environment.Environment:
     text = _decoded(Path(name).read_bytes(), name)
-    terminal.sources[name] = text
+    printer.sources[name] = text
     found = document.load(text, source=name)
-    with placed(found):
+    with located(found):
         collection.add_environment(found, Path(name).parent)
         return environment.load(found.data)
 

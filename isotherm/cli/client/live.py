@@ -34,7 +34,7 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class Followed:
     """The stack that is watched, and the operation that was asked for, if one was."""
 
     name: str
@@ -45,33 +45,35 @@ class Watched:
         return self.operation_id is not None and frame.stack["operation_id"] != self.operation_id
 
 
-async def follow(following: Following, terminal: console_show.Terminal, watched: Watched, stopped: asyncio.Event) -> Frame:
+async def follow(following: Following, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event) -> Frame:
     """Show the stack until what is under way has ended, or somebody has had enough. Answers the last frame."""
-    if terminal.as_json or not sys.stdout.isatty():
-        return await _tell(following, terminal, watched, stopped)
-    return await _paint(following, terminal, stopped)
+    if printer.as_json or not sys.stdout.isatty():
+        return await _print_events(following, printer, followed, stopped)
+    return await _draw_live(following, printer, stopped)
 
 
-async def _paint(following: Following, terminal: console_show.Terminal, stopped: asyncio.Event) -> Frame:
-    console, drawing, pace = terminal.out, picture.Picture(), _Pace(stopped)
+async def _draw_live(following: Following, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
+    console, drawing, pace = printer.out, picture.Picture(), _Pace(stopped)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
         while True:
             height = console.size.height - 1
             frame = await following.look(max(height - picture.FRAME_LINES, 3))
             # Two columns stay free for the ^C that a terminal writes: at the edge it would break the line, and the picture.
-            drawn = Padding(drawing.draw(frame, height, home.trouble()), (0, 2, 0, 0))
+            drawn = Padding(drawing.draw(frame, height, home.last_warning()), (0, 2, 0, 0))
             shown.update(drawn, refresh=True)
             if frame.ended or await pace.pause():
                 return frame
 
 
-async def _tell(following: Following, terminal: console_show.Terminal, watched: Watched, stopped: asyncio.Event) -> Frame:
+async def _print_events(
+    following: Following, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
+) -> Frame:
     """A line per event. Those of earlier operations are history, and are skipped."""
     last, begun, pace = 0, False, _Pace(stopped)
-    say = _json_line if terminal.as_json else _text_line
+    say = _json_line if printer.as_json else _text_line
     while True:
         frame = await following.look(0)
-        first = watched.operation_id or frame.stack["operation_id"]
+        first = followed.operation_id or frame.stack["operation_id"]
         while events := await following.events(last):
             last = events[-1]["id"]
             for event in events:
@@ -115,35 +117,35 @@ def _text_line(event: Mapping[str, Any]) -> None:
     sys.stdout.write(console_show.clean(line.rstrip()) + "\n")
 
 
-async def conclude(engine: Embedded, terminal: console_show.Terminal, watched: Watched, frame: Frame) -> int:
+async def conclude(engine: Embedded, printer: console_show.Printer, followed: Followed, frame: Frame) -> int:
     """Say how it ended, and what to do next; the answer is the exit code."""
-    code = _code(watched, frame)
-    if terminal.as_json:
-        stack = await engine.orchestrator.show(watched.stack_id)
+    code = _code(followed, frame)
+    if printer.as_json:
+        stack = await engine.orchestrator.show(followed.stack_id)
         ending = {"stack": stack, "outputs": await _outputs(engine, frame), "seconds": round(_spent_s(frame), 3)}
         sys.stdout.write(console_show.compact(ending) + "\n")
         return code
-    failure = await _failure(engine, watched) if watched.is_overtaken(frame) else ""
-    terminal.say(lambda: _ending(watched, frame, failure))
+    failure = await _failure(engine, followed) if followed.is_overtaken(frame) else ""
+    printer.say(lambda: _ending(followed, frame, failure))
     outputs = await _outputs(engine, frame)
-    others = await engine.in_progress([watched.stack_id])
-    terminal.say(lambda: _rest(outputs, others))
+    others = await engine.in_progress([followed.stack_id])
+    printer.say(lambda: _rest(outputs, others))
     return code
 
 
-async def _failure(engine: Embedded, watched: Watched) -> str:
+async def _failure(engine: Embedded, followed: Followed) -> str:
     """Why the operation that was asked for failed, if that is how it ended before another took over."""
-    for event in await engine.orchestrator.events(watched.stack_id, last=_LAST_EVENTS):
-        ended = event["operation_id"] == watched.operation_id and not event["resource_name"]
+    for event in await engine.orchestrator.events(followed.stack_id, last=_LAST_EVENTS):
+        ended = event["operation_id"] == followed.operation_id and not event["resource_name"]
         if ended and event["resource_status"].endswith("_FAILED"):
             return f"{event['resource_status']}: {event['resource_status_reason']}"
     return ""
 
 
-def _code(watched: Watched, frame: Frame) -> int:
+def _code(followed: Followed, frame: Frame) -> int:
     if not frame.ended:
         return codes.INTERRUPTED
-    well = frame.stack["status"] == "COMPLETE" and not watched.is_overtaken(frame)
+    well = frame.stack["status"] == "COMPLETE" and not followed.is_overtaken(frame)
     return codes.OK if well else codes.FAILED
 
 
@@ -164,8 +166,8 @@ def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[Renderab
                    f"To go on: isotherm watch {console_show.clean(others[0])}", "dim")
 
 
-def _ending(watched: Watched, frame: Frame, failure: str) -> Iterator[RenderableType]:
-    name, stack = console_show.clean(watched.name), frame.stack
+def _ending(followed: Followed, frame: Frame, failure: str) -> Iterator[RenderableType]:
+    name, stack = console_show.clean(followed.name), frame.stack
     yield Text("")
     if not frame.ended:
         yield Text(f"Stopped watching. {name} stays as it is, {stack['stack_status']}; nothing is lost.", "yellow")
@@ -173,13 +175,13 @@ def _ending(watched: Watched, frame: Frame, failure: str) -> Iterator[Renderable
         return
     spent = words.duration(_spent_s(frame))
     well = stack["status"] == "COMPLETE"
-    sign = ("✓ ", "bold green") if well and not watched.is_overtaken(frame) else ("✗ ", "bold red")
+    sign = ("✓ ", "bold green") if well and not followed.is_overtaken(frame) else ("✗ ", "bold red")
     yield Text.assemble(sign, (name, "bold"), " ", words.status(stack["stack_status"]), f" in {spent}")
     if not well:
         yield console_show.indent(console_show.text(stack["stack_status_reason"], "red"))
     if failure:
         yield console_show.indent(console_show.text(f"This came after {failure}", "red"))
-    elif watched.is_overtaken(frame):
+    elif followed.is_overtaken(frame):
         yield console_show.indent(
             Text("Not what was asked for: another operation took over, see `isotherm events`.", "yellow")
         )

@@ -24,7 +24,7 @@ def function() -> None:
 @click.argument("version", default=versions.HOT_LATEST.name)
 @options.json_option
 @click.pass_obj
-def list_functions(terminal: console.Terminal, version: str) -> None:
+def list_functions(printer: console.Printer, version: str) -> None:
     """List the functions that VERSION has; without it, those of the newest.
 
     VERSION is written as `isotherm template-version list` shows it; the part after the dot, or an alias, will do.
@@ -33,7 +33,7 @@ def list_functions(terminal: console.Terminal, version: str) -> None:
     names = sorted({*dialect.functions, *dialect.condition_functions}, key=str.lower)
     rows = [_row(dialect, name) for name in names]
     data = {"version": dialect.name, "functions": rows, "removed": sorted(dialect.removed)}
-    terminal.answer(data, lambda: _draw(dialect, rows))
+    printer.result(data, lambda: _draw(dialect, rows))
 
 
 def _row(dialect: versions.Dialect, name: str) -> dict[str, object]:

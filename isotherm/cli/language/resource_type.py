@@ -25,11 +25,11 @@ def resource_type() -> None:
 @click.argument("name", default="")
 @options.json_option
 @click.pass_obj
-def list_types(terminal: console.Terminal, name: str) -> None:
+def list_types(printer: console.Printer, name: str) -> None:
     """List the types; with NAME, those whose name has it in it (or fits it, with wildcards)."""
     types = builtin.registry()
     rows = [{"resource_type": one, "description": types.show(one)["description"]} for one in types.list(name=name)]
-    terminal.answer({"resource_types": rows}, lambda: [console.table(
+    printer.result({"resource_types": rows}, lambda: [console.table(
         ["type", "what it is"], [(row["resource_type"], _first_line(row["description"])) for row in rows],
         styles=["cyan"])])
 
@@ -38,10 +38,10 @@ def list_types(terminal: console.Terminal, name: str) -> None:
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def show_type(terminal: console.Terminal, name: str) -> None:
+def show_type(printer: console.Printer, name: str) -> None:
     """Show the properties and attributes of the type NAME."""
     shown = builtin.registry().show(name)
-    terminal.answer(shown, lambda: _draw(shown))
+    printer.result(shown, lambda: _draw(shown))
 
 
 @resource_type.command("template", epilog=options.example("isotherm resource-type template OS::Heat::RandomString",
@@ -50,13 +50,13 @@ def show_type(terminal: console.Terminal, name: str) -> None:
 @click.option("--form", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True, help="The language.")
 @options.json_option
 @click.pass_obj
-def template(terminal: console.Terminal, name: str, form: str) -> None:
+def template(printer: console.Printer, name: str, form: str) -> None:
     """Print a template with one resource of the type NAME: something to start from."""
     made = builtin.registry().template(name, form)
-    if terminal.as_json:
-        terminal.json(made)
+    if printer.as_json:
+        printer.json(made)
     else:
-        terminal.plain(yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
+        printer.plain(yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
 
 
 def _draw(shown: Mapping[str, Any]) -> Iterator[RenderableType]:

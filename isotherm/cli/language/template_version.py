@@ -20,10 +20,10 @@ def template_version() -> None:
 @template_version.command("list", epilog=options.example("isotherm template-version list"))
 @options.json_option
 @click.pass_obj
-def list_versions(terminal: console.Terminal) -> None:
+def list_versions(printer: console.Printer) -> None:
     """List the versions, with their aliases."""
     rows = versions.listed()
-    terminal.answer({"template_versions": rows}, lambda: _draw(rows))
+    printer.result({"template_versions": rows}, lambda: _draw(rows))
 
 
 def _draw(rows: list[dict[str, object]]) -> Iterator[RenderableType]:

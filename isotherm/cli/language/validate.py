@@ -22,15 +22,15 @@ from isotherm.template.parameters.schema import MASK, ParameterSchema
 @options.environment_options
 @options.json_option
 @click.pass_obj
-def validate(terminal: console.Terminal, template: str, environments: tuple[str, ...], parameters: dict[str, str]) -> None:
+def validate(printer: console.Printer, template: str, environments: tuple[str, ...], parameters: dict[str, str]) -> None:
     """Check a template, and show what it asks for.
 
     TEMPLATE is a file, or - for stdin. Files that it names (get_file, nested templates) are read relative to it.
     Parameters need not have values here; those that are given are checked.
     """
-    read = inputs.read(terminal, template, environments, parameters)
+    read = inputs.read(printer, template, environments, parameters)
     summary = summarise(inputs.check_incomplete(read, stack_name="validate"))
-    terminal.answer(summary, lambda: _draw(summary, template))
+    printer.result(summary, lambda: _draw(summary, template))
 
 
 def summarise(bound: model.Bound) -> dict[str, Any]:

@@ -40,7 +40,7 @@ COMMANDS = {
 }
 
 
-class Managing(click.Group):
+class ManageGroup(click.Group):
     """Knows its commands by name, however that is spelled."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -52,7 +52,7 @@ class Managing(click.Group):
             return None
         module, _, attribute = COMMANDS[name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command if module.startswith(_HERE) else _retold(command)
+        return command if module.startswith(_HERE) else _with_manage_examples(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -63,14 +63,14 @@ def _plain(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _retold(command: click.Command) -> click.Command:
+def _with_manage_examples(command: click.Command) -> click.Command:
     """A command of the other program, whose examples are typed with `manage`."""
     retold = copy.copy(command)
     retold.epilog = (command.epilog or "").replace(f"isotherm {command.name}", f"isotherm manage {command.name}")
     return retold
 
 
-@click.group("manage", cls=Managing, epilog=codes.HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("manage", cls=ManageGroup, epilog=codes.HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @options.files_option
 @click.pass_context
 def manage(context: click.Context, files: tuple[Path, ...]) -> None:
@@ -84,7 +84,7 @@ def manage(context: click.Context, files: tuple[Path, ...]) -> None:
 
 def run() -> int:
     """What the command `heat-manage` calls."""
-    collector.calm()
+    collector.tune()
     return main.main(command=manage, name="heat-manage")
 
 

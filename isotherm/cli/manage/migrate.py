@@ -32,7 +32,7 @@ AGAIN = "Run the command again when what is under way has ended, or what has fai
               help="A file to write the report to, as JSON.")
 @options.json_option
 @click.pass_obj
-def migrate(terminal: console.Terminal, stacks: tuple[str, ...], every: bool, dry_run: bool, report: Path | None) -> int:
+def migrate(printer: console.Printer, stacks: tuple[str, ...], every: bool, dry_run: bool, report: Path | None) -> int:
     """Take stacks of the legacy path to convergence.
 
     A stack goes with everything inside it, or not at all. Only stacks that are at rest and COMPLETE are migrated; the
@@ -47,7 +47,7 @@ def migrate(terminal: console.Terminal, stacks: tuple[str, ...], every: bool, dr
     async def work(engine: Embedded) -> list[Told]:
         migrating = Migrating(engine.store, engine.types, engine.clock, new_id)
         roots = await migrating.roots(stacks)
-        with _bar(terminal, len(roots)) as advance:
+        with _bar(printer, len(roots)) as advance:
             told = []
             for root in roots:
                 told.append(await migrating.migrate(root, dry_run=dry_run))
@@ -58,18 +58,18 @@ def migrate(terminal: console.Terminal, stacks: tuple[str, ...], every: bool, dr
     data = _report(told, dry_run=dry_run)
     if report is not None:
         report.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
-    terminal.answer(data, lambda: _draw(told, dry_run=dry_run))
+    printer.result(data, lambda: _draw(told, dry_run=dry_run))
     return codes.FAILED if data["summary"]["remaining"] else codes.OK
 
 
 class _bar:  # noqa: N801 - used like a function
     """A bar for people; programs and files get none."""
 
-    def __init__(self, terminal: console.Terminal, total: int) -> None:
+    def __init__(self, printer: console.Printer, total: int) -> None:
         columns = (TextColumn("migrating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
                    TextColumn("{task.description}", style="cyan"))
-        self._progress = Progress(*columns, console=terminal.err, transient=True,
-                                  disable=terminal.as_json or not sys.stderr.isatty())
+        self._progress = Progress(*columns, console=printer.err, transient=True,
+                                  disable=printer.as_json or not sys.stderr.isatty())
         self._task = self._progress.add_task("", total=total)
 
     def __enter__(self) -> Callable[[str], None]:

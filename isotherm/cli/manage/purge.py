@@ -31,14 +31,14 @@ _batch = click.option("-b", "--batch_size", "--batch-size", "batch", type=click.
 @options.json_option
 @click.pass_obj
 def purge_deleted(
-    terminal: console.Terminal, age: int, granularity: str, project: str | None, batch: int, dry_run: bool
+    printer: console.Printer, age: int, granularity: str, project: str | None, batch: int, dry_run: bool
 ) -> None:
     """Forget stacks that were deleted long ago.
 
     Their rows, events and texts go; AGE is 90 if it is not given. What may still own an object is kept: a deleted stack
     with a resource or a snapshot left stays.
     """
-    _purge(terminal, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
+    _purge(printer, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
 
 
 @click.command("purge_deleted_tenant", epilog=options.example("isotherm manage purge_deleted_tenant 3f0c5b4e 30"))
@@ -50,13 +50,13 @@ def purge_deleted(
 @options.json_option
 @click.pass_obj
 def purge_deleted_tenant(
-    terminal: console.Terminal, project: str, age: int, granularity: str, batch: int, dry_run: bool
+    printer: console.Printer, project: str, age: int, granularity: str, batch: int, dry_run: bool
 ) -> None:
     """Forget the stacks of one project that were deleted long ago."""
-    _purge(terminal, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
+    _purge(printer, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
 
 
-def _purge(terminal: console.Terminal, age_s: int, project: str | None, batch: int, *, dry_run: bool) -> None:
+def _purge(printer: console.Printer, age_s: int, project: str | None, batch: int, *, dry_run: bool) -> None:
     async def work(folder: Folder) -> int:
         if dry_run:
             return await housekeeping.count_deleted(folder, age_s, project)
@@ -64,5 +64,5 @@ def _purge(terminal: console.Terminal, age_s: int, project: str | None, batch: i
 
     gone = home.use(Folder, work)
     would = "would be forgotten" if dry_run else "forgotten"
-    terminal.answer({"purged": gone, "dry_run": dry_run},
+    printer.result({"purged": gone, "dry_run": dry_run},
                     lambda: [console.text(f"{console.count(gone, 'deleted stack')} {would}.")])

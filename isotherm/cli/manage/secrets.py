@@ -20,7 +20,7 @@ from isotherm.engine.process.embedded import Embedded
 @click.argument("previous_encryption_key", required=False)
 @options.json_option
 @click.pass_obj
-def update_params(terminal: console.Terminal, operation: str, previous_encryption_key: str | None) -> int:
+def update_params(printer: console.Printer, operation: str, previous_encryption_key: str | None) -> int:
     """Seal everything with the newest key.
 
     `encrypt` seals all that may carry secrets with the newest key, also what was sealed with an older one or not at all:
@@ -36,7 +36,7 @@ def update_params(terminal: console.Terminal, operation: str, previous_encryptio
     if previous_encryption_key is not None:
         raise click.UsageError("Put the previous key into auth_encryption_key_ring: a command line can be seen by others.")
     told = home.use(Embedded, lambda engine: housekeeping.seal_anew(engine, engine.types))
-    terminal.answer(dataclasses.asdict(told), lambda: [console.text(line, style) for line, style in _lines(told)])
+    printer.result(dataclasses.asdict(told), lambda: [console.text(line, style) for line, style in _lines(told)])
     return codes.FAILED if told.unreadable or told.busy else codes.OK
 
 

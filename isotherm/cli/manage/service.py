@@ -23,7 +23,7 @@ def service() -> None:
 @service.command("list", epilog=options.example("isotherm manage service list"))
 @options.json_option
 @click.pass_obj
-def list_(terminal: console.Terminal) -> None:
+def list_(printer: console.Printer) -> None:
     """List the processes of the service, on all hosts: those that are up, and those that died.
 
     A process says every ten seconds that it is there: whoever was not seen for half a minute is down, and is forgotten
@@ -31,19 +31,19 @@ def list_(terminal: console.Terminal) -> None:
     are the resources that an engine holds.
     """
     found = home.use(Folder, housekeeping.service_list)
-    terminal.answer(found, lambda: _draw(found))
+    printer.result(found, lambda: _draw(found))
 
 
 @service.command("clean", epilog=options.example("isotherm manage service clean"))
 @options.json_option
 @click.pass_obj
-def clean(terminal: console.Terminal) -> None:
+def clean(printer: console.Printer) -> None:
     """Clean up after processes that died: what they held here can be taken up at once, and they are listed no more.
 
     Every engine does so for its own host when it starts, and what a dead one held runs out by itself.
     """
     names = home.use(Folder, housekeeping.clean_services)
-    terminal.answer({"cleaned": names}, lambda: [
+    printer.result({"cleaned": names}, lambda: [
         console.text(f"{console.count(len(names), 'dead process', 'dead processes')} cleaned up after.")])
 
 

@@ -28,10 +28,10 @@ def stack() -> None:
 @click.option("-p", "--project-id", "project", help="Only stacks of this project.")
 @options.json_option
 @click.pass_obj
-def list_(terminal: console.Terminal, nested: bool, project: str | None) -> None:
+def list_(printer: console.Printer, nested: bool, project: str | None) -> None:
     """List the stacks of all projects, with the path that each is on: convergence or legacy."""
     found = home.use(Folder, lambda folder: housekeeping.stacks(folder, nested=nested, project=project))
-    terminal.answer(found, lambda: _draw(found))
+    printer.result(found, lambda: _draw(found))
 
 
 def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
@@ -49,7 +49,7 @@ def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @options.json_option
 @click.pass_obj
-def reset_stack_status(terminal: console.Terminal, stack_id: str, yes: bool) -> None:
+def reset_stack_status(printer: console.Printer, stack_id: str, yes: bool) -> None:
     """Give up what is under way on a stack that is stuck.
 
     Here an engine that dies leaves nothing stuck: another goes on. This is for what can never end. The stack is FAILED
@@ -58,7 +58,7 @@ def reset_stack_status(terminal: console.Terminal, stack_id: str, yes: bool) -> 
     if not yes:
         click.confirm(_SURE, abort=True, err=True)
     found = home.use(Folder, lambda folder: housekeeping.reset_status(folder, stack_id))
-    terminal.answer(found, lambda: [
+    printer.result(found, lambda: [
         console.text(f"{one['stack_name']} is {one['stack_status']} now.") for one in found
     ] or [console.text("Nothing is under way on this stack.", "dim")])
 
@@ -67,11 +67,11 @@ def reset_stack_status(terminal: console.Terminal, stack_id: str, yes: bool) -> 
 @click.argument("resource_id")
 @options.json_option
 @click.pass_obj
-def resource_data_list(terminal: console.Terminal, resource_id: str) -> None:
+def resource_data_list(printer: console.Printer, resource_id: str) -> None:
     """Tell what a resource keeps for itself.
 
     RESOURCE_ID is the id of its row, its token or its physical id. What is sealed is shown in the clear: mind who looks.
     """
     found = home.use(Folder, lambda folder: housekeeping.resource_data(folder, resource_id))
-    terminal.answer(found, lambda: [console.text(f"{name} = {value if isinstance(value, str) else console.compact(value)}")
+    printer.result(found, lambda: [console.text(f"{name} = {value if isinstance(value, str) else console.compact(value)}")
                                     for name, value in found["data"].items()])

@@ -25,7 +25,7 @@ from isotherm.engine.process.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def api(
-    terminal: console.Terminal, host: str | None, port: int | None, workers: int | None, document: bool,
+    printer: console.Printer, host: str | None, port: int | None, workers: int | None, document: bool,
     files: tuple[Path, ...],
 ) -> int | None:
     """Run the API without an engine, until it is told to end.
@@ -33,20 +33,20 @@ def api(
     In several processes that share the address, if --workers or `workers` in [heat_api] says so.
     """
     if document:
-        terminal.json(document_openapi.document())
+        printer.json(document_openapi.document())
         return None
-    several = serve.several("api", files, lambda settings: workers or settings.api_workers)
-    if several is not None:
-        settings, crew = several
+    planned = serve.worker_plan("api", files, lambda settings: workers or settings.api_workers)
+    if planned is not None:
+        settings, plan = planned
         with listen_socket.listening(settings, host, port) as bound:
-            return supervisor.run(dataclasses.replace(crew, listening=bound), settings, lambda: serve.introduce(
-                terminal, home.folder(), settings, listen_socket.url_of(bound)))
+            return supervisor.run(dataclasses.replace(plan, listening=bound), settings, lambda: serve.announce_api(
+                printer, home.folder(), settings, listen_socket.url_of(bound)))
 
-    async def work(engine: Embedded, stop: serve.Stop) -> None:
+    async def work(engine: Embedded, stop: serve.StopRequest) -> None:
         bound = stop.parent.listening or listen_socket.listening(engine.settings, host, port)
         async with serve.listening(engine, bound) as it:
             if not stop.parent.is_there:
-                serve.introduce(terminal, engine.path, engine.settings, engine.address)
+                serve.announce_api(printer, engine.path, engine.settings, engine.address)
             await it.serve(stop)
 
     return serve.run(files, work)

@@ -70,7 +70,7 @@ def _open_descriptors() -> int:
     return _RESERVED
 
 
-class Seldom:
+class RateLimitedLog:
     """Logs what happens often, once in a while, with how often it has happened."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -103,7 +103,7 @@ class Guard:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
         self.clock = clock
-        self.seldom = Seldom(clock)
+        self.seldom = RateLimitedLog(clock)
         self._all: dict[Connection, str] = {}
         self._of_peer: Counter[str] = Counter()
 
@@ -113,7 +113,7 @@ class Guard:
     def admit(self, one: Connection, peer: str) -> bool:
         """Whether there is room for a connection; another may have to go for it."""
         for full, whose in ((self._of_peer[peer] >= self.limits.most_per_peer, peer), (len(self) >= self.limits.most, "")):
-            if full and not self._make_room(whose):
+            if full and not self._evict_one(whose):
                 self.seldom.warn("a connection was refused: too many wait for answers", peer=peer, connections=len(self))
                 return False
         self._all[one] = peer
@@ -128,7 +128,7 @@ class Guard:
         if not self._of_peer[peer]:
             del self._of_peer[peer]
 
-    def _make_room(self, peer: str) -> bool:
+    def _evict_one(self, peer: str) -> bool:
         """Drop the connection that has been about to send something for the longest time."""
         found = min((one for one, whose in self._all.items() if not peer or whose == peer),
                     key=lambda one: (one.phase, one.since), default=None)
@@ -149,7 +149,7 @@ class Guard:
             one.drop()
 
     @contextlib.asynccontextmanager
-    async def watching(self) -> AsyncIterator[None]:
+    async def sweeping(self) -> AsyncIterator[None]:
         """Look at the deadlines as long as this lasts, and keep the log short when no connection can be accepted."""
         loop = asyncio.get_running_loop()
         before = loop.get_exception_handler()

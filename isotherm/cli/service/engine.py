@@ -19,22 +19,22 @@ from isotherm.engine.process.embedded import Embedded
 @options.files_option
 @options.json_option
 @click.pass_obj
-def engine(terminal: console.Terminal, workers: int | None, files: tuple[Path, ...]) -> int | None:
+def engine(printer: console.Printer, workers: int | None, files: tuple[Path, ...]) -> int | None:
     """Run a worker without the API, until it is told to end.
 
     Or several, if --workers or num_engine_workers says so. Any number of them, on any host, share a database.
     """
 
     def tell() -> None:
-        serve.tell(terminal, {"folder": str(home.folder())}, [
+        serve.announce(printer, {"folder": str(home.folder())}, [
             f"Isotherm works on what is under way in {home.folder()}."])
 
-    several = serve.several("engine", files, lambda settings: workers or settings.num_engine_workers)
-    if several is not None:
-        settings, crew = several
-        return supervisor.run(crew, settings, tell)
+    planned = serve.worker_plan("engine", files, lambda settings: workers or settings.num_engine_workers)
+    if planned is not None:
+        settings, plan = planned
+        return supervisor.run(plan, settings, tell)
 
-    async def work(it: Embedded, stop: serve.Stop) -> None:
+    async def work(it: Embedded, stop: serve.StopRequest) -> None:
         it.address = listen_socket.address(it.settings)
         async with it.driving():
             tell()

@@ -18,7 +18,7 @@ from isotherm.engine.process.embedded import Embedded
 @options.files_option
 @options.json_option
 @click.pass_obj
-def observer(terminal: console.Terminal, workers: int | None, files: tuple[Path, ...]) -> int | None:
+def observer(printer: console.Printer, workers: int | None, files: tuple[Path, ...]) -> int | None:
     """Run an observer alone, until it is told to end.
 
     It looks at all resources within a budget, tells what has drifted, and asks for repairs where the policy of the stack
@@ -26,15 +26,15 @@ def observer(terminal: console.Terminal, workers: int | None, files: tuple[Path,
     """
 
     def tell() -> None:
-        serve.tell(terminal, {"folder": str(home.folder())}, [
+        serve.announce(printer, {"folder": str(home.folder())}, [
             f"Isotherm looks at what the stacks in {home.folder()} have made."])
 
-    several = serve.several("observer", files, lambda _: workers or 0)
-    if several is not None:
-        settings, crew = several
-        return supervisor.run(crew, settings, tell)
+    planned = serve.worker_plan("observer", files, lambda _: workers or 0)
+    if planned is not None:
+        settings, plan = planned
+        return supervisor.run(plan, settings, tell)
 
-    async def work(it: Embedded, stop: serve.Stop) -> None:
+    async def work(it: Embedded, stop: serve.StopRequest) -> None:
         it.address = listen_socket.address(it.settings)
         async with it.observing():
             tell()

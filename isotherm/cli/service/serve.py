@@ -26,7 +26,7 @@ from isotherm.api.request.service import Service
 from isotherm.cli import codes
 from isotherm.cli.client import home
 from isotherm.cli.service import connections, listen_socket, supervised
-from isotherm.cli.service.workers import Crew
+from isotherm.cli.service.workers import WorkerPlan
 from isotherm.cli.show import console
 from isotherm.config import Settings
 from isotherm.engine.process import gauges, service_list
@@ -40,7 +40,7 @@ from isotherm.states import ServiceKind
 # How long requests that are under way have to end.
 GRACE_S = 30
 # How long clients that keep a connection have to send their next request over it, and be told to take another.
-LAST_CALL_S = 1.0
+DRAIN_S = 1.0
 # How long one thread may keep the others waiting.
 SWITCH_S = 0.001
 # What a connection is ended with that its client would keep.
@@ -53,7 +53,7 @@ workers_option = click.option(
     help="Run so many, under a parent that replaces those that die; SIGHUP renews them one by one.")
 
 
-class Stop:
+class StopRequest:
     """Whether the service has been asked to end."""
 
     def __init__(self) -> None:
@@ -82,11 +82,11 @@ class Stop:
 
 
 def run(
-    files: Sequence[Path], work: Callable[[Embedded, Stop], Coroutine[Any, Any, None]], log_file: str = ""
+    files: Sequence[Path], work: Callable[[Embedded, StopRequest], Coroutine[Any, Any, None]], log_file: str = ""
 ) -> int:
     """Open the home with these files of options, and do the work until somebody ends it. The number is an exit code."""
     folder = home.folder()
-    stop = Stop()
+    stop = StopRequest()
     # Whoever waits for an answer has its turn soon, however busy the engine is beside it.
     sys.setswitchinterval(SWITCH_S)
 
@@ -97,7 +97,7 @@ def run(
 
     with contextlib.closing(Embedded(folder, files)) as engine:
         _checked(engine.settings)
-        with logs.kept(engine.settings, folder / log_file if log_file else None):
+        with logs.configured(engine.settings, folder / log_file if log_file else None):
             try:
                 asyncio.run(whole(engine))
             except asyncio.CancelledError:
@@ -106,9 +106,9 @@ def run(
     return codes.OK
 
 
-def several(
+def worker_plan(
     kind: str, files: Sequence[Path], number: Callable[[Settings], int]
-) -> tuple[Settings, Crew] | None:
+) -> tuple[Settings, WorkerPlan] | None:
     """The options, and what a parent needs to know of its workers, if there is to be a parent. The children have none."""
     if supervised.is_child():
         return None
@@ -120,7 +120,7 @@ def several(
     if not number(settings):
         return None
     arguments = [kind, *(part for file in files for part in ("--config-file", str(file)))]
-    return settings, Crew(arguments, lambda: number(read()))
+    return settings, WorkerPlan(arguments, lambda: number(read()))
 
 
 def _checked(settings: Settings) -> Settings:
@@ -172,59 +172,59 @@ class Api:
         """The requests that are being answered."""
         return Load(len(self._server.server_state.tasks))
 
-    async def serve(self, stop: Stop) -> None:
+    async def serve(self, stop: StopRequest) -> None:
         """Until it is asked to end, and what is under way has been answered."""
         self._server.ready = stop.parent.ready
         ending = asyncio.create_task(self._end(stop))
         try:
-            async with self._guard.watching():
+            async with self._guard.sweeping():
                 await self._server.serve(sockets=[self._bound])
         finally:
             ending.cancel()
 
-    async def _end(self, stop: Stop) -> None:
+    async def _end(self, stop: StopRequest) -> None:
         await stop.asked.wait()
-        await self._turn_away()
+        await self._stop_accepting()
         # Streams of events would go on for ever.
         self._engine.feed.close()
-        await self._last_call()
+        await self._drain_kept_connections()
         self._server.should_exit = True
 
-    async def _turn_away(self) -> None:
+    async def _stop_accepting(self) -> None:
         """Whoever comes now finds another process at the socket, or nobody."""
         asyncio.get_running_loop().remove_reader(self._bound)
         # Who was taken just before is ours: had the server been closed by now, he would be dropped.
-        await asyncio.sleep(LAST_CALL_S / 20)
+        await asyncio.sleep(DRAIN_S / 20)
         for server in getattr(self._server, "servers", ()):
             server.close()
 
-    async def _last_call(self) -> None:
+    async def _drain_kept_connections(self) -> None:
         """Clients that keep a connection may be sending something just now: they are answered, and told to take another."""
         state = self._server.server_state
         for headers in (state.default_headers, self._config.encoded_headers):
             headers.append(CLOSE)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_CALL_S):
+            async with asyncio.timeout(DRAIN_S):
                 while state.connections:
-                    await asyncio.sleep(LAST_CALL_S / 20)
+                    await asyncio.sleep(DRAIN_S / 20)
 
 
-def introduce(terminal: console.Terminal, folder: Path, settings: Settings, url: str) -> None:
+def announce_api(printer: console.Printer, folder: Path, settings: Settings, url: str) -> None:
     """Say where the API is, and write what clients need to know."""
     lines = [f"Isotherm listens on {url}. Stacks live in {folder}."]
     told = {"url": url, "folder": str(folder)}
     if settings.auth_strategy == "standalone":
         told["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
         lines += [f"  export OS_CLIENT_CONFIG_FILE={told['clouds']}", "  openstack --os-cloud isotherm stack list"]
-    tell(terminal, told, lines)
+    announce(printer, told, lines)
 
 
-def tell(terminal: console.Terminal, told: dict[str, str], lines: Sequence[str]) -> None:
+def announce(printer: console.Printer, told: dict[str, str], lines: Sequence[str]) -> None:
     """Print what there is to know at the start, whole lines at once: somebody may be waiting for them at a pipe."""
-    if terminal.as_json:
-        terminal.json(told)
+    if printer.as_json:
+        printer.json(told)
     else:
-        terminal.plain("\n".join(lines))
+        printer.plain("\n".join(lines))
     sys.stdout.flush()
 
 

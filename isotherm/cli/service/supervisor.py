@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from isotherm import errors, logs
 from isotherm.cli import codes
 from isotherm.cli.service import supervised
-from isotherm.cli.service.workers import Child, Crew
+from isotherm.cli.service.workers import WorkerPlan, WorkerProcess
 from isotherm.config import Settings
 
 log = logging.getLogger(__name__)
@@ -32,12 +32,12 @@ READY_S, HURRY_S = 60.0, 5.0
 WAIT_S, LONGEST_S, LONG_LIFE_S = 0.5, 30.0, 60.0
 
 
-class Place:
+class WorkerSlot:
     """One of the N: there is always a worker in it, and two while it is renewed."""
 
-    def __init__(self, start: Callable[[], Awaitable[Child]]) -> None:
+    def __init__(self, start: Callable[[], Awaitable[WorkerProcess]]) -> None:
         self._start = start
-        self._child: Child | None = None
+        self._child: WorkerProcess | None = None
         self._wait_s = 0.0
 
     async def keep(self) -> None:
@@ -61,10 +61,10 @@ class Place:
         self._wait_s = 0.0 if age_s > LONG_LIFE_S else min(LONGEST_S, max(WAIT_S, 2 * self._wait_s))
         return self._wait_s
 
-    async def fill(self) -> Child:
+    async def fill(self) -> WorkerProcess:
         return self._child or await self._filled()
 
-    async def _filled(self) -> Child:
+    async def _filled(self) -> WorkerProcess:
         started = await self._start()
         if self._child is not None:
             # Meanwhile it was renewed.
@@ -99,10 +99,10 @@ async def _in_time(ready: Awaitable[bool]) -> bool:
 class Supervisor:
     """All of them."""
 
-    def __init__(self, crew: Crew) -> None:
-        self._crew = crew
-        self._all: set[Child] = set()
-        self._places: dict[Place, asyncio.Task[None]] = {}
+    def __init__(self, plan: WorkerPlan) -> None:
+        self._plan = plan
+        self._all: set[WorkerProcess] = set()
+        self._slots: dict[WorkerSlot, asyncio.Task[None]] = {}
         self._stopped = asyncio.Event()
         self._renewal = asyncio.Event()
 
@@ -112,7 +112,7 @@ class Supervisor:
         work, stop = asyncio.create_task(self._work(ready)), asyncio.create_task(self._stopped.wait())
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
         supervised.notify("STOPPING=1")
-        for task in (work, stop, *self._places.values()):
+        for task in (work, stop, *self._slots.values()):
             task.cancel()
         await asyncio.gather(*(child.end() for child in self._all))
         return codes.OK if self._stopped.is_set() else await work
@@ -132,12 +132,12 @@ class Supervisor:
         loop.add_signal_handler(signal.SIGHUP, stop if at_terminal else self._renewal.set)
 
     async def _work(self, ready: Callable[[], None]) -> int:
-        places = [Place(self._start) for _ in range(self._crew.number())]
-        for child in [await place.fill() for place in places]:
+        slots = [WorkerSlot(self._start) for _ in range(self._plan.number())]
+        for child in [await slot.fill() for slot in slots]:
             if not await child.is_ready():
                 # It has said why. Later ones are replaced; if the first do not even begin, somebody should know.
                 return max(await child.ended(), codes.WRONG)
-        self._places = {place: asyncio.create_task(place.keep()) for place in places}
+        self._slots = {slot: asyncio.create_task(slot.keep()) for slot in slots}
         ready()
         while True:
             supervised.notify("READY=1")
@@ -146,31 +146,31 @@ class Supervisor:
             supervised.notify(supervised.reloading())
             await self._renew()
 
-    async def _start(self) -> Child:
-        child = await self._crew.start()
+    async def _start(self) -> WorkerProcess:
+        child = await self._plan.start()
         self._all = {one for one in self._all if one.is_alive} | {child}
         return child
 
     async def _renew(self) -> None:
         try:
-            number = self._crew.number()
+            number = self._plan.number()
         except errors.UserError as error:
             log.error("the options cannot be read; all workers stay as they are", extra={"error": str(error)})
             return
         log.info("workers are renewed, one after the other", extra={"number": number})
-        for place in list(self._places)[number:]:
-            self._places.pop(place).cancel()
-            await place.empty()
-        for place in list(self._places):
-            if not await place.renew():
+        for slot in list(self._slots)[number:]:
+            self._slots.pop(slot).cancel()
+            await slot.empty()
+        for slot in list(self._slots):
+            if not await slot.renew():
                 return
-        while len(self._places) < number:
-            place = Place(self._start)
-            self._places[place] = asyncio.create_task(place.keep())
+        while len(self._slots) < number:
+            slot = WorkerSlot(self._start)
+            self._slots[slot] = asyncio.create_task(slot.keep())
         log.info("all workers are new", extra={"number": number})
 
 
-def run(crew: Crew, settings: Settings, ready: Callable[[], None]) -> int:
+def run(plan: WorkerPlan, settings: Settings, ready: Callable[[], None]) -> int:
     """Be the parent of the crew, until somebody ends it. The number is an exit code."""
-    with logs.kept(settings):
-        return asyncio.run(Supervisor(crew).run(ready))
+    with logs.configured(settings):
+        return asyncio.run(Supervisor(plan).run(ready))

@@ -22,15 +22,15 @@ EXAMPLE = options.example("isotherm up", "export OS_CLIENT_CONFIG_FILE=$ISOTHERM
 @options.files_option
 @options.json_option
 @click.pass_obj
-def up(terminal: console.Terminal, host: str | None, port: int | None, files: tuple[Path, ...]) -> None:
+def up(printer: console.Printer, host: str | None, port: int | None, files: tuple[Path, ...]) -> None:
     """Run the service: API, engine and observer in one process.
 
     It ends in good order with Ctrl-C; work that was under way goes on with the next start.
     """
 
-    async def work(engine: Embedded, stop: serve.Stop) -> None:
+    async def work(engine: Embedded, stop: serve.StopRequest) -> None:
         async with serve.listening(engine, listen_socket.listening(engine.settings, host, port)) as api:
-            serve.introduce(terminal, engine.path, engine.settings, engine.address)
+            serve.announce_api(printer, engine.path, engine.settings, engine.address)
             async with engine.driving(), engine.observing():
                 await api.serve(stop)
 

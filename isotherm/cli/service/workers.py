@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 GRACE_S = 45.0
 
 
-class Child:
+class WorkerProcess:
     """One worker."""
 
     def __init__(self, process: Process, tie: socket.socket) -> None:
@@ -72,7 +72,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class WorkerPlan:
     """What the workers do, how many there shall be, and the socket that they share."""
 
     arguments: Sequence[str]
@@ -80,7 +80,7 @@ class Crew:
     number: Callable[[], int]
     listening: socket.socket | None = None
 
-    async def start(self) -> Child:
+    async def start(self) -> WorkerProcess:
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         shared = [] if self.listening is None else [self.listening.fileno()]
@@ -89,7 +89,7 @@ class Crew:
             process = await asyncio.create_subprocess_exec(
                 *_command(), *self.arguments, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno(), *shared],
                 env=supervised.environment(theirs, self.listening), start_new_session=True)
-        return Child(process, ours)
+        return WorkerProcess(process, ours)
 
 
 def _command() -> list[str]:

@@ -24,7 +24,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2
 _UNBOUNDED = 100_000
 
 
-class Terminal:
+class Printer:
     """What a command may print to. Made once by `main`, handed to each command as the object of its context."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Terminal:
     def err(self) -> Console:
         return _console(sys.stderr)
 
-    def answer(self, data: object, draw: Callable[[], Iterable[RenderableType]]) -> None:
+    def result(self, data: object, draw: Callable[[], Iterable[RenderableType]]) -> None:
         """Print the answer of a command: the data itself with --json, otherwise what `draw` makes of it."""
         if self.as_json:
             self.json(data)

@@ -25,14 +25,14 @@ _BELOW = re.compile(r"Unknown Property (.+)")
 
 def problems(found: errors.UserError, source: document.Document) -> errors.UserError:
     """The same error, with places where they could be found."""
-    placed = tuple(problem if problem.mark else replace(problem, mark=place(problem, source))
+    placed = tuple(problem if problem.mark else replace(problem, mark=mark(problem, source))
                    for problem in found.problems)
-    error = found.retold(placed)
+    error = found.with_problems(placed)
     error.__cause__ = found
     return error
 
 
-def place(problem: errors.Problem, source: document.Document) -> errors.Mark | None:
+def mark(problem: errors.Problem, source: document.Document) -> errors.Mark | None:
     path = problem.path
     if unknown := _BELOW.match(problem.message):
         path = f"{path}.{unknown[1]}"

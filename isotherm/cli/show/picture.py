@@ -102,7 +102,7 @@ def _head(frame: Frame, bar: Bar) -> Iterator[RenderableType]:
 
 def _counts(frame: Frame, bar: Bar) -> Text:
     told = Text()
-    for word, states, style in words.TOLD:
+    for word, states, style in words.STATE_COUNTS:
         number = sum(frame.counts.get(state, 0) for state in states)
         if number:
             told.append(" · " if told else "").append(f"{number:,} {word}", style)

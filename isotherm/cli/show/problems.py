@@ -23,13 +23,13 @@ _WORD = re.compile(r"""'[^']*'|"[^"]*"|[^\s:,{}\[\]]+""")
 _LONGEST_LINE = 160
 
 
-def tell(terminal: console.Terminal, error: errors.UserError) -> None:
+def tell(printer: console.Printer, error: errors.UserError) -> None:
     """Print all problems of an error: to stderr, or as JSON to stdout when the answer was to be JSON."""
-    if terminal.as_json:
-        terminal.json({"problems": [as_data(problem) for problem in error.problems]})
+    if printer.as_json:
+        printer.json({"problems": [as_data(problem) for problem in error.problems]})
         return
-    for part in draw(error.problems, terminal.sources):
-        terminal.err.print(part)
+    for part in draw(error.problems, printer.sources):
+        printer.err.print(part)
 
 
 def as_data(problem: errors.Problem) -> dict[str, object]:

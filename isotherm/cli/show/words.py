@@ -18,7 +18,7 @@ SIGNS = {
     NodeState.SKIPPED: ("-", "dim"),
 }
 #: How many nodes are in which state is told in these words, in this order.
-TOLD = (
+STATE_COUNTS = (
     ("running", (NodeState.RUNNING, NodeState.WAITING), "blue"), ("scheduled", (NodeState.SCHEDULED,), "cyan"),
     ("waiting", (NodeState.PENDING,), ""), ("done", (NodeState.DONE,), "green"),
     ("failed", (NodeState.FAILED,), "red"), ("skipped", (NodeState.SKIPPED,), "dim"),
@@ -83,7 +83,7 @@ def some(names: list[str], count: int, most: int = 3) -> str:
     return f"{shown} and {left:,} more" if left > 0 and shown else shown or f"{count:,} others"
 
 
-def nobody(stack: Mapping[str, Any]) -> Iterator[Text]:
+def undriven_notice(stack: Mapping[str, Any]) -> Iterator[Text]:
     """Something is under way, and no command is driving it: say how to go on."""
     if stack["status"] == "IN_PROGRESS" and not stack["driven"]:
         name = console.clean(stack["stack_name"])

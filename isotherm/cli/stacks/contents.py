@@ -16,12 +16,12 @@ from isotherm.engine.process.home import Folder
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def resources(terminal: console.Terminal, name: str) -> None:
+def resources(printer: console.Printer, name: str) -> None:
     """The resources of a stack."""
     found = home.use(Folder, lambda folder: _resources(folder, name))
     rows = [(r["resource_name"], words.status(r["resource_status"]), r["resource_type"], r["physical_resource_id"],
              r["resource_status_reason"] or r["waits_for"]) for r in found]
-    terminal.answer(found, lambda: [console.table(["name", "status", "type", "physical id", "reason"], rows,
+    printer.result(found, lambda: [console.table(["name", "status", "type", "physical id", "reason"], rows,
                                                styles=["cyan", "", "dim", "", "dim"], keep=2)])
 
 
@@ -34,7 +34,7 @@ async def _resources(folder: Folder, name: str) -> list[dict[str, Any]]:
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N.")
 @options.json_option
 @click.pass_obj
-def events(terminal: console.Terminal, name: str, last: int | None) -> None:
+def events(printer: console.Printer, name: str, last: int | None) -> None:
     """What happened to a stack, in order.
 
     `isotherm watch NAME` shows what happens now.
@@ -42,7 +42,7 @@ def events(terminal: console.Terminal, name: str, last: int | None) -> None:
     found = home.use(Folder, lambda folder: _events(folder, name, last))
     rows = [(e["event_time"], words.status(e["resource_status"]), e["resource_name"] or "(stack)",
              e["resource_status_reason"] or (e["physical_resource_id"] if e["resource_name"] else "")) for e in found]
-    terminal.answer(found, lambda: [console.table(["time", "status", "resource", "reason"], rows,
+    printer.result(found, lambda: [console.table(["time", "status", "resource", "reason"], rows,
                                                styles=["dim", "", "cyan"], keep=3)])
 
 

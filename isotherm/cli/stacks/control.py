@@ -14,12 +14,12 @@ from isotherm.engine.orchestrator import Patch
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def rollback(terminal: console.Terminal, name: str) -> int:
+def rollback(printer: console.Printer, name: str) -> int:
     """Take a stack back to the last state that was complete.
 
     Versions of resources that still exist are taken up again. A stack that never was complete goes back to nothing.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.rollback(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.rollback(name))
 
 
 @click.command(epilog=options.example("isotherm cancel web", "isotherm cancel web --no-rollback"))
@@ -27,24 +27,24 @@ def rollback(terminal: console.Terminal, name: str) -> int:
 @click.option("--no-rollback", is_flag=True, help="Stay where it is, instead of going back to the last complete state.")
 @options.json_option
 @click.pass_obj
-def cancel(terminal: console.Terminal, name: str, no_rollback: bool) -> int:
+def cancel(printer: console.Printer, name: str, no_rollback: bool) -> int:
     """Stop what is under way on a stack.
 
     Nothing new is begun; what has been begun is finished. Then the stack goes back to the last state that was complete.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.cancel(name, rollback=not no_rollback))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.cancel(name, rollback=not no_rollback))
 
 
 @click.command(epilog=options.example("isotherm check web"))
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def check(terminal: console.Terminal, name: str) -> int:
+def check(printer: console.Printer, name: str) -> int:
     """Ask every resource of a stack whether it is still there.
 
     What is gone is marked as failed, and made again by the next update.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.check(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.check(name))
 
 
 @click.command(epilog=options.example("isotherm converge web"))
@@ -52,48 +52,48 @@ def check(terminal: console.Terminal, name: str) -> int:
 @click.argument("resource", required=False)
 @options.json_option
 @click.pass_obj
-def converge(terminal: console.Terminal, name: str, resource: str | None) -> int:
+def converge(printer: console.Printer, name: str, resource: str | None) -> int:
     """Bring a stack back to what its template says, whatever it really is.
 
     Every resource is looked at, or RESOURCE and what hangs on it. What was changed behind our back is put right, in place
     or by replacement; what is gone is made again, and what hangs on it is told. What is as it should be is left alone.
     """
     if resource is not None:
-        return embedded.operate(terminal, name, lambda orchestrator: orchestrator.converge_one(name, resource))
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.update(name, Patch(converge=True)))
+        return embedded.operate(printer, name, lambda orchestrator: orchestrator.converge_one(name, resource))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.update(name, Patch(converge=True)))
 
 
 @click.command(epilog=options.example("isotherm suspend web"))
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def suspend(terminal: console.Terminal, name: str) -> int:
+def suspend(printer: console.Printer, name: str) -> int:
     """Put every resource of a stack to rest.
 
     What others hang on comes last. Until `isotherm resume`, the stack is not updated; it can be deleted.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.suspend(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.suspend(name))
 
 
 @click.command(epilog=options.example("isotherm resume web"))
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def resume(terminal: console.Terminal, name: str) -> int:
+def resume(printer: console.Printer, name: str) -> int:
     """Wake the resources of a stack that was suspended.
 
     What others hang on comes first.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.resume(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.resume(name))
 
 
 @click.command(epilog=options.example("isotherm watch web"))
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def watch(terminal: console.Terminal, name: str) -> int:
+def watch(printer: console.Printer, name: str) -> int:
     """Show a stack live, and drive what is under way to its end.
 
     It does not matter who began it, or what became of them. Several commands may drive at the same time.
     """
-    return embedded.watch(terminal, name)
+    return embedded.watch(printer, name)

@@ -17,14 +17,14 @@ from isotherm.engine.process.home import Folder
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @options.json_option
 @click.pass_obj
-def delete(terminal: console.Terminal, name: str, yes: bool) -> int:
+def delete(printer: console.Printer, name: str, yes: bool) -> int:
     """Delete a stack and all that belongs to it.
 
     Resources with `deletion_policy: retain` are left where they are; `isotherm show` tells which.
     """
     if not yes:
         _confirm(name)
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.delete(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.delete(name))
 
 
 def _confirm(name: str) -> None:

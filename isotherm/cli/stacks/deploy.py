@@ -31,23 +31,23 @@ _tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with
 @options.json_option
 @click.pass_obj
 def deploy(  # noqa: PLR0913 - one for each option
-           terminal: console.Terminal, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
+           printer: console.Printer, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
            rollback: bool, timeout: float | None, tags: str | None) -> int:
     """Make a stack from a template, and watch it come into being.
 
     The engine runs inside this command. Ctrl-C stops it and leaves the stack as it is; `isotherm watch NAME` goes on,
     and so does any other command that drives. A kill does no harm either.
     """
-    with terminal.busy(f"reading {template}"):
-        read = inputs.read(terminal, template, environments, parameters)
+    with printer.busy(f"reading {template}"):
+        read = inputs.read(printer, template, environments, parameters)
     request = Request(read.text, read.files, read.environment.as_dict(), not rollback)
     request = replace(request, timeout_s=timeout * 60 if timeout else request.timeout_s, tags=_split(tags))
 
     async def ask(orchestrator: Orchestrator) -> Accepted:
-        with inputs.placed(read.document):
+        with inputs.located(read.document):
             return await orchestrator.create(name, request)
 
-    return embedded.operate(terminal, name, ask)
+    return embedded.operate(printer, name, ask)
 
 
 @click.command(epilog=options.example("isotherm update web -t examples/site.yaml --parameter servers=alpha,beta,gamma",
@@ -68,7 +68,7 @@ def deploy(  # noqa: PLR0913 - one for each option
 @options.json_option
 @click.pass_obj
 def update(  # noqa: PLR0913 - one for each option
-           terminal: console.Terminal, name: str, template: str | None, environments: tuple[str, ...],
+           printer: console.Printer, name: str, template: str | None, environments: tuple[str, ...],
            parameters: dict[str, str], existing: bool, cleared: tuple[str, ...], converge: bool, rollback: bool | None,
            timeout: float | None, tags: str | None) -> int:
     """Bring a stack to another template, environment or parameters.
@@ -83,18 +83,18 @@ def update(  # noqa: PLR0913 - one for each option
         tags=None if tags is None else _split(tags), converge=converge,
     )
     if template is None:
-        surroundings, files = inputs.surroundings(terminal, environments, parameters)
+        surroundings, files = inputs.environment_only(printer, environments, parameters)
         kept = replace(change, environment=surroundings, files=files)
-        return embedded.operate(terminal, name, lambda orchestrator: orchestrator.update(name, kept))
-    with terminal.busy(f"reading {template}"):
-        read = inputs.read(terminal, template, environments, parameters)
+        return embedded.operate(printer, name, lambda orchestrator: orchestrator.update(name, kept))
+    with printer.busy(f"reading {template}"):
+        read = inputs.read(printer, template, environments, parameters)
     whole = replace(change, template=read.text, files=read.files, environment=read.environment.as_dict())
 
     async def ask(orchestrator: Orchestrator) -> Accepted:
-        with inputs.placed(read.document):
+        with inputs.located(read.document):
             return await orchestrator.update(name, whole)
 
-    return embedded.operate(terminal, name, ask)
+    return embedded.operate(printer, name, ask)
 
 
 def _split(tags: str | None) -> list[str]:

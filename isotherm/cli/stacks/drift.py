@@ -35,7 +35,7 @@ _WORDS = {"in_sync": ("as it should be", "green"), "drifted": ("drifted", "red")
 @options.json_option
 @click.pass_obj
 def drift(  # noqa: PLR0913 - one for each option
-          terminal: console.Terminal, name: str, resource: str | None, whole: bool, policy: str | None,
+          printer: console.Printer, name: str, resource: str | None, whole: bool, policy: str | None,
           interval: float | None, mode: str | None) -> None:
     """What of a stack is not what was made of it, and what is done about it.
 
@@ -50,7 +50,7 @@ def drift(  # noqa: PLR0913 - one for each option
         return await _view(engine, name, resource, whole=whole)
 
     told = home.use(Embedded, work)
-    terminal.answer(told, lambda: _draw(told, single=resource is not None))
+    printer.result(told, lambda: _draw(told, single=resource is not None))
 
 
 @click.command(epilog=options.example("isotherm observe web", "isotherm observe web config"))
@@ -58,23 +58,23 @@ def drift(  # noqa: PLR0913 - one for each option
 @click.argument("resource", required=False)
 @options.json_option
 @click.pass_obj
-def observe(terminal: console.Terminal, name: str, resource: str | None) -> None:
+def observe(printer: console.Printer, name: str, resource: str | None) -> None:
     """Look now at what a stack has made, and show what has drifted."""
 
     async def work(engine: Embedded) -> dict[str, Any]:
-        with terminal.busy(f"looking at {name}"):
+        with printer.busy(f"looking at {name}"):
             await engine.orchestrator.observe(name, resource)
         return await _view(engine, name, resource)
 
     told = home.use(Embedded, work)
-    terminal.answer(told, lambda: _draw(told, single=resource is not None))
+    printer.result(told, lambda: _draw(told, single=resource is not None))
 
 
 @click.command(epilog=options.example("isotherm observing", "isotherm observing maintenance", "isotherm observing active"))
 @click.argument("mode", type=click.Choice(MODES), required=False)
 @options.json_option
 @click.pass_obj
-def observing(terminal: console.Terminal, mode: str | None) -> None:
+def observing(printer: console.Printer, mode: str | None) -> None:
     """Pause the watching or the repairs of all stacks, or go on.
 
     In maintenance nothing is repaired; paused, nobody looks. `isotherm drift NAME --mode` says it of one stack.
@@ -86,7 +86,7 @@ def observing(terminal: console.Terminal, mode: str | None) -> None:
         return {"mode": await engine.orchestrator.project_mode()}
 
     told = home.use(Embedded, work)
-    terminal.answer(told, lambda: [Text(told["mode"])])
+    printer.result(told, lambda: [Text(told["mode"])])
 
 
 async def _change(

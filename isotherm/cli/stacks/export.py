@@ -29,14 +29,14 @@ _output = click.option("-o", "--output", type=click.Path(dir_okay=False, writabl
 @_output
 @options.json_option
 @click.pass_obj
-def export(terminal: console.Terminal, name: str, hidden: bool, output: str | None) -> None:
+def export(printer: console.Printer, name: str, hidden: bool, output: str | None) -> None:
     """All there is to say of a stack, for whoever is to take it over.
 
     `isotherm adopt` takes what this gives, once the stack has been abandoned. With hidden values masked, it is to be read
     and not to be adopted.
     """
     found = home.use(Embedded, lambda engine: engine.orchestrator.export(name, hidden=hidden))
-    _hand_out(terminal, found, output)
+    _hand_out(printer, found, output)
 
 
 @click.command(epilog=options.example("isotherm abandon web --show-hidden -o web.json", "isotherm abandon web --yes"))
@@ -46,7 +46,7 @@ def export(terminal: console.Terminal, name: str, hidden: bool, output: str | No
 @_output
 @options.json_option
 @click.pass_obj
-def abandon(terminal: console.Terminal, name: str, yes: bool, hidden: bool, output: str | None) -> None:
+def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output: str | None) -> None:
     """Let go of a stack, and leave all that it made where it is.
 
     Works in any state; what is under way is waited for. The answer is what `isotherm export` gives: without --show-hidden,
@@ -54,8 +54,8 @@ def abandon(terminal: console.Terminal, name: str, yes: bool, hidden: bool, outp
     """
     if not yes:
         _confirm(name)
-    found = home.use(Embedded, lambda engine: _abandon(engine, terminal, name, hidden, output))
-    _hand_out(terminal, found, output)
+    found = home.use(Embedded, lambda engine: _abandon(engine, printer, name, hidden, output))
+    _hand_out(printer, found, output)
 
 
 def _confirm(name: str) -> None:
@@ -65,26 +65,26 @@ def _confirm(name: str) -> None:
 
 
 async def _abandon(
-    engine: Embedded, terminal: console.Terminal, name: str, hidden: bool, output: str | None
+    engine: Embedded, printer: console.Printer, name: str, hidden: bool, output: str | None
 ) -> dict[str, Any]:
     answer = await engine.orchestrator.abandon(name, hidden=hidden)
     if output:
         # Written before anything else can happen: this is the last that anybody hears of the stack.
         _write(output, answer.papers)
     async with engine.driving():
-        with terminal.busy(f"letting go of {name}"):
+        with printer.busy(f"letting go of {name}"):
             while (await engine.orchestrator.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.05)
     return answer.papers
 
 
-def _hand_out(terminal: console.Terminal, found: dict[str, Any], output: str | None) -> None:
+def _hand_out(printer: console.Printer, found: dict[str, Any], output: str | None) -> None:
     if output is None:
-        terminal.json(found)
+        printer.json(found)
         return
     _write(output, found)
     count = console.count(len(found["resources"]), "resource")
-    terminal.answer({"file": output, "resources": len(found["resources"])},
+    printer.result({"file": output, "resources": len(found["resources"])},
                     lambda: [console.text(f"Wrote {found['name']} with {count} to {output}.")])
 
 
@@ -106,7 +106,7 @@ def _write(output: str, found: dict[str, Any]) -> None:
 @options.json_option
 @click.pass_obj
 def adopt(  # noqa: PLR0913 - one for each option
-          terminal: console.Terminal, name: str, papers: str, environments: tuple[str, ...], parameters: dict[str, str],
+          printer: console.Printer, name: str, papers: str, environments: tuple[str, ...], parameters: dict[str, str],
           rollback: bool, timeout: float | None, tags: str | None) -> int:
     """Make a stack of what is there already.
 
@@ -114,9 +114,9 @@ def adopt(  # noqa: PLR0913 - one for each option
     to no other stack; what had not been made is created. Parameters that are given here win over those in the file.
     """
     data = sys.stdin.buffer.read() if papers == inputs.STDIN else Path(papers).read_bytes()
-    surroundings, files = inputs.surroundings(terminal, environments, parameters)
+    surroundings, files = inputs.environment_only(printer, environments, parameters)
     change = Patch(
         environment=surroundings, files=files, disable_rollback=not rollback, timeout_s=timeout * 60 if timeout else None,
         tags=[tag.strip() for tag in (tags or "").split(",") if tag.strip()],
     )
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.adopt(name, data, change))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.adopt(name, data, change))

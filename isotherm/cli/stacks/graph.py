@@ -23,7 +23,7 @@ from isotherm.states import NodeState
 @click.option("--dot", "as_dot", is_flag=True, help="Answer with a drawing for Graphviz.")
 @options.json_option
 @click.pass_obj
-def graph(terminal: console.Terminal, name: str, as_dot: bool) -> None:
+def graph(printer: console.Printer, name: str, as_dot: bool) -> None:
     """Draw the resources of a stack, what they hang on, and their states."""
     resources, edges = home.use(Folder, lambda folder: _read(folder, name))
     # An old version that waits to be deleted has the name of its successor, and no place in the graph.
@@ -35,10 +35,10 @@ def graph(terminal: console.Terminal, name: str, as_dot: bool) -> None:
             requires[node].append(need)
     if as_dot:
         drawn = DependencyTaskGraph(requires)
-        terminal.plain(dot.dot(drawn, name=name, label=lambda node: f"{node}\n{nodes[node]['resource_status']}"))
+        printer.plain(dot.dot(drawn, name=name, label=lambda node: f"{node}\n{nodes[node]['resource_status']}"))
     else:
         data = [{**node, "requires": requires[one]} for one, node in nodes.items()]
-        terminal.answer(data, lambda: _draw(nodes, requires))
+        printer.result(data, lambda: _draw(nodes, requires))
 
 
 async def _read(folder: Folder, name: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:

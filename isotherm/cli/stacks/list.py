@@ -19,10 +19,10 @@ from isotherm.engine.process.home import Folder
 @click.command("list", epilog=options.example("isotherm list", "isotherm list --json"))
 @options.json_option
 @click.pass_obj
-def list_(terminal: console.Terminal) -> None:
+def list_(printer: console.Printer) -> None:
     """The stacks there are."""
     stacks = home.use(Folder, _stacks)
-    terminal.answer(stacks, lambda: _draw_list(stacks, terminal.out.width))
+    printer.result(stacks, lambda: _draw_list(stacks, printer.out.width))
 
 
 async def _stacks(folder: Folder) -> list[dict[str, Any]]:
@@ -45,4 +45,4 @@ def _draw_list(stacks: list[dict[str, Any]], width: int) -> Iterator[RenderableT
     shown = len(columns) if width >= 110 else 4
     yield console.table(columns[:shown], [row[:shown] for row in rows], styles=["cyan", "", "", "", "dim"], keep=3)
     for stack in stacks:
-        yield from words.nobody(stack)
+        yield from words.undriven_notice(stack)

@@ -18,25 +18,25 @@ from isotherm.engine.process.embedded import Embedded
 @click.argument("output", required=False)
 @options.json_option
 @click.pass_obj
-def outputs(terminal: console.Terminal, name: str, output: str | None) -> None:
+def outputs(printer: console.Printer, name: str, output: str | None) -> None:
     """The outputs of a stack, or the value of one.
 
     The value of a single OUTPUT is printed bare, for scripts: text as it is, everything else as JSON.
     """
     found = home.use(Embedded, lambda engine: _outputs(engine, name))
     if output is None:
-        terminal.answer(found, lambda: [output_table.table(found)])
+        printer.result(found, lambda: [output_table.table(found)])
         return
     one = next((o for o in found if o["output_key"] == output), None)
     if one is None:
         raise errors.NotFound(f"Stack {name} has no output {output}.",
                               hint=f"It has: {', '.join(o['output_key'] for o in found) or 'none'}.")
-    if terminal.as_json:
-        terminal.json(one)
+    if printer.as_json:
+        printer.json(one)
     elif "output_error" in one:
         raise errors.UserError(f"The value of {output} cannot be had: {one['output_error']}", kind="NotFound")
     else:
-        terminal.plain(
+        printer.plain(
             one["output_value"] if isinstance(one["output_value"], str) else console.compact(one["output_value"])
         )
 

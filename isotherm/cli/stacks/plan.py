@@ -29,7 +29,7 @@ from isotherm.template.model import model
 @click.option("--dot", "as_dot", is_flag=True, help="Answer with a drawing for Graphviz.")
 @options.json_option
 @click.pass_obj
-def plan(terminal: console.Terminal, what: str, target: str | None, environments: tuple[str, ...],
+def plan(printer: console.Printer, what: str, target: str | None, environments: tuple[str, ...],
          parameters: dict[str, str], as_dot: bool) -> None:
     """Show what a template would make, in which order and why.
 
@@ -41,24 +41,24 @@ def plan(terminal: console.Terminal, what: str, target: str | None, environments
     if target is None:
         context = click.get_current_context()
         template = str(options.FILE.convert(what, context.command.params[0], context))
-        _plan(terminal, template, inputs.read(terminal, template, environments, parameters), as_dot)
+        _plan(printer, template, inputs.read(printer, template, environments, parameters), as_dot)
         return
     if as_dot:
         raise click.UsageError("--dot draws a template; what is to be done to a stack has no drawing.")
     # Loaded only now: a plan of a file needs no engine, and should not wait for it.
     preview = importlib.import_module("isotherm.cli.stacks.preview")
-    preview.preview(terminal, what, inputs.read(terminal, target, environments, parameters))
+    preview.preview(printer, what, inputs.read(printer, target, environments, parameters))
 
 
-def _plan(terminal: console.Terminal, template: str, read: inputs.Inputs, as_dot: bool) -> None:
+def _plan(printer: console.Printer, template: str, read: inputs.Inputs, as_dot: bool) -> None:
     name = "stdin" if template == inputs.STDIN else Path(template).stem
     bound = inputs.check(read, stack_name=name)
     graph = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()})
     steps = in_order(bound, graph)
     if as_dot:
-        terminal.plain(_drawing(name, steps, graph))
+        printer.plain(_drawing(name, steps, graph))
     else:
-        terminal.answer(_as_data(steps, bound), lambda: _draw(template, steps))
+        printer.result(_as_data(steps, bound), lambda: _draw(template, steps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,16 +26,16 @@ ACTIONS = {
 QUIET = "no change"
 
 
-def preview(terminal: console.Terminal, name: str, read: inputs.Inputs) -> None:
+def preview(printer: console.Printer, name: str, read: inputs.Inputs) -> None:
     """Show what would be done."""
     request = Request(read.text, read.files, read.environment.as_dict())
 
     async def ask(engine: Embedded) -> Preview:
-        with inputs.placed(read.document):
+        with inputs.located(read.document):
             return await engine.orchestrator.preview(name, request)
 
     found = home.use(Embedded, ask)
-    terminal.answer(found.as_dict(), lambda: _draw(name, found))
+    printer.result(found.as_dict(), lambda: _draw(name, found))
 
 
 def _draw(name: str, found: Preview) -> Iterator[RenderableType]:

@@ -20,13 +20,13 @@ from isotherm.engine.process.embedded import Embedded
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def show_(terminal: console.Terminal, name: str) -> None:
+def show_(printer: console.Printer, name: str) -> None:
     """One stack: its state, how far it has come, its outputs.
 
     NAME may also be the id of a stack, also of one that has been deleted.
     """
     stack = home.use(Embedded, lambda engine: _stack(engine, name))
-    terminal.answer(stack, lambda: _draw(stack))
+    printer.result(stack, lambda: _draw(stack))
 
 
 async def _stack(engine: Embedded, name: str) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:
                         words.drift(stack["drift"]))
     if stack["description"]:
         yield console.indent(console.text(" ".join(stack["description"].split()), "dim"))
-    yield from words.nobody(stack)
+    yield from words.undriven_notice(stack)
     yield Text("")
     yield console.facts(_facts(stack))
     if stack["outputs"]:

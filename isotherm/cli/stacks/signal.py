@@ -32,14 +32,14 @@ from isotherm.engine.process.embedded import Embedded
 @click.option("--id", "signal_id", default="", help="A name for this signal: sent again, it changes nothing.")
 @options.json_option
 @click.pass_obj
-def signal(terminal: console.Terminal, name: str, resource: str, text: str | None, signal_id: str) -> None:
+def signal(printer: console.Printer, name: str, resource: str, text: str | None, signal_id: str) -> None:
     """Signal a resource of a stack.
 
     A wait condition counts the signals that its handle gets. Each may have an id (of two with the same id only the later
     one counts), a status (SUCCESS or FAILURE), a reason and data; all of it may be left out.
     """
     details = _read(text)
-    _tell(terminal, name, f"Signalled {resource}.",
+    _tell(printer, name, f"Signalled {resource}.",
           lambda orchestrator: orchestrator.signal(name, resource, details, signal_id=signal_id))
 
 
@@ -55,11 +55,11 @@ def hook() -> None:
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def list_hooks(terminal: console.Terminal, name: str) -> None:
+def list_hooks(printer: console.Printer, name: str) -> None:
     """The hooks that a stack waits for."""
     found = home.use(Embedded, lambda engine: _hooks(engine, name))
     rows = [(one["resource_name"], one["hook"], one["since"]) for one in found]
-    terminal.answer(found, lambda: [console.table(["resource", "hook", "since"], rows, styles=["cyan"])])
+    printer.result(found, lambda: [console.table(["resource", "hook", "since"], rows, styles=["cyan"])])
 
 
 async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
@@ -72,9 +72,9 @@ async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
 @click.argument("hook_name", metavar="HOOK")
 @options.json_option
 @click.pass_obj
-def clear_hook(terminal: console.Terminal, name: str, resource: str, hook_name: str) -> None:
+def clear_hook(printer: console.Printer, name: str, resource: str, hook_name: str) -> None:
     """Let a resource go on that waits for HOOK."""
-    _tell(terminal, name, f"Hook {hook_name} is cleared.",
+    _tell(printer, name, f"Hook {hook_name} is cleared.",
           lambda orchestrator: orchestrator.clear_hook(name, resource, hook_name))
 
 
@@ -86,17 +86,17 @@ def clear_hook(terminal: console.Terminal, name: str, resource: str, hook_name: 
 @click.option("--undo", is_flag=True, help="It works after all.")
 @options.json_option
 @click.pass_obj
-def mark_unhealthy(terminal: console.Terminal, name: str, resource: str, reason: str, undo: bool) -> None:
+def mark_unhealthy(printer: console.Printer, name: str, resource: str, reason: str, undo: bool) -> None:
     """Say of a resource that it does not work.
 
     RESOURCE is its name, or its physical id. The next update makes another one in its place.
     """
     said = f"{resource} works after all." if undo else f"{resource} is unhealthy: the next update replaces it."
-    _tell(terminal, name, said,
+    _tell(printer, name, said,
           lambda orchestrator: orchestrator.mark_unhealthy(name, resource, unhealthy=not undo, reason=reason))
 
 
-def _tell(terminal: console.Terminal, name: str, said: str, tell: Callable[[Orchestrator], Awaitable[None]]) -> None:
+def _tell(printer: console.Printer, name: str, said: str, tell: Callable[[Orchestrator], Awaitable[None]]) -> None:
     """Tell a stack something, and say how it stands after that."""
 
     async def work(engine: Embedded) -> dict[str, Any]:
@@ -108,9 +108,9 @@ def _tell(terminal: console.Terminal, name: str, said: str, tell: Callable[[Orch
 
     def draw() -> Iterator[RenderableType]:
         yield Text(console.clean(said))
-        yield from words.nobody(stack)
+        yield from words.undriven_notice(stack)
 
-    terminal.answer(stack, draw)
+    printer.result(stack, draw)
 
 
 def _read(text: str | None) -> Any:

@@ -28,25 +28,25 @@ def snapshot() -> None:
 @click.argument("label", required=False, metavar="[SNAPSHOT]")
 @options.json_option
 @click.pass_obj
-def create(terminal: console.Terminal, name: str, label: str | None) -> int:
+def create(printer: console.Printer, name: str, label: str | None) -> int:
     """Take a snapshot of a stack.
 
     It keeps the template, environment and parameters, and what each resource can keep of itself. A stack on which
     something is under way has to come to its end first.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.snapshot(name, label))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.snapshot(name, label))
 
 
 @snapshot.command("list", epilog=options.example("isotherm snapshot list web"))
 @click.argument("name")
 @options.json_option
 @click.pass_obj
-def list_(terminal: console.Terminal, name: str) -> None:
+def list_(printer: console.Printer, name: str) -> None:
     """The snapshots of a stack."""
     found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots(name))
     rows = [(one["name"] or "", words.status(f"{one['action']}_{one['status']}"), one["creation_time"], one["id"],
              one["status_reason"] if one["status"] == "FAILED" else "") for one in found]
-    terminal.answer(
+    printer.result(
         found, lambda: [console.table(["name", "status", "taken", "id", "reason"], rows, styles=["cyan"], keep=4)]
     )
 
@@ -57,13 +57,13 @@ def list_(terminal: console.Terminal, name: str) -> None:
 @_hidden
 @options.json_option
 @click.pass_obj
-def show_(terminal: console.Terminal, name: str, label: str, hidden: bool) -> None:
+def show_(printer: console.Printer, name: str, label: str, hidden: bool) -> None:
     """One snapshot: when it was taken, and of what.
 
     SNAPSHOT is its name or its id. With --json, all that it keeps.
     """
     found = home.use(Embedded, lambda engine: engine.orchestrator.show_snapshot(name, label, hidden=hidden))
-    terminal.answer(found, lambda: _draw(found))
+    printer.result(found, lambda: _draw(found))
 
 
 def _draw(found: dict[str, Any]) -> Iterator[RenderableType]:
@@ -80,11 +80,11 @@ def _draw(found: dict[str, Any]) -> Iterator[RenderableType]:
 @click.argument("label", metavar="SNAPSHOT")
 @options.json_option
 @click.pass_obj
-def delete(terminal: console.Terminal, name: str, label: str) -> int:
+def delete(printer: console.Printer, name: str, label: str) -> int:
     """Delete a snapshot, with all that is kept for it."""
     left = home.use(Embedded, lambda engine: _delete(engine, name, label))
     said = f"Deleted snapshot {label}." if left is None else f"{left['action']}_{left['status']}: {left['status_reason']}"
-    terminal.answer(
+    printer.result(
         {"deleted": left is None, "snapshot": left}, lambda: [console.text(said, "" if left is None else "red")]
     )
     return codes.OK if left is None else codes.FAILED
@@ -107,10 +107,10 @@ async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | N
 @click.argument("label", metavar="SNAPSHOT")
 @options.json_option
 @click.pass_obj
-def restore(terminal: console.Terminal, name: str, label: str) -> int:
+def restore(printer: console.Printer, name: str, label: str) -> int:
     """Bring a stack back to a snapshot.
 
     An update like any other: to the template, environment and parameters that the snapshot keeps, with what each resource
     kept of itself.
     """
-    return embedded.operate(terminal, name, lambda orchestrator: orchestrator.restore(name, label))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.restore(name, label))

@@ -24,12 +24,12 @@ CONFIG = "isotherm.conf"
 @options.files_option
 @options.json_option
 @click.pass_obj
-def config(terminal: console.Terminal, files: tuple[Path, ...]) -> None:
+def config(printer: console.Printer, files: tuple[Path, ...]) -> None:
     """The options there are, and what they are set to."""
-    settings = configuration.load(home.place() / CONFIG, *files)
+    settings = configuration.load(home.location() / CONFIG, *files)
     rows = [_told(one, settings) for one in configuration.options()]
     unknown = _unknown(settings.config_files)
-    terminal.answer({"files": list(settings.config_files), "options": rows, "unknown": unknown},
+    printer.result({"files": list(settings.config_files), "options": rows, "unknown": unknown},
                     lambda: _draw(rows, settings.config_files, unknown))
 
 

@@ -34,7 +34,7 @@ _STYLES = {Outcome.IMPORTED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "red
 @options.json_option
 @click.pass_obj
 def import_heat(  # noqa: PLR0913 - one for each option
-    terminal: console.Terminal, stacks: tuple[str, ...], heat_conf: Path | None, database_url: str | None,
+    printer: console.Printer, stacks: tuple[str, ...], heat_conf: Path | None, database_url: str | None,
     key_file: Path | None, project: str | None, dry_run: bool,
 ) -> int:
     """Bring the stacks of a real Heat over, from its database.
@@ -52,11 +52,11 @@ def import_heat(  # noqa: PLR0913 - one for each option
     wish = run.Wish(stacks, key_file.read_text().strip() if key_file else told_key, project, dry_run)
 
     async def work(engine: Embedded) -> list[Told]:
-        with heat_rows.opened(url) as heat, terminal.busy("reading Heat's database"):
+        with heat_rows.opened(url) as heat, printer.busy("reading Heat's database"):
             return await run.bring(engine, heat, wish)
 
     told = home.use(Embedded, work)
-    terminal.answer({"dry_run": dry_run, "stacks": [one.as_dict() for one in told]}, lambda: _draw(told, dry_run=dry_run))
+    printer.result({"dry_run": dry_run, "stacks": [one.as_dict() for one in told]}, lambda: _draw(told, dry_run=dry_run))
     return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in told) else codes.OK
 
 

@@ -34,7 +34,7 @@ SEEDS = 1000
               help="Step a scripted scenario, or all of a folder.")
 @options.json_option
 @click.pass_obj
-def sim(terminal: console.Terminal, seeds: int | None, start: int, seed: int | None, jobs: int | None, soak: bool,  # noqa: PLR0913 - one each
+def sim(printer: console.Printer, seeds: int | None, start: int, seed: int | None, jobs: int | None, soak: bool,  # noqa: PLR0913 - one each
         shrinks: bool, scenarios: tuple[Path, ...]) -> int:
     """Run the engine in a simulated world, with crashes, lost answers and clients that get in each other's way.
 
@@ -42,15 +42,15 @@ def sim(terminal: console.Terminal, seeds: int | None, start: int, seed: int | N
     history is made as small as possible and printed.
     """
     if scenarios:
-        return _scenarios(terminal, scenarios, range(start, start + (seeds or 1)))
+        return _scenarios(printer, scenarios, range(start, start + (seeds or 1)))
     if seed is not None:
-        return _replay(terminal, seed, shrinks=shrinks)
+        return _replay(printer, seed, shrinks=shrinks)
     count = seeds or SEEDS
     numbers: Iterable[int] = itertools.count(start) if soak else range(start, start + count)
-    return _many(terminal, numbers, None if soak else count, jobs or many.cores(), shrinks=shrinks)
+    return _many(printer, numbers, None if soak else count, jobs or many.cores(), shrinks=shrinks)
 
 
-def _replay(terminal: console.Terminal, seed: int, *, shrinks: bool) -> int:
+def _replay(printer: console.Printer, seed: int, *, shrinks: bool) -> int:
     drawn = history.draw(seed)
     outcome = run.play(drawn)
     lines = outcome.lines
@@ -59,7 +59,7 @@ def _replay(terminal: console.Terminal, seed: int, *, shrinks: bool) -> int:
         lines = [*lines, "", f"as small as it gets, after {small.attempts} attempts:", *small.outcome.lines]
     data = {"seed": seed, "well": outcome.well, "violations": outcome.violations, "history": lines,
             "virtual_s": outcome.virtual_s, "steps": outcome.steps, "faults": outcome.struck}  # fmt: skip
-    terminal.answer(data, lambda: _draw_replay(outcome, lines))
+    printer.result(data, lambda: _draw_replay(outcome, lines))
     return 0 if outcome.well else 1
 
 
@@ -74,28 +74,28 @@ def _draw_replay(outcome: run.Outcome, lines: list[str]) -> Iterator[RenderableT
         yield Text(f"Seed {outcome.seed} broke {violation}", "bold red")
 
 
-def _many(terminal: console.Terminal, numbers: Iterable[int], total: int | None, jobs: int, *, shrinks: bool) -> int:
+def _many(printer: console.Printer, numbers: Iterable[int], total: int | None, jobs: int, *, shrinks: bool) -> int:
     tally = many.Tally()
     try:
-        with _bar(terminal) as bar:
+        with _bar(printer) as bar:
             task = bar.add_task("seeds", total=total)
             for result in many.play(numbers, jobs):
                 tally.add(result)
                 bar.update(task, advance=1, description=_found(tally))
                 if total is None and tally.seeds % SOAK_EVERY == 0:
-                    terminal.err.print(_line(tally))
+                    printer.err.print(_line(tally))
     except KeyboardInterrupt:
         # What was found so far is the answer.
-        terminal.err.print("interrupted")
+        printer.err.print("interrupted")
     stories = [_story(result.seed) for result in tally.failed[:3]] if shrinks else []
-    terminal.answer({**tally.as_dict(), "stories": stories}, lambda: _draw_many(tally, stories))
+    printer.result({**tally.as_dict(), "stories": stories}, lambda: _draw_many(tally, stories))
     return 1 if tally.failed else 0
 
 
-def _bar(terminal: console.Terminal) -> Progress:
-    hidden = terminal.as_json or not terminal.err.is_terminal
+def _bar(printer: console.Printer) -> Progress:
+    hidden = printer.as_json or not printer.err.is_terminal
     return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                    TimeRemainingColumn(), console=terminal.err, disable=hidden, transient=True)
+                    TimeRemainingColumn(), console=printer.err, disable=hidden, transient=True)
 
 
 def _found(tally: many.Tally) -> str:
@@ -134,13 +134,13 @@ def _draw_many(tally: many.Tally, stories: list[list[str]]) -> Iterator[Renderab
         yield Text("Nothing broke.", "green")
 
 
-def _scenarios(terminal: console.Terminal, paths: tuple[Path, ...], seeds: range) -> int:
+def _scenarios(printer: console.Printer, paths: tuple[Path, ...], seeds: range) -> int:
     files = [file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])]
     results = [scenario.play(file, seed) for file in files for seed in seeds]
     failed = [result for result in results if result.problem]
     data = {"scenarios": [{"file": str(one.file), "seed": one.seed, "well": not one.problem, "problem": one.problem}
                           for one in results]}  # fmt: skip
-    terminal.answer(data, lambda: _draw_scenarios(files, results, failed))
+    printer.result(data, lambda: _draw_scenarios(files, results, failed))
     return 1 if failed else 0
 
 

@@ -216,8 +216,8 @@ def _required_now(present: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
 def _masked(sight: Sight, secrets: Redactor) -> Sight:
     """What was hidden outside is not told inside."""
     # What it was before may have been hidden just as well.
-    changes = {key: Change(MASK, MASK) if secrets.touches([one.before, one.after]) else one
+    changes = {key: Change(MASK, MASK) if secrets.has_secret([one.before, one.after]) else one
                for key, one in sight.seen.item.changes.items()}
-    hidden = {key for key, value in sight.seen.after.items() if secrets.touches(value)}
+    hidden = {key for key, value in sight.seen.after.items() if secrets.has_secret(value)}
     seen = replace(sight.seen, item=replace(sight.seen.item, changes=changes), hidden=sight.seen.hidden | hidden)
     return replace(sight, seen=seen, below=[_masked(one, secrets) for one in sight.below])

@@ -17,7 +17,7 @@ import httpcore2
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.fetch import connect
-from isotherm.fetch.addresses import Outside, Refused, Resolve, look_up
+from isotherm.fetch.addresses import AllowedAddresses, Refused, Resolve, look_up
 from isotherm.resources.http import headers
 from isotherm.resources.world import local_access
 
@@ -30,7 +30,7 @@ class Client:
     """A `reach.Http`, under these settings."""
 
     def __init__(self, settings: Settings, resolve: Resolve = look_up, tls: ssl.SSLContext | None = None) -> None:
-        self._outside = Outside(settings.allowed_fetch_networks, resolve)
+        self._outside = AllowedAddresses(settings.allowed_fetch_networks, resolve)
         self._limit = settings.max_json_body_size
         self._tls = tls
 
@@ -63,7 +63,7 @@ class Client:
                    (b"Connection", b"close"), (b"Content-Length", str(len(call.body)).encode())]
         sent += [(name.encode(), value.encode()) for name, value in call.headers.items()]
         async with httpcore2.AsyncConnectionPool(
-            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.Pinned(address)
+            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.PinnedBackend(address)
         ) as pool:
             request = {"timeout": {"connect": 10.0, "read": None, "write": None, "pool": None},
                        "trace": _before_it_is_sent(call)}

@@ -294,7 +294,7 @@ class _Validation:
         known = self._tree.known
         if key not in known and (self._tree.looked < _LOOKED or place not in known):
             # A parameter that brings a hidden value is hidden inside as well.
-            secret = tuple(name for name, value in given.items() if self._secrets.touches(value))
+            secret = tuple(name for name, value in given.items() if self._secrets.has_secret(value))
             known[place] = known[key] = self._look_into(text, replace(surroundings, encrypted_param_names=secret))
         return known[key] if key in known else known[place]
 

@@ -23,16 +23,16 @@ def json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None)
     return Response(_encode(data), status, {**SAFE, **(headers or {})}, "application/json")
 
 
-async def listed(key: str, pieces: AsyncIterator[list[Any]]) -> Response:
+async def json_list(key: str, pieces: AsyncIterator[list[Any]]) -> Response:
     """A list under a key, sent on as it is read. What goes wrong before the first piece is there is an error as ever."""
     first = await anext(pieces, None) or []
     second = await anext(pieces, None)
     if second is None:
         return json({key: first})
-    return StreamingResponse(_written(key, [*first, *second], pieces), 200, SAFE, "application/json")
+    return StreamingResponse(_encode_list(key, [*first, *second], pieces), 200, SAFE, "application/json")
 
 
-async def _written(key: str, first: list[Any], pieces: AsyncIterator[list[Any]]) -> AsyncIterator[bytes]:
+async def _encode_list(key: str, first: list[Any], pieces: AsyncIterator[list[Any]]) -> AsyncIterator[bytes]:
     # A list without its brackets is what stands between two commas.
     yield b'{' + _encode(key) + b":[" + _encode(first)[1:-1]
     comma = b"," if first else b""
@@ -43,7 +43,7 @@ async def _written(key: str, first: list[Any], pieces: AsyncIterator[list[Any]])
     yield b"]}"
 
 
-def none() -> Response:
+def null() -> Response:
     """An answer without a result: clients expect the four bytes `null`."""
     return json(None)
 
@@ -52,7 +52,7 @@ def no_content() -> Response:
     return Response(status_code=204, headers=SAFE)
 
 
-def page(request: Request, status: int, headers: Mapping[str, str] | None = None, text: str = "") -> Response:
+def status_page(request: Request, status: int, headers: Mapping[str, str] | None = None, text: str = "") -> Response:
     """Answer a status without a result, in the form that the client accepts: HTML, JSON or plain text, as Heat does."""
     phrase = HTTPStatus(status).phrase
     text, headers = text or _TEXTS.get(status, phrase), {**SAFE, **(headers or {})}
@@ -68,7 +68,7 @@ def page(request: Request, status: int, headers: Mapping[str, str] | None = None
 
 def redirect(request: Request, location: str) -> Response:
     text = f"The resource was found at {location}; you should be redirected automatically."
-    return page(request, 302, {"Location": location}, text)
+    return status_page(request, 302, {"Location": location}, text)
 
 
 def _accepted(header: str) -> str:

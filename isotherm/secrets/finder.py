@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 #: A word that is shorter is found only where it stands alone: as a part of other words it says nothing.
-TELLING = 4
+MIN_PART = 4
 #: A longer word is found by its pieces of this length. A power of two.
 PIECE = 64
 _STEPS = tuple(1 << bit for bit in range(PIECE.bit_length() - 1, -1, -1))
@@ -28,10 +28,10 @@ class Finder:
 
     def __init__(self, words: Iterable[str]) -> None:
         known = frozenset(words)
-        self._short = frozenset(word for word in known if len(word) < TELLING)
+        self._short = frozenset(word for word in known if len(word) < MIN_PART)
         long = known - self._short
         pieces = frozenset(piece for word in long for piece in _pieces(word))
-        self._heads = frozenset(piece[:TELLING] for piece in pieces)
+        self._heads = frozenset(piece[:MIN_PART] for piece in pieces)
         self._marks = _marks(pieces)
         # In order, to look up what begins with a text.
         self._pieces = sorted(pieces)
@@ -50,7 +50,7 @@ class Finder:
             return
         if 0 < end < body < end + PIECE and _begins(self._pieces, text[end:body]):
             yield end, body
-        for start in range(max(0, body - PIECE), body - TELLING + 1):
+        for start in range(max(0, body - PIECE), body - MIN_PART + 1):
             if _begins(self._beginnings, text[start:body]):
                 yield start, body
                 return
@@ -58,15 +58,15 @@ class Finder:
     def _long(self, text: str) -> Iterator[tuple[int, int]]:
         """By start, each with an end that is greater than the one before."""
         heads, end = self._heads, 0
-        for start in range(len(text) - TELLING + 1 if heads else 0):
-            if text[start : start + TELLING] in heads and (size := _longest(self._marks, text, start)) + start > end:
+        for start in range(len(text) - MIN_PART + 1 if heads else 0):
+            if text[start : start + MIN_PART] in heads and (size := _longest(self._marks, text, start)) + start > end:
                 end = start + size
                 yield start, end
 
     def _alone(self, text: str) -> Iterator[tuple[int, int]]:
         for found in _BOUNDARY.finditer(text):
             start = found.start()
-            for end in range(start + 1, min(start + TELLING, len(text) + 1)):
+            for end in range(start + 1, min(start + MIN_PART, len(text) + 1)):
                 if text[start:end] in self._short and not _is_word(text[end : end + 1]):
                     yield start, end
 

@@ -28,14 +28,14 @@ async def detail(call: Call, stack: dict[str, Any]) -> dict[str, Any]:
     resolve = call.flag("resolve_outputs", True) and not stack["deletion_time"]
     outputs = await call.orchestrator.outputs(stack["id"]) if resolve else None
     return {
-        **summary(call, stack), **described(stack["description"]),
+        **summary(call, stack), **description_fields(stack["description"]),
         "parameters": await call.orchestrator.parameters(stack["id"]),
         **({} if outputs is None else {"outputs": outputs}), "disable_rollback": stack["disable_rollback"],
         "timeout_mins": minutes(stack["timeout_s"]), "tags": stack["tags"], "capabilities": [], "notification_topics": [],
     }
 
 
-def described(description: str) -> dict[str, str]:
+def description_fields(description: str) -> dict[str, str]:
     told = description or NO_DESCRIPTION
     return {"description": told, "template_description": told}
 

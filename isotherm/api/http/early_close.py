@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 SHORT = 4 << 20
 
 
-class Cutting:
+class EarlyClose:
     """Ends the connection after an answer that came before the end of such a body."""
 
     def __init__(self, inner: ASGIApp) -> None:
