@@ -21,7 +21,7 @@ from pathlib import Path
 
 from bench import harness
 from isotherm import collector
-from isotherm.engine.admin.migrate import Migrating, Outcome
+from isotherm.engine.admin.migrate import Migrator, Outcome
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded, new_id
 
@@ -62,7 +62,7 @@ async def fill(engine: Embedded, count: int) -> None:
 
 async def migrated(engine: Embedded, count: int) -> tuple[float, float]:
     """Migrate all: seconds, and seconds of the processor."""
-    migrating = Migrating(engine.store, engine.types, engine.clock, new_id)
+    migrating = Migrator(engine.store, engine.types, engine.clock, new_id)
     began, worked = time.perf_counter(), time.process_time()
     told = [await migrating.migrate(root) for root in await migrating.roots()]
     spent, work = time.perf_counter() - began, time.process_time() - worked

@@ -13,10 +13,10 @@ from __future__ import annotations
 import importlib
 
 from isotherm.bus import address
-from isotherm.bus.local import Local
-from isotherm.bus.ports import Bus, Counts, Ears
+from isotherm.bus.local import LocalBus
+from isotherm.bus.ports import Bus, BusListener, Counts
 
-__all__ = ["Bus", "Counts", "Ears", "Local", "of"]
+__all__ = ["Bus", "BusListener", "Counts", "LocalBus", "of"]
 
 
 def of(url: str, name: str = "") -> Bus:
@@ -25,8 +25,8 @@ def of(url: str, name: str = "") -> Bus:
     Raises UserError for a URL that is none. Nothing is connected to before somebody listens.
     """
     if not url:
-        return Local()
+        return LocalBus()
     addresses = address.parse(url)
     # The library is slow to import, and most have no broker.
-    bus: Bus = importlib.import_module("isotherm.bus.amqp").Amqp(addresses, name)
+    bus: Bus = importlib.import_module("isotherm.bus.amqp").AmqpBus(addresses, name)
     return bus

@@ -20,10 +20,10 @@ from contextlib import asynccontextmanager
 from isotherm.bus import receive, topology
 from isotherm.bus.address import Address
 from isotherm.bus.link import Link
-from isotherm.bus.local import Local
+from isotherm.bus.local import LocalBus
 from isotherm.bus.outbox import Outbox
-from isotherm.bus.ports import Ears
-from isotherm.bus.send import Sending
+from isotherm.bus.ports import BusListener
+from isotherm.bus.send import Sender
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ _ENOUGH = 2
 _LAST_S = 1.0
 
 
-class Amqp(Local):
+class AmqpBus(LocalBus):
     """A bus for all processes that have the same broker."""
 
     def __init__(self, addresses: Sequence[Address], name: str = "") -> None:
@@ -66,7 +66,7 @@ class Amqp(Local):
         self._on_loop(self._bell.set)
 
     @asynccontextmanager
-    async def listening(self, ears: Ears | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+    async def listening(self, ears: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
         # Not sooner: a process may have been split in two since.
         self._sender = uuid.uuid4().hex
         async with super().listening(ears):
@@ -77,7 +77,7 @@ class Amqp(Local):
                 await self._last_words()
                 task.cancel()
                 await asyncio.wait({task})
-                await self._hearing.leave(_LAST_S)
+                await self._listener.leave(_LAST_S)
                 self._up = None
 
     def _told(self, stack_ids: tuple[str, ...]) -> None:
@@ -93,7 +93,7 @@ class Amqp(Local):
         except TimeoutError:
             return
 
-    async def _run(self, ears: Ears | None, *, hints: bool) -> None:
+    async def _run(self, ears: BusListener | None, *, hints: bool) -> None:
         loop = asyncio.get_running_loop()
         pause_s = _FIRST_S
         for address in itertools.cycle(self._addresses):
@@ -106,7 +106,7 @@ class Amqp(Local):
             pause_s = _FIRST_S if loop.time() > self._good_at else min(2 * pause_s, _LONGEST_S)
             await asyncio.sleep(pause_s * random.uniform(0.5, 1))
 
-    async def _session(self, address: Address, ears: Ears | None, *, hints: bool) -> None:
+    async def _session(self, address: Address, ears: BusListener | None, *, hints: bool) -> None:
         """One connection, from its beginning to its end, of which one of its tasks tells the reason."""
         link = Link(address, self._name or f"isotherm {socket.gethostname()} {os.getpid()}")
         try:
@@ -114,17 +114,17 @@ class Amqp(Local):
             channel = await link.channel()
             await topology.prepare(link, channel, anew=self._silences >= _ENOUGH)
             if ears is not None:
-                await receive.News(self._hearing, self.counts, self._sender).begin(link)
+                await receive.NewsConsumer(self._listener, self.counts, self._sender).begin(link)
                 if hints:
-                    await receive.Hints(self._hearing, self.counts).begin(link)
+                    await receive.HintConsumer(self._listener, self.counts).begin(link)
             self._is_up(address)
             # Others may have told something while we were away: nobody knows what.
-            self._hearing.news(())
+            self._listener.news(())
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(link.lost())
-                tasks.create_task(Sending(self._sender, self._outbox, self.counts).run(link, channel))
+                tasks.create_task(Sender(self._sender, self._outbox, self.counts).run(link, channel))
                 if ears is not None:
-                    tasks.create_task(receive.Work(self._hearing, self.counts, self._bell).run(link))
+                    tasks.create_task(receive.WorkConsumer(self._listener, self.counts, self._bell).run(link))
         finally:
             await link.close()
 
@@ -145,5 +145,5 @@ class Amqp(Local):
 
 def _is_silence(error: Exception) -> bool:
     if isinstance(error, ExceptionGroup):
-        return error.subgroup(topology.Silent) is not None
-    return isinstance(error, topology.Silent)
+        return error.subgroup(topology.QueueUnresponsive) is not None
+    return isinstance(error, topology.QueueUnresponsive)

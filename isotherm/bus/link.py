@@ -32,11 +32,11 @@ for _name in ("aio_pika", "aiormq"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection is gone, or of no more use."""
 
 
-class _Line(TransportFactory):
+class _Transport(TransportFactory):
     """Opens the socket as the library does, and keeps it at hand, to cut it."""
 
     def __init__(self, *, tls: bool) -> None:
@@ -60,9 +60,9 @@ class Link:
         url = aio_pika.connection.make_url(
             host=address.host, port=address.port, login=address.user, password=address.password,
             virtualhost=address.vhost, ssl=address.tls, heartbeat=_HEARTBEAT_S)
-        self._line = _Line(tls=address.tls)
+        self._transport = _Transport(tls=address.tls)
         self._connection = aio_pika.Connection(url, client_properties={"connection_name": name})
-        self._connection.kwargs["transport_factory"] = self._line
+        self._connection.kwargs["transport_factory"] = self._transport
         self._calls: set[asyncio.Future[Any]] = set()
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -95,14 +95,14 @@ class Link:
             call.cancel()
             raise
         if not done:
-            self._line.cut()
+            self._transport.cut()
             call.cancel()
             raise TimeoutError(f"the broker has not answered within {limit_s:g} s")
         return call.result()
 
     async def lost(self) -> None:
         """Ends, by raising, when the connection does."""
-        raise Lost(await asyncio.shield(self._lost))
+        raise ConnectionLost(await asyncio.shield(self._lost))
 
     async def close(self) -> None:
         """Nothing of it is left afterwards, whatever the broker does."""
@@ -110,7 +110,7 @@ class Link:
         self._calls.add(closing)
         closing.add_done_callback(self._returned)
         if not await self._settled(CLOSE_S):
-            self._line.cut()
+            self._transport.cut()
             for call in self._calls:
                 call.cancel()
             await self._settled(CLOSE_S)

@@ -1,4 +1,4 @@
-"""Ears that never raise: what goes wrong in an engine that hears something is not to end its hearing.
+"""BusListener that never raise: what goes wrong in an engine that hears something is not to end its hearing.
 
 Nor does what goes wrong with a broker end what the engine does: a turn that was begun goes on when its connection is lost.
 """
@@ -10,15 +10,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isotherm.bus.ports import Ears
+from isotherm.bus.ports import BusListener
 
 log = logging.getLogger(__name__)
 
 
-class Hearing:
+class SafeListener:
     """Some ears, or none."""
 
-    def __init__(self, ears: Ears | None) -> None:
+    def __init__(self, ears: BusListener | None) -> None:
         self._ears = ears
         self._turn: asyncio.Task[None] | None = None
 
@@ -62,7 +62,7 @@ class Hearing:
             _went_well(self._turn)
 
 
-async def _come(ears: Ears) -> None:
+async def _come(ears: BusListener) -> None:
     await ears.come()
 
 

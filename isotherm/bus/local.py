@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from isotherm import errors
-from isotherm.bus.listener import Hearing
-from isotherm.bus.ports import Counts, Ears
+from isotherm.bus.listener import SafeListener
+from isotherm.bus.ports import BusListener, Counts
 
 
-class Local:
+class LocalBus:
     """Reaches the ears of this process, on the loop on which they listen, whichever thread is speaking."""
 
     def __init__(self) -> None:
         self.counts = Counts()
-        self._hearing = Hearing(None)
+        self._listener = SafeListener(None)
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -34,17 +34,17 @@ class Local:
         """Nobody is waiting for room."""
 
     @asynccontextmanager
-    async def listening(self, ears: Ears | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+    async def listening(self, ears: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
         if self._loop is not None:
             raise errors.Bug("one process listens once")
-        self._hearing, self._loop = Hearing(ears), asyncio.get_running_loop()
+        self._listener, self._loop = SafeListener(ears), asyncio.get_running_loop()
         try:
             yield
         finally:
-            self._hearing, self._loop = Hearing(None), None
+            self._listener, self._loop = SafeListener(None), None
 
     def _told(self, stack_ids: tuple[str, ...]) -> None:
-        self._hearing.news(stack_ids)
+        self._listener.news(stack_ids)
 
     def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
         loop = self._loop

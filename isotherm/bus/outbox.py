@@ -19,7 +19,7 @@ MOST = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OutgoingMessage:
     """One message to be: news of some stacks, or, without any, a call for help."""
 
     stacks: tuple[str, ...] = ()
@@ -49,15 +49,15 @@ class Outbox:
         self._calls = True
         self._changed()
 
-    async def next(self) -> Letter:
+    async def next(self) -> OutgoingMessage:
         """What is to go next, as soon as there is something. News go first: somebody may be working in vain."""
         await self._filled.wait()
         if self._stacks:
-            letter = Letter(tuple(islice(self._stacks, BATCH)))
+            letter = OutgoingMessage(tuple(islice(self._stacks, BATCH)))
             for stack_id in letter.stacks:
                 del self._stacks[stack_id]
         else:
-            letter, self._calls = Letter(), False
+            letter, self._calls = OutgoingMessage(), False
         if not self._stacks and not self._calls:
             self._filled.clear()
         return letter
@@ -66,7 +66,7 @@ class Outbox:
         if not self._filled.is_set():
             self._sent.set()
 
-    def was_not_sent(self, letter: Letter) -> None:
+    def was_not_sent(self, letter: OutgoingMessage) -> None:
         """It goes again, with the next connection; what is newer stays before what is older if not all can."""
         if letter.stacks:
             self._stacks = OrderedDict.fromkeys([*letter.stacks, *self._stacks])

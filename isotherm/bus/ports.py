@@ -24,7 +24,7 @@ class Counts:
     reconnects: int = 0
 
 
-class Ears(Protocol):
+class BusListener(Protocol):
     """What a process does with what it hears. Whatever it raises is logged, and stays where it is."""
 
     def news(self, stack_ids: Sequence[str]) -> None:
@@ -61,9 +61,9 @@ class Bus(Protocol):
         """Any one process with room may come."""
 
     def room_changed(self) -> None:
-        """Ask `Ears.room` again."""
+        """Ask `BusListener.room` again."""
 
-    def listening(self, ears: Ears | None = None, *, hints: bool = True) -> AbstractAsyncContextManager[None]:
+    def listening(self, ears: BusListener | None = None, *, hints: bool = True) -> AbstractAsyncContextManager[None]:
         """Be on the bus, for as long as the caller is inside; it is entered at once, broker or not.
 
         Without ears a process only speaks. `hints` is whether it takes its share of those about reality.

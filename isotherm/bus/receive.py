@@ -15,7 +15,7 @@ from aio_pika.abc import AbstractIncomingMessage, AbstractQueue
 
 from isotherm.bus import topology, wire
 from isotherm.bus.link import Link
-from isotherm.bus.listener import Hearing
+from isotherm.bus.listener import SafeListener
 from isotherm.bus.ports import Counts
 
 #: One call is one turn.
@@ -25,60 +25,60 @@ _HINTS = 64
 _REST_S = 1.0
 
 
-class News:
+class NewsConsumer:
     """Hears of stacks from all other processes."""
 
-    def __init__(self, hearing: Hearing, counts: Counts, sender: str) -> None:
-        self._hearing = hearing
+    def __init__(self, listener: SafeListener, counts: Counts, sender: str) -> None:
+        self._listener = listener
         self._counts = counts
         self._sender = sender
 
     async def begin(self, link: Link) -> None:
         channel = await link.channel()
-        await link.consume(await topology.own(link, channel), self._heard, no_ack=True)
+        await link.consume(await topology.own(link, channel), self._on_message, no_ack=True)
 
-    async def _heard(self, message: AbstractIncomingMessage) -> None:
+    async def _on_message(self, message: AbstractIncomingMessage) -> None:
         try:
             found = wire.decode(message.body)
-        except wire.Refused:
+        except wire.MessageRefused:
             self._counts.refused += 1
             return
         # What we said ourselves we heard at once.
         if found.sender != self._sender:
             self._counts.received += 1
-            self._hearing.news(found.stacks)
+            self._listener.news(found.stacks)
 
 
-class Hints:
+class HintConsumer:
     """Hears of reality, in turn with other processes."""
 
-    def __init__(self, hearing: Hearing, counts: Counts) -> None:
-        self._hearing = hearing
+    def __init__(self, listener: SafeListener, counts: Counts) -> None:
+        self._listener = listener
         self._counts = counts
 
     async def begin(self, link: Link) -> None:
         channel = await link.channel(prefetch=_HINTS)
-        await topology.consume(link, channel, topology.HINTS, partial(self._heard, link))
+        await topology.consume(link, channel, topology.HINTS, partial(self._on_message, link))
 
-    async def _heard(self, link: Link, message: AbstractIncomingMessage) -> None:
+    async def _on_message(self, link: Link, message: AbstractIncomingMessage) -> None:
         """Acknowledged also if it makes no sense: it would make none to another."""
         try:
             found = wire.hint(message.body)
-        except wire.Refused:
+        except wire.MessageRefused:
             self._counts.refused += 1
         else:
             self._counts.received += 1
-            self._hearing.hint(found)
+            self._listener.hint(found)
         # Where that fails, the connection is at its end, which others notice.
         with suppress(Exception):
             await link.call(message.ack())
 
 
-class Work:
+class WorkConsumer:
     """Answers calls for help, one at a time, while there is room."""
 
-    def __init__(self, hearing: Hearing, counts: Counts, bell: asyncio.Event) -> None:
-        self._hearing = hearing
+    def __init__(self, listener: SafeListener, counts: Counts, bell: asyncio.Event) -> None:
+        self._listener = listener
         self._counts = counts
         # Rings when a call has come, and when there may be room, or none any more.
         self._bell = bell
@@ -92,7 +92,7 @@ class Work:
         while True:
             await self._bell.wait()
             self._bell.clear()
-            if not self._hearing.room():
+            if not self._listener.room():
                 await self._stop(link)
                 continue
             if self._source is None:
@@ -112,12 +112,12 @@ class Work:
         self._bell.set()
         try:
             wire.decode(message.body)
-        except wire.Refused:
+        except wire.MessageRefused:
             self._counts.refused += 1
             await link.call(message.ack())
             return True
         self._counts.received += 1
-        came = await self._hearing.come()
+        came = await self._listener.come()
         await link.call(message.ack() if came else message.nack(requeue=True))
         return came
 

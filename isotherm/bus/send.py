@@ -7,11 +7,11 @@ from aio_pika.abc import AbstractChannel, AbstractExchange
 
 from isotherm.bus import topology, wire
 from isotherm.bus.link import Link
-from isotherm.bus.outbox import Letter, Outbox
+from isotherm.bus.outbox import Outbox, OutgoingMessage
 from isotherm.bus.ports import Counts
 
 
-class Sending:
+class Sender:
     """Empties the outbox."""
 
     def __init__(self, sender: str, outbox: Outbox, counts: Counts) -> None:
@@ -33,7 +33,7 @@ class Sending:
             self._counts.published += 1
             self._outbox.was_sent()
 
-    async def _publish(self, link: Link, letter: Letter, news: AbstractExchange, work: AbstractExchange) -> None:
+    async def _publish(self, link: Link, letter: OutgoingMessage, news: AbstractExchange, work: AbstractExchange) -> None:
         message = Message(wire.encode(self._sender, letter.stacks), content_type="application/json")
         if letter.stacks:
             await link.call(news.publish(message, "", mandatory=False))

@@ -33,7 +33,7 @@ _HINTS: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": 10_000, "x-m
 _OWN: dict[str, Any] = {"x-max-length": 1000, "x-message-ttl": 60 * _SECOND}
 
 
-class Silent(Exception):
+class QueueUnresponsive(Exception):
     """A queue is known to the broker, and gives no answer."""
 
 
@@ -41,7 +41,7 @@ async def prepare(link: Link, channel: AbstractChannel, *, anew: bool = False) -
     """All that is shared is there afterwards.
 
     A broker that was killed just after it made a quorum queue may know no more of it than the name, for ever. Such a queue
-    is `Silent`, and is to be made `anew`; the hints that are in it are lost.
+    is `QueueUnresponsive`, and is to be made `anew`; the hints that are in it are lost.
     """
     for name, kind, arguments in ((WORK, ExchangeType.DIRECT, _WORK), (HINTS, ExchangeType.TOPIC, _HINTS)):
         if anew:
@@ -58,7 +58,7 @@ async def consume(link: Link, channel: AbstractChannel, name: str, callback: Cal
     try:
         return queue, await link.consume(queue, callback)
     except (TimeoutError, AMQPConnectionError) as error:
-        raise Silent(name) from error
+        raise QueueUnresponsive(name) from error
 
 
 async def own(link: Link, channel: AbstractChannel) -> AbstractQueue:

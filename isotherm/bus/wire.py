@@ -18,7 +18,7 @@ VERSION = 1
 MOST_BYTES = 64 * 1024
 
 
-class Refused(Exception):
+class MessageRefused(Exception):
     """It is none of ours, or none that we understand."""
 
 
@@ -40,7 +40,7 @@ def encode(sender: str, stacks: Sequence[str] = ()) -> bytes:
 
 def decode(body: bytes) -> Message:
     if _decoded(body, _Head).v != VERSION:
-        raise Refused
+        raise MessageRefused
     return _decoded(body, Message)
 
 
@@ -48,14 +48,14 @@ def hint(body: bytes) -> Mapping[str, Any]:
     """A notification about reality. It may be of another program, which knows of no version."""
     found = _decoded(body, dict[str, Any])
     if found.get("v", VERSION) != VERSION:
-        raise Refused
+        raise MessageRefused
     return found
 
 
 def _decoded(body: bytes, kind: type[T]) -> T:
     if len(body) > MOST_BYTES:
-        raise Refused
+        raise MessageRefused
     try:
         return msgspec.json.decode(body, type=kind)
     except (ValueError, RecursionError) as error:
-        raise Refused from error
+        raise MessageRefused from error

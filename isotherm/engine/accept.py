@@ -87,9 +87,9 @@ class Accepting(stack_reads.Reading):
         #: The credential that whoever asks has lent for the stack that is made or changed; bound to it on acceptance.
         self.credential = ""
 
-    def _inside(self) -> inner_reads.Inside:
+    def _inside(self) -> inner_reads.InnerStackReader:
         """A reader of the project's stacks, for one use."""
-        return inner_reads.Inside(self._access())
+        return inner_reads.InnerStackReader(self._access())
 
     def _access(self) -> inner_reads.Access:
         return inner_reads.Access(self._store, self._planning, self._clock, self._project)

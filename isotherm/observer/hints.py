@@ -78,7 +78,7 @@ def _opened(told: Any) -> Any:
         return None
 
 
-class Hints:
+class HintCollector:
     """Collects hints, and writes them down. `wake` is told the stacks that are due."""
 
     def __init__(self, store: Store, clock: contract.Clock, wake: Callable[..., None]) -> None:

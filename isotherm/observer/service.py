@@ -17,9 +17,9 @@ from typing import Any, Protocol
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.observer import policies
-from isotherm.observer.budget import Budget
-from isotherm.observer.look import Look, Looking, Place
-from isotherm.observer.recorder import Recording, Result, Standing, is_to_repair, standing_of
+from isotherm.observer.observe import Finding, RealityReader, StackRef
+from isotherm.observer.rate_limit import RateLimit
+from isotherm.observer.record import DriftRecorder, Result, WatchState, is_to_repair, watch_state
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, Sight, WatchMode
@@ -45,7 +45,7 @@ class Tuning:
     beat_s: float = 5.0
 
 
-class Mender(Protocol):
+class Repairer(Protocol):
     """Accepts repairs for the stacks of a project."""
 
     async def repair(
@@ -57,7 +57,7 @@ class Mender(Protocol):
 class _Chunk:
     """What is to be looked at now, and whether the round ends with it."""
 
-    standing: Standing
+    standing: WatchState
     targets: Sequence[Target]
     fresh: Sequence[Target]
     last: bool
@@ -69,7 +69,7 @@ class Observer:
 
     def __init__(  # noqa: PLR0913 - the ports of an observer, one each
         self, name: str, store: Store, world: contract.World, types: Callable[[str], type[contract.Resource]],
-        planning: Planning, menders: Callable[[str], Mender], settings: Settings,
+        planning: Planning, menders: Callable[[str], Repairer], settings: Settings,
         tuning: Tuning = Tuning(), chance: random.Random | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
@@ -80,9 +80,9 @@ class Observer:
         self._settings = settings
         self._tuning = tuning
         self._chance = chance or random.Random()
-        self.budget = Budget(settings.observer_rate)
-        self._looking = Looking(types, world, self.budget, tuning.lease_s * 0.6)
-        self._record = Recording(settings)
+        self.budget = RateLimit(settings.observer_rate)
+        self._looking = RealityReader(types, world, self.budget, tuning.lease_s * 0.6)
+        self._record = DriftRecorder(settings)
         self._intervals = policies.Intervals(settings)
         self._tally = repair_records.Tally()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -185,7 +185,7 @@ class Observer:
 
     async def _look(self, watch: Watch) -> None:
         chunk = await self._store.read(lambda connection: self._chunk(connection, watch))
-        looks = await self._looking.look(Place(watch.project, watch.stack_name), chunk.targets)
+        looks = await self._looking.look(StackRef(watch.project, watch.stack_name), chunk.targets)
         looks = await self._discreet(watch, looks)
         went_on = self._after(watch, chunk)
 
@@ -208,7 +208,7 @@ class Observer:
                 await self._repair(watch, result.to_repair, went_on)
 
     def _chunk(self, connection: Connection, watch: Watch) -> _Chunk:
-        standing = standing_of(connection, watch, self._settings)
+        standing = watch_state(connection, watch, self._settings)
         if standing.mode is WatchMode.PAUSED:
             return _Chunk(standing, (), (), last=True, hinted=False)
         most = self._most()
@@ -225,7 +225,7 @@ class Observer:
         within = int(rate * self._tuning.lease_s / 3) if rate else self._settings.observer_batch
         return max(1, min(self._settings.observer_batch, within))
 
-    def _wanted(self, watch: Watch, standing: Standing, found: Sequence[Target], *, due_only: bool) -> list[Target]:
+    def _wanted(self, watch: Watch, standing: WatchState, found: Sequence[Target], *, due_only: bool) -> list[Target]:
         now = self._clock.now()
         return [
             one for one in found
@@ -251,7 +251,7 @@ class Observer:
         began_at = watch.began_at or now
         return {"due": max(now, began_at + interval_s), "cursor": "", "began_at": None, "looked_at": now}
 
-    async def _discreet(self, watch: Watch, looks: list[Look]) -> list[Look]:
+    async def _discreet(self, watch: Watch, looks: list[Finding]) -> list[Finding]:
         """Why something could not be seen may quote anything."""
         if not any(one.observation.sight is Sight.UNSEEN for one in looks):
             return looks
@@ -290,6 +290,6 @@ class Observer:
     def _expect_wanted(self, connection: Connection, watch: Watch, needs: Sequence[goals.Need], now: float) -> None:
         """Refuse what is not to be repaired any more: the project, or a stack around this one, may be paused by now."""
         fresh = watching.one(connection, watch.stack_id, now)
-        standing = standing_of(connection, fresh, self._settings)
+        standing = watch_state(connection, fresh, self._settings)
         if not all(is_to_repair(fresh, standing, one) for one in needs):
             raise errors.Superseded("how the stack is watched has changed")

@@ -9,7 +9,7 @@ from random import Random
 
 from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Tuning, Worker
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.observer import service
 from isotherm.planning.planner import Planning
@@ -118,7 +118,7 @@ class Hosts:
         # Each process learns templates by itself.
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
-        nesting = Nesting(self._store, types, planning, clock, self._chance.new_id, self.wake)
+        nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake)
         worker = context.run(
             Worker, process.name, self._store, world, types.implementation, planning, self._chance.new_id, self._tuning,
             nesting,

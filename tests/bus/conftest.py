@@ -29,7 +29,7 @@ MOMENT_S = 0.3
 
 
 class Listener:
-    """Ears that write down what they hear."""
+    """A listener that writes down what it is told."""
 
     def __init__(self, *, room: bool = True) -> None:
         self.heard: list[str] = []
@@ -54,7 +54,7 @@ class Listener:
 
 
 class Broken(Listener):
-    """Ears that fail at everything."""
+    """A listener whose methods all raise."""
 
     def news(self, stack_ids: Sequence[str]) -> None:
         raise RuntimeError("broken")

@@ -18,7 +18,7 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-class Ears:
+class BusListener:
     def news(self, stack_ids: Sequence[str]) -> None:
         if stack_ids:
             say("news", *stack_ids)
@@ -36,7 +36,7 @@ class Ears:
 
 async def main(url: str, stacks: Sequence[str]) -> None:
     here = bus.of(url)
-    async with here.listening(Ears()):
+    async with here.listening(BusListener()):
         while not here.connected:
             await asyncio.sleep(0.01)
         say("connected")

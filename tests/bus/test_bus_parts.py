@@ -9,7 +9,7 @@ import pytest
 
 from isotherm import bus, config, errors
 from isotherm.bus import address, wire
-from isotherm.bus.outbox import BATCH, MOST, Letter, Outbox
+from isotherm.bus.outbox import BATCH, MOST, Outbox, OutgoingMessage
 from tests.bus.conftest import Broken, Listener
 
 
@@ -55,7 +55,7 @@ def test_no_password_is_in_the_picture_of_an_address_or_of_the_settings(tmp_path
 
 
 def test_without_a_url_the_bus_is_that_of_the_process():
-    assert isinstance(bus.of(config.Settings().transport_url), bus.Local)
+    assert isinstance(bus.of(config.Settings().transport_url), bus.LocalBus)
 
 
 def test_a_message_comes_as_it_went():
@@ -73,7 +73,7 @@ def test_fields_of_a_later_time_are_passed_over():
     b'{"v":1,"stacks":"a"}', b'{"v":1,"stacks":[1]}', b'{"v":1,"sender":null}', b"[" * 60_000,
     b'{"v":1,"x":' + b"[" * 60_000, b'{"v":1,"sender":"' + b"x" * wire.MOST_BYTES + b'"}'])
 def test_what_is_no_message_of_ours_is_refused(body):
-    with pytest.raises(wire.Refused):
+    with pytest.raises(wire.MessageRefused):
         wire.decode(body)
 
 
@@ -83,7 +83,7 @@ def test_a_hint_may_be_any_object(body, good):
     if good:
         assert wire.hint(body)
         return
-    with pytest.raises(wire.Refused):
+    with pytest.raises(wire.MessageRefused):
         wire.hint(body)
 
 
@@ -100,7 +100,7 @@ def test_what_is_told_together_goes_together_and_once():
     outbox.tell(("a", "b"))
     outbox.tell(("c", "a"))
     outbox.surplus()
-    assert letters(outbox, 2) == [Letter(("b", "c", "a")), Letter()]
+    assert letters(outbox, 2) == [OutgoingMessage(("b", "c", "a")), OutgoingMessage()]
 
 
 def test_many_stacks_go_in_several_messages():
@@ -128,8 +128,8 @@ def test_what_was_not_sent_goes_again_and_before_the_newer():
     (letter,) = letters(outbox, 1)
     outbox.tell(("c",))
     outbox.was_not_sent(letter)
-    outbox.was_not_sent(Letter())
-    assert letters(outbox, 2) == [Letter(("a", "b", "c")), Letter()]
+    outbox.was_not_sent(OutgoingMessage())
+    assert letters(outbox, 2) == [OutgoingMessage(("a", "b", "c")), OutgoingMessage()]
     assert counts.dropped == 0
 
 

@@ -156,7 +156,7 @@ def test_the_schema_is_told_and_not_changed_by_asking(run: Run, home: Path) -> N
 
 def test_dead_engines_are_listed_and_cleaned_up_after(run: Run, home: Path) -> None:
     assert run("manage", "db_sync").code == 0
-    alive = liveness.Presence(home / "workers", "alive")
+    alive = liveness.ProcessLock(home / "workers", "alive")
     alive.join()
     (home / "workers" / "dead.lock").touch()
     change(home, lambda connection: connection.execute(sa.insert(t.nodes), [

@@ -16,7 +16,7 @@ import isotherm
 from isotherm.engine.admin import housekeeping
 from isotherm.engine.process import heartbeat, service_list
 from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.process.heartbeat import Attendance, Attendee, Load
+from isotherm.engine.process.heartbeat import Heartbeat, Load, Registration
 from isotherm.engine.process.home import Folder
 from isotherm.states import ServiceKind
 from isotherm.store.admin import services
@@ -32,11 +32,11 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 @contextlib.asynccontextmanager
-async def present(folder: Folder, kind: ServiceKind, load: Load = IDLE) -> AsyncIterator[Attendee]:
-    attendance = Attendance(folder.store, folder.clock, folder.path)
-    one = await attendance.join(kind, lambda: load)
+async def present(folder: Folder, kind: ServiceKind, load: Load = IDLE) -> AsyncIterator[Registration]:
+    heartbeat = Heartbeat(folder.store, folder.clock, folder.path)
+    one = await heartbeat.join(kind, lambda: load)
     yield one
-    await attendance.leave(one)
+    await heartbeat.leave(one)
 
 
 async def elsewhere(folder: Folder, name: str, *, ago_s: float) -> None:
@@ -47,18 +47,18 @@ async def elsewhere(folder: Folder, name: str, *, ago_s: float) -> None:
 
 
 async def status(folder: Folder) -> dict[str, bool]:
-    return {one.service.name: one.alive for one in await service_list.call(folder)}
+    return {one.service.name: one.alive for one in await service_list.list_all(folder)}
 
 
 def test_each_is_listed_with_its_load_while_it_is_there(folder: Folder) -> None:
     async def play() -> None:
         async with present(folder, ServiceKind.API), present(folder, ServiceKind.ENGINE, Load(2, 9)) as engine:
-            found = await service_list.call(folder)
+            found = await service_list.list_all(folder)
             assert [one.service.kind for one in found] == [ServiceKind.API, ServiceKind.ENGINE]
             (one,) = await service_list.engines(folder)
             assert (one.alive, one.service.name) == (True, engine.name)
             assert (one.service.load, one.service.leases, one.service.version) == (2, 9, isotherm.__version__)
-        assert await service_list.call(folder) == []
+        assert await service_list.list_all(folder) == []
 
     asyncio.run(play())
 
@@ -68,11 +68,11 @@ def test_a_heartbeat_says_it_again(folder: Folder, monkeypatch: pytest.MonkeyPat
 
     async def play() -> None:
         async with present(folder, ServiceKind.OBSERVER) as one:
-            first = (await service_list.call(folder))[0].service.seen_at
+            first = (await service_list.list_all(folder))[0].service.seen_at
             # Somebody forgot it: it was only slow.
             await folder.store.write(lambda connection: services.forget(connection, [heartbeat.id_of(one.name)]))
             async with asyncio.timeout(60):
-                while (await service_list.call(folder))[0].service.seen_at <= first or not (
+                while (await service_list.list_all(folder))[0].service.seen_at <= first or not (
                     await folder.store.read(services.read)
                 ):
                     await asyncio.sleep(0.02)
@@ -131,10 +131,10 @@ def test_an_engine_tells_what_it_holds(tmp_path: Path) -> None:
     async def play() -> None:
         with contextlib.closing(Embedded(tmp_path)) as engine:
             async with engine.driving(), engine.observing():
-                found = {one.service.kind: one for one in await service_list.call(engine)}
+                found = {one.service.kind: one for one in await service_list.list_all(engine)}
                 assert set(found) == {ServiceKind.ENGINE, ServiceKind.OBSERVER}
                 assert found[ServiceKind.ENGINE].service.leases == 0
-            assert await service_list.call(engine) == []
+            assert await service_list.list_all(engine) == []
 
     asyncio.run(play())
 
@@ -152,15 +152,15 @@ def test_a_clock_that_is_wrong_is_set_right_and_told(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def play() -> None:
-        attendance = Attendance(folder.store, folder.clock, folder.path)
+        heartbeat = Heartbeat(folder.store, folder.clock, folder.path)
         for hours in (1, 1, -2):
             asked = sa.text(f"SELECT {time.time() + 3600 * hours!r}")
             monkeypatch.setattr(services, "_TIMES", dict.fromkeys(("sqlite", "postgresql", "mysql", "mariadb"), asked))
-            await attendance.set_clock()
+            await heartbeat.set_clock()
             assert folder.clock.now() - time.time() == pytest.approx(3600 * hours, abs=0.9)
         # What is shown goes by the same time.
         async with present(folder, ServiceKind.API):
-            assert [one.alive for one in await service_list.call(folder)] == [True]
+            assert [one.alive for one in await service_list.list_all(folder)] == [True]
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(play())
@@ -169,12 +169,12 @@ def test_a_clock_that_is_wrong_is_set_right_and_told(
 
 def test_what_the_measurement_cannot_tell_moves_nothing(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     async def play() -> None:
-        attendance = Attendance(folder.store, folder.clock, folder.path)
+        heartbeat = Heartbeat(folder.store, folder.clock, folder.path)
         monkeypatch.setattr(services, "ahead", lambda connection: services.Ahead(0.2, 0.3))
-        await attendance.set_clock()
+        await heartbeat.set_clock()
         assert folder.clock.skew == 0.0
         monkeypatch.setattr(services, "ahead", lambda connection: services.Ahead(0.2, 0.1))
-        await attendance.set_clock()
+        await heartbeat.set_clock()
         assert folder.clock.skew == 0.2
 
     asyncio.run(play())

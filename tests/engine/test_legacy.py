@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine.legacy.engine import Engine, Tuning
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.legacy.engine import LegacyEngine, Tuning
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.planning import planner
 from isotherm.resources import contract
@@ -182,13 +182,14 @@ def test_rows_have_what_convergence_will_want_to_know(lab):
 
 
 @contextlib.asynccontextmanager
-async def engine_on(folder: Embedded, name: str) -> AsyncIterator[Engine]:
+async def engine_on(folder: Embedded, name: str) -> AsyncIterator[LegacyEngine]:
     """An engine without anything beside it, with a short lease; it may be killed before it is left."""
     reality = JournalReality(folder.path / "reality.journal")
     world = contract.World(folder.clock, reality, random.Random(1))
     plans = planner.Planning(folder.store, folder.types, folder.clock)
-    engine = Engine(name, folder.store, world, folder.types.implementation, plans, new_id, Tuning(LEASE_S, idle_s=0.05))
-    engine._shared.act._nesting = Nesting(folder.store, folder.types, plans, folder.clock, new_id, engine.wake)
+    engine = LegacyEngine(name, folder.store, world, folder.types.implementation, plans, new_id,
+                          Tuning(LEASE_S, idle_s=0.05))
+    engine._shared.act._nesting = InnerStacksFactory(folder.store, folder.types, plans, folder.clock, new_id, engine.wake)
     task = asyncio.create_task(engine.run())
     engine.task = task  # type: ignore[attr-defined]
     try:
@@ -200,7 +201,7 @@ async def engine_on(folder: Embedded, name: str) -> AsyncIterator[Engine]:
         reality.close()
 
 
-async def kill(engine: Engine) -> None:
+async def kill(engine: LegacyEngine) -> None:
     """Not a word more, in the middle of whatever it does."""
     engine.task.cancel()  # type: ignore[attr-defined]
     for walker, task in engine._walkers.values():

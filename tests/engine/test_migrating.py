@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.engine.admin.migrate import Migrating, Outcome, Told
+from isotherm.engine.admin.migrate import MigrationReport, Migrator, Outcome
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.resources.journal import JournalReality
 from isotherm.states import Action, EdgeKind, NodeState, Status
@@ -33,11 +33,11 @@ TEMPLATE = {
 }
 
 
-def migrating(it: Lab) -> Migrating:
-    return Migrating(it.engine.store, it.engine.types, it.engine.clock, new_id)
+def migrating(it: Lab) -> Migrator:
+    return Migrator(it.engine.store, it.engine.types, it.engine.clock, new_id)
 
 
-async def migrated(it: Lab, *named: str, dry_run: bool = False) -> list[Told]:
+async def migrated(it: Lab, *named: str, dry_run: bool = False) -> list[MigrationReport]:
     one = migrating(it)
     return [await one.migrate(root, dry_run=dry_run) for root in await one.roots(named)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process.embedded import new_id
 from isotherm.engine.stack_reads import Wish
@@ -197,14 +197,14 @@ def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
 
         await it.until(begun)
         looks = 0
-        original = Nesting.of
+        original = InnerStacksFactory.of
 
         def counted(self, *arguments):
             nonlocal looks
             looks += 1
             return original(self, *arguments)
 
-        monkeypatch.setattr(Nesting, "of", counted)
+        monkeypatch.setattr(InnerStacksFactory, "of", counted)
         await it.api.check((await it.physical())["top"])
         stack = await it.end(accepted)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]

@@ -197,13 +197,13 @@ def never_looks_for_a_lost_object(patch: Patch) -> None:
     async def find(self: Any, claimed: Any, version: Any, guard: Any) -> str | None:
         return version.physical_id
 
-    patch.setattr(act.Acting, "find", find)
+    patch.setattr(act.StepRunner, "find", find)
 
 
 @bug
 def a_token_is_used_for_every_version(patch: Patch) -> None:
     """[I1] A replacement gets the token of the version that it replaces."""
-    original = consider.Considering._begin_create
+    original = consider.Decider._begin_create
 
     def begin(self: Any, claimed: Any, *rest: Any) -> Any:
         answer = original(self, claimed, *rest)
@@ -211,13 +211,13 @@ def a_token_is_used_for_every_version(patch: Patch) -> None:
             answer.beginning.version.token = claimed.version.token
         return answer
 
-    patch.setattr(consider.Considering, "_begin_create", begin)
+    patch.setattr(consider.Decider, "_begin_create", begin)
 
 
 @bug
 def the_found_object_is_forgotten_again(patch: Patch) -> None:
     """[lesson C11] The object is found by its token, and its id is not kept."""
-    original = act.Acting.step
+    original = act.StepRunner.step
 
     async def step(self: Any, *arguments: Any) -> Any:
         report = await original(self, *arguments)
@@ -225,7 +225,7 @@ def the_found_object_is_forgotten_again(patch: Patch) -> None:
             report.version.physical_id = None
         return report
 
-    patch.setattr(act.Acting, "step", step)
+    patch.setattr(act.StepRunner, "step", step)
 
 
 # Order.
@@ -262,14 +262,14 @@ def deletes_in_the_wrong_order(patch: Patch) -> None:
 @bug
 def the_union_of_requirements_is_forgotten(patch: Patch) -> None:
     """[lesson C1] While an update is under way, its row names only what it will use, not what it may still use."""
-    original = consider.Considering._begin_update
+    original = consider.Decider._begin_update
 
     def begin(self: Any, *arguments: Any) -> Any:
         answer = original(self, *arguments)
         answer.beginning.version.requires = documents.encode(answer.intent.requires)
         return answer
 
-    patch.setattr(consider.Considering, "_begin_update", begin)
+    patch.setattr(consider.Decider, "_begin_update", begin)
 
 
 @bug

@@ -61,7 +61,7 @@ def a_stack_inside_is_begun_after_the_cancel(patch: Patch) -> None:
 @bug
 def a_stack_inside_may_take_for_ever(patch: Patch) -> None:
     """[I13] The deadline is not handed down."""
-    patch.setattr(inner_stacks._Inside, "_bounded", lambda self, connection, acceptance, now: acceptance)
+    patch.setattr(inner_stacks._InnerStacks, "_bounded", lambda self, connection, acceptance, now: acceptance)
 
 
 @bug

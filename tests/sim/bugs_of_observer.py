@@ -1,4 +1,4 @@
-"""Seeded bugs of the observer: ways to look, to tell and to mend wrongly. The simulator has to notice each (I19)."""
+"""Seeded bugs of the observer: ways to observe, to tell and to mend wrongly. The simulator has to notice each (I19)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.observer import budget, look, policies, recorder, service
+from isotherm.observer import observe, policies, rate_limit, record, service
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, Sight, WatchMode
 from isotherm.store import rows
@@ -47,7 +47,7 @@ def what_could_not_be_seen_is_gone(patch: Patch) -> None:
     def observation(original: Any, type_: Any, target: Any, seen: Any, at: float) -> Any:
         return original(type_, target, contract.Gone() if isinstance(seen, contract.Unseen) else seen, at)
 
-    wrapped(patch, look, "_observation", observation)
+    wrapped(patch, observe, "_observation", observation)
 
 
 @bug
@@ -84,13 +84,13 @@ def the_budget_is_not_kept(patch: Patch) -> None:
     async def take(self: Any, project: str, type_: str, calls: int = 1) -> None:
         return None
 
-    patch.setattr(budget.Budget, "take", take)
+    patch.setattr(rate_limit.RateLimit, "take", take)
 
 
 @bug
 def each_observer_has_the_whole_budget(patch: Patch) -> None:
     """Two of them ask twice as often as one."""
-    patch.setattr(budget.Budget, "share", nothing)
+    patch.setattr(rate_limit.RateLimit, "share", nothing)
 
 
 # What follows.
@@ -99,7 +99,7 @@ def each_observer_has_the_whole_budget(patch: Patch) -> None:
 @bug
 def what_is_only_to_be_reported_is_repaired(patch: Patch) -> None:
     """The policy is not asked."""
-    patch.setattr(recorder, "is_to_repair", lambda watch, standing, need: standing.mode is WatchMode.ACTIVE)
+    patch.setattr(record, "is_to_repair", lambda watch, standing, need: standing.mode is WatchMode.ACTIVE)
     patch.setattr(service, "is_to_repair", lambda watch, standing, need: True)
 
 
@@ -114,22 +114,22 @@ def maintenance_does_not_count(patch: Patch) -> None:
     """What is in maintenance is repaired all the same."""
     both = lambda watch, standing, need: policies.of(  # noqa: E731 - one for both places
         need.name, need.metadata, watch.overrides, standing.policy) is DriftPolicy.REPAIR
-    patch.setattr(recorder, "is_to_repair", both)
+    patch.setattr(record, "is_to_repair", both)
     patch.setattr(service, "is_to_repair", both)
 
 
 @bug
 def a_fight_has_no_end(patch: Patch) -> None:
     """Repairs are not counted."""
-    counted = recorder.Recording.count
-    patch.setattr(recorder.Recording, "count", staticmethod(lambda *told: [
+    counted = record.DriftRecorder.count
+    patch.setattr(record.DriftRecorder, "count", staticmethod(lambda *told: [
         msgspec.structs.replace(one, rounds=0) for one in counted(*told)]))
 
 
 @bug
 def it_is_given_up_too_early(patch: Patch) -> None:
     """One repair is enough."""
-    wrapped(patch, recorder.Recording, "_mend", _as_if_often)
+    wrapped(patch, record.DriftRecorder, "_mend", _as_if_often)
 
 
 def _as_if_often(original: Any, self: Any, watch: Any, standing: Any, need: Any, one: Any, *rest: Any) -> None:
@@ -152,7 +152,7 @@ def one_drift_is_repaired_twice(patch: Patch) -> None:
         known = found.sight is Sight.SEEN and target.drift not in (None, "[]")
         return msgspec.structs.replace(found, drift=target.drift) if known else found
 
-    wrapped(patch, look, "_observation", observation)
+    wrapped(patch, observe, "_observation", observation)
     patch.setattr(observations, "put_right", nothing)
 
 

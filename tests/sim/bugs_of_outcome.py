@@ -75,13 +75,13 @@ def an_unreadable_attribute_is_nothing(patch: Patch) -> None:
 @bug
 def changes_do_not_reach_dependants(patch: Patch) -> None:
     """[I2] What a resource shows has changed, and nobody who reads it is visited."""
-    original = act.Acting.step
+    original = act.StepRunner.step
 
     async def step(self: Any, *arguments: Any) -> Any:
         report = await original(self, *arguments)
         return msgspec.structs.replace(report, changed=False)
 
-    patch.setattr(act.Acting, "step", step)
+    patch.setattr(act.StepRunner, "step", step)
 
 
 @bug
@@ -200,14 +200,14 @@ def what_is_about_to_be_deleted_is_past_saving(patch: Patch) -> None:
 @bug
 def retain_is_ignored(patch: Patch) -> None:
     """[I17] An object is deleted although it is to be kept."""
-    original = consider.Considering._clean_up
+    original = consider.Decider._clean_up
 
     def clean_up(self: Any, claimed: Any, facts: Any) -> Any:
         if claimed.version is not None:
             claimed.version.deletion_policy = DeletionPolicy.DELETE
         return original(self, claimed, facts)
 
-    patch.setattr(consider.Considering, "_clean_up", clean_up)
+    patch.setattr(consider.Decider, "_clean_up", clean_up)
 
 
 @bug
@@ -276,7 +276,7 @@ def an_update_without_a_change_touches_everything(patch: Patch) -> None:
 @bug
 def a_busy_cloud_is_a_failure(patch: Patch) -> None:
     """[lesson J3] A lookup meets a busy cloud, and the resource fails."""
-    original = act.Acting.find
+    original = act.StepRunner.find
 
     async def find(self: Any, *arguments: Any) -> Any:
         try:
@@ -284,4 +284,4 @@ def a_busy_cloud_is_a_failure(patch: Patch) -> None:
         except Exception as error:
             raise ValueError(str(error)) from error
 
-    patch.setattr(act.Acting, "find", find)
+    patch.setattr(act.StepRunner, "find", find)

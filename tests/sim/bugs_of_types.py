@@ -29,24 +29,24 @@ def a_plain_attribute_is_nothing(patch: Patch) -> None:
 @bug
 def a_plain_search_finds_nothing(patch: Patch) -> None:
     """[I1] A plain search is awaited past the gate, and its failure is taken for an object that is not there."""
-    original = act.Acting.find
+    original = act.StepRunner.find
 
     async def find(self: Any, claim: Any, version: Any, guard: Any) -> Any:
         return contract.Absent() if "Plain" in version.type else await original(self, claim, version, guard)
 
-    patch.setattr(act.Acting, "find", find)
+    patch.setattr(act.StepRunner, "find", find)
 
 
 @bug
 def what_cannot_be_told_is_absent(patch: Patch) -> None:
     """[I1] A type cannot search, and the object is made once more."""
-    original = act.Acting.find
+    original = act.StepRunner.find
 
     async def find(*arguments: Any) -> Any:
         found = await original(*arguments)
         return contract.Absent() if isinstance(found, contract.CannotTell) else found
 
-    patch.setattr(act.Acting, "find", find)
+    patch.setattr(act.StepRunner, "find", find)
 
 
 @bug
@@ -78,7 +78,7 @@ def what_was_not_begun_stays_so(patch: Patch) -> None:
         wish.not_begun = before is not None and before.not_begun
         return original(self, claim, definition, resolved, wish, target)
 
-    wrapped(patch, consider.Considering, "_begin_create", begin)
+    wrapped(patch, consider.Decider, "_begin_create", begin)
 
 
 @bug

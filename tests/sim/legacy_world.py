@@ -11,9 +11,9 @@ from typing import Any
 
 from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Tuning, Worker
-from isotherm.engine.legacy.engine import Engine
+from isotherm.engine.legacy.engine import LegacyEngine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.sim import run
@@ -33,10 +33,10 @@ class Pair:
     """A worker and a legacy engine, in one process."""
 
     def __init__(self, name: str, store: Any, world: contract.World, types: Any, planning: Planning, new_id: Any,
-                 tuning: Tuning, nesting: Nesting) -> None:
+                 tuning: Tuning, nesting: InnerStacksFactory) -> None:
         self._worker = Worker(name, store, world, types, planning, new_id, tuning, nesting)
         legacy = LegacyTuning(lease_s=LEASE_S, concurrency=tuning.concurrency, idle_s=IDLE_S / 8)
-        self._engine = Engine(name, store, world, types, planning, new_id, legacy, nesting)
+        self._engine = LegacyEngine(name, store, world, types, planning, new_id, legacy, nesting)
 
     def wake(self) -> None:
         self._worker.wake()
@@ -83,7 +83,7 @@ class LegacyHosts(Hosts):
         world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
         types = type(self._types)(self._types.types.values())
         planning = Planning(self._store, types, clock)
-        nesting = Nesting(self._store, types, planning, clock, self._chance.new_id, self.wake, SETTINGS)
+        nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake, SETTINGS)
         pair = host.context.run(Pair, host.process.name, self._store, world, types.implementation, planning,
                                 self._chance.new_id, self._tuning, nesting)
         host.worker = pair  # type: ignore[assignment]

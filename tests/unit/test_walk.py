@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isotherm.engine.legacy.graph import Walk
+from isotherm.engine.legacy.graph import PhaseGraph
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState
 from isotherm.store.legacy_walk import Phase, Stop
 from isotherm.store.records import Edge, Operation
@@ -25,7 +25,7 @@ def phases(draw: st.DrawFn) -> Phase:
 
 @given(phases(), st.randoms(use_true_random=False))
 def test_a_walk(phase: Phase, dice) -> None:
-    walk, ended = Walk(phase), dict[int, NodeState]()
+    walk, ended = PhaseGraph(phase), dict[int, NodeState]()
     kinds, dirty = {stop.id: stop.kind for stop in phase.stops}, {stop.id for stop in phase.stops if stop.dirty}
     step, ready = walk.start(), list[int]()
     looked_at = set[int]()

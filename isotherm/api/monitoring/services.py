@@ -11,7 +11,7 @@ import isotherm
 from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 from isotherm.engine.process.heartbeat import PERIOD_S
-from isotherm.engine.process.service_list import Seen
+from isotherm.engine.process.service_list import ServiceStatus
 
 # As Heat's engines say it of themselves.
 _BINARY, _TOPIC = "heat-engine", "engine"
@@ -29,7 +29,7 @@ async def index(call: Call) -> Response:
     return responses.json({"services": [_view(one) for one in found]})
 
 
-def _view(one: Seen) -> dict[str, Any]:
+def _view(one: ServiceStatus) -> dict[str, Any]:
     engine = one.service
     return {
         "id": engine.id, "binary": _BINARY, "host": engine.host, "hostname": engine.host, "engine_id": engine.id,

@@ -9,7 +9,7 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process.gauges import Gauges
-from isotherm.engine.process.service_list import Seen
+from isotherm.engine.process.service_list import ServiceStatus
 from isotherm.engine.queries.feed import Feed
 from isotherm.identity.caller import Caller
 from isotherm.identity.lending import Lending, Nothing
@@ -21,7 +21,7 @@ async def _unknown() -> Gauges:
     raise errors.Unavailable("nobody looks")
 
 
-async def _nobody() -> list[Seen]:
+async def _nobody() -> list[ServiceStatus]:
     return []
 
 
@@ -34,7 +34,7 @@ class Service:
     types: Registry
     settings: Settings = Settings()  # noqa: RUF009 - frozen
     # The engines there are, on all hosts, alive or not.
-    engines: Callable[[], Awaitable[list[Seen]]] = _nobody
+    engines: Callable[[], Awaitable[list[ServiceStatus]]] = _nobody
     # What happens, as it happens.
     feed: Feed | None = None
     # Knows the signatures in addresses that need no token.

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from isotherm.cli import codes, options
 from isotherm.cli.client import home
 from isotherm.cli.show import console
-from isotherm.engine.admin.migrate import Migrating, Outcome, Told
+from isotherm.engine.admin.migrate import MigrationReport, Migrator, Outcome
 from isotherm.engine.process.embedded import Embedded, new_id
 
 _STYLES = {Outcome.MIGRATED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "yellow"}
@@ -44,8 +44,8 @@ def migrate(printer: console.Printer, stacks: tuple[str, ...], every: bool, dry_
     if every == bool(stacks):
         raise click.UsageError("Give the ids of stacks, or --all.")
 
-    async def work(engine: Embedded) -> list[Told]:
-        migrating = Migrating(engine.store, engine.types, engine.clock, new_id)
+    async def work(engine: Embedded) -> list[MigrationReport]:
+        migrating = Migrator(engine.store, engine.types, engine.clock, new_id)
         roots = await migrating.roots(stacks)
         with _bar(printer, len(roots)) as advance:
             told = []
@@ -80,7 +80,7 @@ class _bar:  # noqa: N801 - used like a function
         self._progress.stop()
 
 
-def _report(told: Sequence[Told], *, dry_run: bool) -> dict[str, Any]:
+def _report(told: Sequence[MigrationReport], *, dry_run: bool) -> dict[str, Any]:
     count = {outcome: sum(one.outcome is outcome for one in told) for outcome in Outcome}
     return {
         "dry_run": dry_run,
@@ -90,7 +90,7 @@ def _report(told: Sequence[Told], *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _draw(told: Sequence[Told], *, dry_run: bool) -> Iterator[RenderableType]:
+def _draw(told: Sequence[MigrationReport], *, dry_run: bool) -> Iterator[RenderableType]:
     if not told:
         yield console.text("No stack is on the legacy path.", "dim")
         return
@@ -114,7 +114,7 @@ def _draw(told: Sequence[Told], *, dry_run: bool) -> Iterator[RenderableType]:
     yield console.text(f"{console.count(done, 'tree')} {'would be migrated' if dry_run else 'migrated'}.", "bold")
 
 
-def _notes(one: Told) -> Iterator[str]:
+def _notes(one: MigrationReport) -> Iterator[str]:
     """What the next update will have to do besides what it is asked for."""
     if one.unproven:
         yield f"{console.count(one.unproven, 'resource')} will be looked at by the next update"
@@ -122,7 +122,7 @@ def _notes(one: Told) -> Iterator[str]:
         yield f"{console.count(one.leftovers, 'leftover')} outside the template will be cleaned up by the next update"
 
 
-def _remaining(refused: Sequence[Told]) -> Iterator[RenderableType]:
+def _remaining(refused: Sequence[MigrationReport]) -> Iterator[RenderableType]:
     for one in refused:
         for reason in one.reasons:
             yield console.text(f"{one.name} ({one.id}): {reason}", "yellow")
@@ -131,5 +131,5 @@ def _remaining(refused: Sequence[Told]) -> Iterator[RenderableType]:
                         f"{'remains' if len(refused) == 1 else 'remain'} there. {AGAIN}", "bold yellow")
 
 
-def _word(one: Told, *, dry_run: bool) -> str:
+def _word(one: MigrationReport, *, dry_run: bool) -> str:
     return "would be migrated" if dry_run and one.outcome is Outcome.MIGRATED else one.outcome.value

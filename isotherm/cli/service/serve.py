@@ -134,11 +134,11 @@ async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api
     """The API of an engine, at a socket."""
     async with strategy.lending(engine.settings, Custody(engine.store, engine.clock, new_id)) as lending:
         api = Api(engine, lending, bound)
-        here = await engine.attendance.join(ServiceKind.API, api.load)
+        here = await engine.heartbeat.join(ServiceKind.API, api.load)
         try:
             yield api
         finally:
-            await engine.attendance.leave(here)
+            await engine.heartbeat.leave(here)
 
 
 class Api:

@@ -65,12 +65,13 @@ async def clean_services(folder: Folder) -> list[str]:
     """Processes that have died give back what they held; all that are down are forgotten. Answers their names."""
     cleaned = set()
     for kind, place in FOLDERS.items():
-        with liveness.dead(folder.path / place) as names:
+        with liveness.dead_processes(folder.path / place) as names:
             if names:
-                await folder.store.write(partial(heartbeat.bury, kind=kind, dead=names, now=folder.clock.now()))
+                await folder.store.write(
+                    partial(heartbeat.release_dead_services, kind=kind, dead=names, now=folder.clock.now()))
         cleaned.update(names)
     # What has died elsewhere is not proved dead: its leases run out by themselves, if they have not yet.
-    down = {one.service.name for one in await service_list_process.call(folder) if not one.alive} | cleaned
+    down = {one.service.name for one in await service_list_process.list_all(folder) if not one.alive} | cleaned
     if down:
         gone = [heartbeat.id_of(name) for name in down]
         await folder.store.write(lambda connection: services.forget(connection, gone))
@@ -176,4 +177,4 @@ async def service_list(folder: Folder) -> list[dict[str, Any]]:
              "host": one.service.host, "pid": one.service.pid, "status": "up" if one.alive else "down",
              "load": one.service.load, "leases": one.service.leases, "version": one.service.version,
              "since": views.time(one.service.started_at), "seen": views.time(one.service.seen_at)}
-            for one in await service_list_process.call(folder)]
+            for one in await service_list_process.list_all(folder)]

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.admin.prove import Proving
+from isotherm.engine.admin.prove import Prover
 from isotherm.planning import desired
 from isotherm.planning.planner import asked_for
 from isotherm.resources import contract
@@ -37,7 +37,7 @@ class Outcome(Enum):
 
 
 @dataclass(slots=True)
-class Told:
+class MigrationReport:
     """One tree, for the operator."""
 
     id: str
@@ -59,11 +59,11 @@ class Told:
                 "unproven": self.unproven, "leftovers": self.leftovers, "reasons": self.reasons}
 
 
-class _OnlyTrying(Exception):
+class _DryRunDone(Exception):
     """Everything went well, and is taken back."""
 
 
-class Migrating:
+class Migrator:
     """Migrates trees."""
 
     def __init__(self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str]) -> None:
@@ -84,9 +84,9 @@ class Migrating:
         tops = {_top(one, around).id for one in living if not one.convergence}
         return [one for one in living if one.id in tops]
 
-    async def migrate(self, root: Member, *, dry_run: bool = False) -> Told:
+    async def migrate(self, root: Member, *, dry_run: bool = False) -> MigrationReport:
         """One tree. A dry run does everything and takes it back: what would be refused is told."""
-        told = Told(root.id, root.name, root.project, root.state)
+        told = MigrationReport(root.id, root.name, root.project, root.state)
         try:
             seen, reasons = await self._look(root.id)
             told.stacks = len(seen)
@@ -122,7 +122,7 @@ class Migrating:
         old = [one.id for one in seen if not one.convergence]
         return seen, migrate.busy(connection, [one.id for one in seen], self._clock.now()) if old else {}
 
-    async def _migrate(self, seen: Sequence[Member], told: Told, *, dry_run: bool) -> None:
+    async def _migrate(self, seen: Sequence[Member], told: MigrationReport, *, dry_run: bool) -> None:
         made = [await self._store.read(self._prepare(one, seen)) for one in seen if not one.convergence]
         told.resources = sum(len(one.contents.present()) for one in made)
         told.unproven = sum(len(one.wanted) - len(one.proven) for one in made)
@@ -131,11 +131,11 @@ class Migrating:
         def unit(connection: Connection) -> None:
             migrate.convert(connection, seen, made, self._clock.now())
             if dry_run:
-                raise _OnlyTrying
+                raise _DryRunDone
 
         try:
             await self._store.write(unit)
-        except _OnlyTrying:
+        except _DryRunDone:
             return
 
     def _prepare(self, member: Member, seen: Sequence[Member]) -> Callable[[Connection], Conversion]:
@@ -148,7 +148,7 @@ class Migrating:
             identity = desired.Identity(member.name, member.id, member.project)
             goal = desired.desire(asked, identity, self._types, validate=False)
             inner = {one.id for one in seen}
-            proving = Proving(goal, asked, self._types, found.present(), lambda id_: _inner(connection, id_, inner))
+            proving = Prover(goal, asked, self._types, found.present(), lambda id_: _inner(connection, id_, inner))
             return Conversion(member, found, self._new_id(), goal.wanted, proving.proven())
 
         return unit

@@ -24,7 +24,7 @@ from isotherm.template import environment
 _OWN = ("parameters", "encrypted_param_names")
 
 
-class Proving:
+class Prover:
     """Compares what is wanted with what the rows say. `inner` reads what a stack inside was made of."""
 
     def __init__(

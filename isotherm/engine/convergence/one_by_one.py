@@ -21,11 +21,11 @@ from isotherm.store.records import Claim, Report
 log = logging.getLogger(__name__)
 
 
-class Apart:
+class OneByOne:
     """Writes reports and beginnings one by one."""
 
     def __init__(
-        self, store: Store, tell: reports_steps.Telling, new_id: Callable[[], str], now: Callable[[], float]
+        self, store: Store, tell: reports_steps.ReportMasker, new_id: Callable[[], str], now: Callable[[], float]
     ) -> None:
         self._store = store
         self._tell = tell

@@ -14,7 +14,7 @@ from isotherm.store.operations import snapshots
 from isotherm.store.records import Part
 
 
-class Forgetting:
+class SnapshotCleaner:
     """Deletes what is due; `lease_s` is how long one part may take before somebody else tries."""
 
     def __init__(

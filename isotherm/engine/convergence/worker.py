@@ -20,10 +20,10 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import ports
 from isotherm.engine.convergence import one_by_one, snapshot_cleanup
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import act, consider, fail_early, hooks, lookup, outcomes
 from isotherm.engine.steps import reports as reports_steps
-from isotherm.engine.steps.throttle import Slots
+from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.planning import documents
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
@@ -82,8 +82,8 @@ class Worker:
 
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
         self, name: str, store: Store, world: contract.World, types: outcomes.Types, planning: Planning,
-        new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
-        settings: Settings = Settings(), slots: Slots | None = None,  # noqa: B008 - frozen
+        new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: InnerStacksFactory | None = None,  # noqa: B008 - frozen
+        settings: Settings = Settings(), slots: TypeThrottle | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
@@ -92,17 +92,17 @@ class Worker:
         self._new_id = new_id
         self._tuning = tuning
         self._settings = settings
-        self._slots = slots or Slots.of(settings, world)
-        self._consider = consider.Considering(types, new_id, tolerant=settings.tolerates_unseen)
+        self._slots = slots or TypeThrottle.of(settings, world)
+        self._consider = consider.Decider(types, new_id, tolerant=settings.tolerates_unseen)
         own = ports.stored(world, store, settings)
-        self._act = act.Acting(types, own, nesting)
-        self._tell = reports_steps.Telling(planning, types)
-        self._apart = one_by_one.Apart(store, self._tell, new_id, self._clock.now)
-        self._find_out = lookup.Finding(self._act, planning, self._tell)
+        self._act = act.StepRunner(types, own, nesting)
+        self._tell = reports_steps.ReportMasker(planning, types)
+        self._apart = one_by_one.OneByOne(store, self._tell, new_id, self._clock.now)
+        self._find_out = lookup.FactFinder(self._act, planning, self._tell)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[outcomes.Begin] = []
-        self._forgetting = snapshot_cleanup.Forgetting(store, world, types, planning, tuning.lease_s)
+        self._forgetting = snapshot_cleanup.SnapshotCleaner(store, world, types, planning, tuning.lease_s)
         # Plans of operations, and deletions of snapshots.
         self._chores: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()

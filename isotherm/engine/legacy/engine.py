@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine import ports
-from isotherm.engine.legacy.step import Shared
-from isotherm.engine.legacy.throttle import Room
+from isotherm.engine.legacy.fair_semaphore import FairSemaphore
+from isotherm.engine.legacy.step import WalkerPorts
 from isotherm.engine.legacy.walker import Walker
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import act, consider, outcomes, reports
-from isotherm.engine.steps.throttle import Slots
+from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.store import locks
@@ -43,26 +43,26 @@ class Tuning:
     idle_s: float = 1.0
 
 
-class Engine:
+class LegacyEngine:
     """One engine of the legacy path."""
 
     def __init__(  # noqa: PLR0913 - the ports of an engine, one each
         self, name: str, store: Store, world: contract.World, types: outcomes.Types, planning: Planning,
-        new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: Nesting | None = None,  # noqa: B008 - frozen
-        settings: Settings = Settings(), slots: Slots | None = None,  # noqa: B008 - frozen
+        new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: InnerStacksFactory | None = None,  # noqa: B008 - frozen
+        settings: Settings = Settings(), slots: TypeThrottle | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
         self._clock = world.clock
         self._tuning = tuning
         own, most = ports.stored(world, store, settings), settings.max_parallel_steps_per_project
-        self._shared = Shared(
+        self._shared = WalkerPorts(
             store, world.clock, planning, new_id, settings,
-            consider.Considering(types, new_id, tolerant=settings.tolerates_unseen),
-            act.Acting(types, own, nesting), reports.Telling(planning, types),
+            consider.Decider(types, new_id, tolerant=settings.tolerates_unseen),
+            act.StepRunner(types, own, nesting), reports.ReportMasker(planning, types),
             # One more than may have a step stands there, and tells the user what it waits for.
-            Room(tuning.concurrency, most and most + 1), slots or Slots.of(settings, world), Room(tuning.line),
-            Room(tuning.line),
+            FairSemaphore(tuning.concurrency, most and most + 1), slots or TypeThrottle.of(settings, world),
+            FairSemaphore(tuning.line), FairSemaphore(tuning.line),
         )
         self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}
         self._wake = asyncio.Event()

@@ -10,7 +10,7 @@ from isotherm.store.legacy_walk import Phase, Wave
 
 
 @dataclass(slots=True)
-class _Place:
+class _OpenNode:
     """A node that has not ended."""
 
     kind: NodeKind
@@ -25,7 +25,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class Step:
+class Consequences:
     """What has become possible: these are to be looked at, and this is to be recorded of others."""
 
     ready: list[int] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Step:
         return Wave(self.ended, sorted(self.dirty))
 
 
-class Walk:
+class PhaseGraph:
     """One walk, from `start` to the `end` of the last node."""
 
     def __init__(self, phase: Phase) -> None:
@@ -50,26 +50,26 @@ class Walk:
         self._graph = DependencyTaskGraph[int](requires)
         self._hard = hard
         self._places = {
-            stop.id: _Place(stop.kind, stop.dirty, len(requires[stop.id])) for stop in phase.stops
+            stop.id: _OpenNode(stop.kind, stop.dirty, len(requires[stop.id])) for stop in phase.stops
         }
 
     @property
     def is_over(self) -> bool:
         return not self._places
 
-    def start(self) -> Step:
-        step = Step()
+    def start(self) -> Consequences:
+        step = Consequences()
         for node_id in [id_ for id_, place in self._places.items() if not place.pending]:
             self._arrive(node_id, step)
         return step
 
-    def end(self, node_id: int, state: NodeState, *, changed: bool = False) -> Step:
+    def end(self, node_id: int, state: NodeState, *, changed: bool = False) -> Consequences:
         """The node has ended: DONE, or FAILED, or SKIPPED, which is the same to those who need it."""
-        step = Step()
+        step = Consequences()
         self._end(node_id, state, step, changed=changed)
         return step
 
-    def _end(self, node_id: int, state: NodeState, step: Step, *, changed: bool = False) -> None:
+    def _end(self, node_id: int, state: NodeState, step: Consequences, *, changed: bool = False) -> None:
         """Whatever it leads to, however far: not by recursion, a chain may be long."""
         todo = [(node_id, state, changed)]
         while todo:
@@ -93,7 +93,7 @@ class Walk:
                 elif not place.pending:
                     step.ready.append(follower)
 
-    def _arrive(self, node_id: int, step: Step) -> None:
+    def _arrive(self, node_id: int, step: Consequences) -> None:
         place = self._places.get(node_id)
         if place is not None and place.passes:
             step.ended[node_id] = NodeState.DONE

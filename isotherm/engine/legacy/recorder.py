@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from isotherm.engine.legacy.graph import Step
+from isotherm.engine.legacy.graph import Consequences
 from isotherm.store.records import Report
 
 # Decides what follows from a report; its answer is recorded with it.
-Follow = Callable[[Report], Step]
+Follow = Callable[[Report], Consequences]
 # Writes several, and answers to each as `store.walk.record` does.
-Write = Callable[[Sequence[tuple[Report, Step]]], Awaitable[list[bool | None]]]
-Recorded = tuple[bool | None, Step]
+Write = Callable[[Sequence[tuple[Report, Consequences]]], Awaitable[list[bool | None]]]
+Recorded = tuple[bool | None, Consequences]
 # Others want to write too.
 _BATCH = 100
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine.legacy.throttle import Room
+from isotherm.engine.legacy.fair_semaphore import FairSemaphore
 from isotherm.engine.steps import act, consider, fail_early, hooks, lookup, outcomes, reports
-from isotherm.engine.steps.throttle import Slots
+from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.states import NodeState
@@ -23,7 +23,7 @@ Begin = Callable[[Beginning], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class WalkerPorts:
     """The ports of an engine, one each."""
 
     store: Store
@@ -31,25 +31,25 @@ class Shared:
     planning: Planning
     new_id: Callable[[], str]
     settings: Settings
-    consider: consider.Considering
-    act: act.Acting
-    tell: reports.Telling
+    consider: consider.Decider
+    act: act.StepRunner
+    tell: reports.ReportMasker
     # How many steps may be under way at once: of all, and of each type.
-    room: Room
-    slots: Slots
+    room: FairSemaphore
+    slots: TypeThrottle
     # How many nodes stand in line before the store, to be taken and to begin: others want to write too.
-    takes: Room
-    begins: Room
+    takes: FairSemaphore
+    begins: FairSemaphore
 
 
-class Stepping:
+class StepDriver:
     """Brings claims to reports. `begin` makes an intent durable and tells whether to act, or raises Superseded."""
 
-    def __init__(self, shared: Shared, guard: act.LeaseGuard, begin: Begin) -> None:
+    def __init__(self, shared: WalkerPorts, guard: act.LeaseGuard, begin: Begin) -> None:
         self._shared = shared
         self._guard = guard
         self._begin = begin
-        self._find_out = lookup.Finding(shared.act, shared.planning, shared.tell)
+        self._find_out = lookup.FactFinder(shared.act, shared.planning, shared.tell)
 
     async def __call__(self, claim: Claim) -> Report:
         """However it ends, it ends in a report, unless the operation has been overtaken."""

@@ -16,9 +16,9 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine.legacy.graph import Step, Walk
+from isotherm.engine.legacy.graph import Consequences, PhaseGraph
 from isotherm.engine.legacy.recorder import Recorder
-from isotherm.engine.legacy.step import Shared, Stepping
+from isotherm.engine.legacy.step import StepDriver, WalkerPorts
 from isotherm.engine.steps import act
 from isotherm.engine.steps import reports as reports_steps
 from isotherm.states import NodeState
@@ -49,14 +49,14 @@ class _Sleeper:
 class Walker:
     """Has the lock of one stack, for as long as somebody renews the lease (`guard`)."""
 
-    def __init__(self, lock: Lock, shared: Shared, guard: act.LeaseGuard, wake: Callable[[], None]) -> None:
+    def __init__(self, lock: Lock, shared: WalkerPorts, guard: act.LeaseGuard, wake: Callable[[], None]) -> None:
         self.lock = lock
         self.guard = guard
         self._shared = shared
         self._wake = wake
-        self._step = Stepping(shared, guard, self._begin)
+        self._step = StepDriver(shared, guard, self._begin)
         self._recorder = Recorder(self._follow, self._record)
-        self._walk: Walk | None = None
+        self._walk: PhaseGraph | None = None
         self._operation: Operation | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._sleepers: dict[int, _Sleeper] = {}
@@ -109,7 +109,7 @@ class Walker:
     # One phase.
 
     async def _pass(self, phase: walking.Phase) -> None:
-        self._walk, self._operation = Walk(phase), phase.operation
+        self._walk, self._operation = PhaseGraph(phase), phase.operation
         self._halted = self._leaving
         self._cancelled = False
         self._idle.clear()
@@ -129,7 +129,7 @@ class Walker:
             return  # overtaken at the last moment; if the lock is gone too, the next look at it says so
         self._wake()
 
-    def _go_on(self, step: Step) -> None:
+    def _go_on(self, step: Consequences) -> None:
         for node_id in () if self._halted else step.ready:
             task = asyncio.create_task(self._visit(node_id))
             self._tasks[node_id] = task
@@ -161,7 +161,7 @@ class Walker:
     async def _turn(self, node_id: int) -> Report | _HeldBack | None:
         """One step, when there is room for it. Answers what it waits for; None: the node has come to its end."""
         assert self._walk is not None and self._operation is not None
-        async with self._shared.room.place(self._operation.project, self.lock.stack_id):
+        async with self._shared.room.slot(self._operation.project, self.lock.stack_id):
             claim = None if self._halted else await self._take(node_id)
             if isinstance(claim, Claim):
                 return await self._bring(claim)
@@ -252,22 +252,22 @@ class Walker:
                 return _HeldBack()
             return walking.take(connection, self.lock, operation, node_id, self.guard.until, now)
 
-        async with self._shared.takes.place(operation.project, operation.stack_id):
+        async with self._shared.takes.slot(operation.project, operation.stack_id):
             return await self._write(unit)
 
     async def _begin(self, beginning: Beginning) -> bool:
         operation = beginning.claim.operation
-        async with self._shared.begins.place(operation.project, operation.stack_id):
+        async with self._shared.begins.slot(operation.project, operation.stack_id):
             return await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
 
-    def _follow(self, report: Report) -> Step:
+    def _follow(self, report: Report) -> Consequences:
         """What follows from a report."""
         assert self._walk is not None
         if report.state not in _ENDED:
-            return Step()
+            return Consequences()
         return self._walk.end(report.claim.node_id, report.state, changed=report.changed)
 
-    async def _record(self, reports: Sequence[tuple[Report, Step]]) -> list[bool | None]:
+    async def _record(self, reports: Sequence[tuple[Report, Consequences]]) -> list[bool | None]:
         def unit(connection: Connection) -> list[bool | None]:
             now = self._shared.clock.now()
             return [

@@ -28,7 +28,7 @@ from isotherm.template.model.definitions import Output
 from isotherm.template.parameters import parameters
 from isotherm.template.text import document
 
-Said = list[tuple[str, int | None, str | None]]
+PublishedRows = list[tuple[str, int | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Access:
     project: str
 
 
-class Inside:
+class InnerStackReader:
     """Reads stacks inside stacks. It lives no longer than one step does: what it has read, it does not read again."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
-        self._said: dict[str, Said] = {}
+        self._said: dict[str, PublishedRows] = {}
 
     async def arn(self, stack_id: str) -> str:
         access = self._access
@@ -80,7 +80,7 @@ class Inside:
             sum(map(off_loop.weight, views)),
             lambda: [outputs.masked(output, view, secrets) for output, view in zip(shown, views, strict=True)])
 
-    async def _why_not(self, output: Output, found: Said) -> str | None:
+    async def _why_not(self, output: Output, found: PublishedRows) -> str | None:
         """A value that is not known may be an output of a stack inside, which knows why."""
         ids = {name: id_ for name, id_, _ in found if id_ is not None}
         versions = await self._access.store.read(lambda connection: rows.versions(connection, list(ids.values())))
@@ -126,7 +126,7 @@ class Inside:
             raise errors.Permanent(f"stack {stack_id} does not exist")
         return found
 
-    async def _published(self, stack_id: str) -> Said:
+    async def _published(self, stack_id: str) -> PublishedRows:
         if stack_id not in self._said:
             read = self._access.store.read
             self._said[stack_id] = await read(lambda connection: lookups.published(connection, stack_id))

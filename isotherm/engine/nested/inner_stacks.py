@@ -30,7 +30,7 @@ from isotherm.store.records import Acceptance, Claim, NewStack
 from isotherm.template import environment
 
 
-class Nesting:
+class InnerStacksFactory:
     """What all resources of a worker share to have stacks inside."""
 
     def __init__(  # noqa: PLR0913 - the ports of what is inside, one each
@@ -48,13 +48,13 @@ class Nesting:
 
     def of(self, around: Claim, resource: masking.Around) -> contract.Stacks:
         """The port for one resource, that of the claim."""
-        return _Inside(self, around, resource)
+        return _InnerStacks(self, around, resource)
 
 
-class _Inside(inner_reads.Inside):
+class _InnerStacks(inner_reads.InnerStackReader):
     """The port, for the resource of one claim."""
 
-    def __init__(self, nesting: Nesting, around: Claim, resource: masking.Around) -> None:
+    def __init__(self, nesting: InnerStacksFactory, around: Claim, resource: masking.Around) -> None:
         super().__init__(inner_reads.Access(nesting.store, nesting.planning, nesting.clock, around.operation.project))
         self._nesting = nesting
         self._around = around

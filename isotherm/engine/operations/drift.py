@@ -15,9 +15,9 @@ from isotherm.engine.accept import Accepted, Request, refuse_suspended
 from isotherm.engine.queries import drift
 from isotherm.engine.queries.resources import ResourceReading
 from isotherm.observer import policies
-from isotherm.observer.budget import Budget
-from isotherm.observer.look import Look, Looking, Place
-from isotherm.observer.recorder import Recording, Standing, standing_of
+from isotherm.observer.observe import Finding, RealityReader, StackRef
+from isotherm.observer.rate_limit import RateLimit
+from isotherm.observer.record import DriftRecorder, WatchState, watch_state
 from isotherm.planning import documents
 from isotherm.resources import contract
 from isotherm.states import Action, DriftPolicy, Status, WatchMode
@@ -66,12 +66,12 @@ class Drifting(ResourceReading):
 
     def _standing(
         self, connection: Connection, row: lookups.Row
-    ) -> tuple[Watch | None, Standing, tuple[float | None, float | None]]:
+    ) -> tuple[Watch | None, WatchState, tuple[float | None, float | None]]:
         watch, looked_at, due = watching.peek(connection, row["id"])
         if watch is None:
             mode = watching.project_mode(connection, row["project"])
-            return None, Standing(policies.WORDS[self._settings.observer_policy], mode, {}), (None, None)
-        return watch, standing_of(connection, watch, self._settings), (looked_at, due)
+            return None, WatchState(policies.WORDS[self._settings.observer_policy], mode, {}), (None, None)
+        return watch, watch_state(connection, watch, self._settings), (looked_at, due)
 
     # How it is watched.
 
@@ -151,7 +151,7 @@ class Drifting(ResourceReading):
                                   kind="ActionInProgress", hint="What is being changed cannot be compared: look later.")
         if name is not None:
             await self._expect_resource(row, name)
-        looking = Looking(self._types.implementation, self._looking_world(), Budget(self._settings.observer_rate))
+        looking = RealityReader(self._types.implementation, self._looking_world(), RateLimit(self._settings.observer_rate))
         watch = await self._store.write(lambda connection: watching.one(connection, row["id"], self._clock.now()))
         cursor: str | None = ""
         while cursor is not None:
@@ -159,7 +159,7 @@ class Drifting(ResourceReading):
         if name is None:
             await self._store.write(lambda connection: watching.looked(connection, row["id"], self._clock.now()))
 
-    async def _observe_some(self, looking: Looking, watch: Watch, name: str | None, cursor: str) -> str | None:
+    async def _observe_some(self, looking: RealityReader, watch: Watch, name: str | None, cursor: str) -> str | None:
         """Look at one resource, or at the next ones; answers where to go on."""
         most = self._settings.observer_batch
 
@@ -169,18 +169,18 @@ class Drifting(ResourceReading):
             return resources.after(connection, watch.stack_id, cursor, most)
 
         targets = await self._store.read(targets_of)
-        looks = await looking.look(Place(self._project, watch.stack_name), targets)
+        looks = await looking.look(StackRef(self._project, watch.stack_name), targets)
         await self._store.write(lambda connection: self._keep(connection, watch, looks))
         return None if name is not None or len(targets) < most else targets[-1].name
 
-    def _keep(self, connection: Connection, watch: Watch, looks: Sequence[Look]) -> None:
+    def _keep(self, connection: Connection, watch: Watch, looks: Sequence[Finding]) -> None:
         if not watching.is_unmoved(connection, watch):
             raise errors.Conflict("The stack was changed while it was looked at.", kind="ActionInProgress",
                                   hint="Look again.")
-        standing = standing_of(connection, watch, self._settings)
+        standing = watch_state(connection, watch, self._settings)
         # Nothing is repaired from here, and so nothing given up.
         quiet = replace(standing, mode=max(standing.mode, WatchMode.MAINTENANCE))
-        result = Recording(self._settings)(connection, watch, quiet, looks, self._clock.now())
+        result = DriftRecorder(self._settings)(connection, watch, quiet, looks, self._clock.now())
         if not result.to_repair and any(one.drifted for one in looks):
             watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from isotherm.engine.nested.inner_reads import Access, Inside
+from isotherm.engine.nested.inner_reads import Access, InnerStackReader
 from isotherm.engine.preview import update_preview
 from isotherm.engine.preview.update_preview import Change, Item, Seen
 from isotherm.engine.steps import decide
@@ -59,7 +59,7 @@ class Sight:
 class Foresight:
     """Looks at a tree of stacks."""
 
-    def __init__(self, inside: Inside, access: Access, types: Registry, deepest: int = MAX_DEPTH) -> None:
+    def __init__(self, inside: InnerStackReader, access: Access, types: Registry, deepest: int = MAX_DEPTH) -> None:
         self._inside = inside
         self._access = access
         self._types = types

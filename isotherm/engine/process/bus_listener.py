@@ -16,7 +16,7 @@ class Helper(Protocol):
     async def come(self) -> None: ...
 
 
-class Ears:
+class ProcessListener:
     """The ears of a process. Whoever works in it comes and goes, so it is asked for each time."""
 
     def __init__(

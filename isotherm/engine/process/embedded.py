@@ -18,18 +18,18 @@ from isotherm.config import Settings
 from isotherm.engine import ports
 from isotherm.engine.convergence.worker import Tuning as WorkerTuning
 from isotherm.engine.convergence.worker import Worker
-from isotherm.engine.legacy.engine import Engine as LegacyEngine
+from isotherm.engine.legacy.engine import LegacyEngine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process import file_listener, local_access
-from isotherm.engine.process.bus_listener import Ears
-from isotherm.engine.process.heartbeat import Attendance, Load
+from isotherm.engine.process.bus_listener import ProcessListener
+from isotherm.engine.process.heartbeat import Heartbeat, Load
 from isotherm.engine.process.home import JOURNAL, Folder
 from isotherm.engine.queries.feed import Feed
 from isotherm.engine.stack_reads import PROJECT
-from isotherm.engine.steps.throttle import Slots
-from isotherm.observer.hints import Hints
+from isotherm.engine.steps.throttle import TypeThrottle
+from isotherm.observer.hints import HintCollector
 from isotherm.observer.service import Observer, Tuning
 from isotherm.planning import off_loop, planner
 from isotherm.resources import builtin, contract
@@ -52,14 +52,14 @@ class Embedded(Folder):
         self._legacy: LegacyEngine | None = None
         self._observer: Observer | None = None
         self._seen: JournalReality | None = None
-        self.attendance = Attendance(self.store, self.clock, self.path)
+        self.heartbeat = Heartbeat(self.store, self.clock, self.path)
         self.types = builtin.registry(reaching=local_access.is_allowed(self.settings))
         self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
         self._plans = planner.Planning(self.store, self.types, self.clock, off_loop.beside)
         self.orchestrator = self.orchestrator_for(PROJECT, "")
         #: Takes what others say has happened to reality.
-        self.hints = Hints(self.store, self.clock, self._wake)
+        self.hints = HintCollector(self.store, self.clock, self._wake)
         # Where the API can be reached, if this process or another serves it.
         self.address = ""
 
@@ -108,8 +108,8 @@ class Embedded(Folder):
             reach = self.reach()
             world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
                                    local=reach.local, http=reach.http)
-            types, slots = self.types, Slots.of(self.settings, world)
-            nesting = Nesting(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
+            types, slots = self.types, TypeThrottle.of(self.settings, world)
+            nesting = InnerStacksFactory(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
             concurrency = self.settings.engine_concurrency
             self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
                                   tuning=WorkerTuning(concurrency=concurrency), settings=self.settings, slots=slots)
@@ -148,13 +148,13 @@ class Embedded(Folder):
     @asynccontextmanager
     async def _here(self, kind: ServiceKind, load: Callable[[], Load]) -> AsyncIterator[tuple[str, JournalReality]]:
         """Be there, under a name of one's own, and have the reality of this folder."""
-        here = await self.attendance.join(kind, load)
+        here = await self.heartbeat.join(kind, load)
         reality = JournalReality(self.path / JOURNAL)
         try:
             yield here.name, reality
         finally:
             reality.close()
-            await self.attendance.leave(here)
+            await self.heartbeat.leave(here)
 
     async def listen(self) -> None:
         """Look for work whenever another process has written something; until cancelled."""
@@ -173,7 +173,7 @@ class Embedded(Folder):
     @asynccontextmanager
     async def on_bus(self) -> AsyncIterator[None]:
         """Hear of what others do, and be heard, for as long as this lasts."""
-        async with self.bus.listening(Ears(lambda: self._worker, self._look_here, self.hints.take)):
+        async with self.bus.listening(ProcessListener(lambda: self._worker, self._look_here, self.hints.take)):
             yield
         await self.hints.close()
 

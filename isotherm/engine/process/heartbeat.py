@@ -1,6 +1,6 @@
 """A process says that it is there: to those of its own machine by a lock, to all others by a row, every ten seconds.
 
-The lock (`presence`) ends with the process and proves its death at once; the row tells other machines, and what is shown
+The lock (`lock`) ends with the process and proves its death at once; the row tells other machines, and what is shown
 of the service. On the way the heartbeat asks the database for its time, because leases are told in it: a machine whose
 clock is wrong neither takes what others hold nor loses what it has.
 """
@@ -21,7 +21,7 @@ import isotherm
 from isotherm import errors
 from isotherm.clock import SystemClock
 from isotherm.engine.process.home import OBSERVERS, WORKERS
-from isotherm.engine.process.liveness import Presence
+from isotherm.engine.process.liveness import ProcessLock
 from isotherm.states import ServiceKind
 from isotherm.store.admin import services
 from isotherm.store.database.writer import Connection, Store
@@ -47,14 +47,14 @@ class Load(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Attendee:
+class Registration:
     """One role of this process: an engine, an API, an observer."""
 
     name: str
     kind: ServiceKind
     started_at: float
     load: Callable[[], Load]
-    presence: Presence
+    lock: ProcessLock
 
 
 def new_name() -> str:
@@ -66,7 +66,7 @@ def id_of(name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
-def bury(connection: Connection, kind: ServiceKind, dead: Collection[str], now: float) -> None:
+def release_dead_services(connection: Connection, kind: ServiceKind, dead: Collection[str], now: float) -> None:
     """These are proved dead: what they held is free, and they are shown as down."""
     if kind is ServiceKind.ENGINE:
         release.workers(connection, dead, now)
@@ -75,37 +75,37 @@ def bury(connection: Connection, kind: ServiceKind, dead: Collection[str], now: 
     services.lose(connection, [id_of(name) for name in dead])
 
 
-class Attendance:
+class Heartbeat:
     """All that this process is, on one home."""
 
     def __init__(self, store: Store, clock: SystemClock, home: Path) -> None:
         self._store = store
         self._clock = clock
         self._home = home
-        self._mine: list[Attendee] = []
+        self._mine: list[Registration] = []
         self._beating: asyncio.Task[None] | None = None
 
-    async def join(self, kind: ServiceKind, load: Callable[[], Load], name: str = "") -> Attendee:
+    async def join(self, kind: ServiceKind, load: Callable[[], Load], name: str = "") -> Registration:
         """Be there from now on, under a name of its own; what the dead of this machine held is free."""
         name = name or new_name()
         await self.set_clock()
-        here = Presence(self._home / FOLDERS[kind], name)
+        here = ProcessLock(self._home / FOLDERS[kind], name)
         dead = here.join()
         now = self._clock.now()
-        one = Attendee(name, kind, now, load, here)
+        one = Registration(name, kind, now, load, here)
 
         def unit(connection: Connection) -> None:
             if dead:
-                bury(connection, kind, dead, now)
+                release_dead_services(connection, kind, dead, now)
             services.beat(connection, [_row(one, now)])
 
         await self._store.write(unit)
-        here.bury(dead)
+        here.forget(dead)
         self._mine.append(one)
         self._beating = self._beating or asyncio.create_task(self._beat())
         return one
 
-    async def leave(self, one: Attendee) -> None:
+    async def leave(self, one: Registration) -> None:
         """Be gone, in good order: nothing is left that others would have to free."""
         self._mine.remove(one)
         if not self._mine and self._beating is not None:
@@ -115,7 +115,7 @@ class Attendance:
             await self._store.write(lambda connection: services.forget(connection, [id_of(one.name)]))
         except errors.Unavailable:
             log.warning("the database does not answer; this process is shown for a while longer")
-        one.presence.leave()
+        one.lock.leave()
 
     async def set_clock(self) -> None:
         """Go by the time of the database."""
@@ -143,20 +143,20 @@ class Attendance:
         """That these are there; and what others of this machine held that have died since is free."""
         now = self._clock.now()
         rows = [_row(one, now) for one in self._mine]
-        dead = [(one, one.presence.dead()) for one in self._mine]
+        dead = [(one, one.lock.dead()) for one in self._mine]
 
         def unit(connection: Connection) -> None:
             services.beat(connection, rows)
             for one, names in dead:
                 if names:
-                    bury(connection, one.kind, names, now)
+                    release_dead_services(connection, one.kind, names, now)
 
         await self._store.write(unit)
         for one, names in dead:
-            one.presence.bury(names)
+            one.lock.forget(names)
 
 
-def _row(one: Attendee, now: float) -> services.Service:
+def _row(one: Registration, now: float) -> services.Service:
     load = one.load()
     return services.Service(id_of(one.name), one.name, one.kind, socket.gethostname(), os.getpid(), one.started_at, now,
                             load.steps, load.leases, isotherm.__version__)

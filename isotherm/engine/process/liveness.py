@@ -21,7 +21,7 @@ from pathlib import Path
 _SUFFIX = ".lock"
 
 
-class Presence:
+class ProcessLock:
     """The presence of one worker in a folder, from `join` to `leave`."""
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -45,7 +45,7 @@ class Presence:
     def _dead(self) -> list[str]:
         return [name for name in self._others() if not _is_held(self._path(name))]
 
-    def bury(self, dead: list[str]) -> None:
+    def forget(self, dead: list[str]) -> None:
         """What the dead held has been released: forget them."""
         for name in dead:
             self._path(name).unlink(missing_ok=True)
@@ -65,7 +65,7 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LockState:
     """A worker that is present, or one that died and has not been buried yet."""
 
     name: str
@@ -73,17 +73,17 @@ class Known:
     alive: bool
 
 
-def known(folder: Path) -> list[Known]:
+def list_locks(folder: Path) -> list[LockState]:
     """The workers of the folder, by their age."""
     found = []
     for file in folder.glob(f"*{_SUFFIX}"):
         with contextlib.suppress(FileNotFoundError):
-            found.append(Known(file.stem, file.stat().st_mtime, _is_held(file)))
+            found.append(LockState(file.stem, file.stat().st_mtime, _is_held(file)))
     return sorted(found, key=lambda one: (one.since, one.name))
 
 
 @contextmanager
-def dead(folder: Path) -> Iterator[list[str]]:
+def dead_processes(folder: Path) -> Iterator[list[str]]:
     """The workers that have died; they are forgotten once what they held has been released, without an error."""
     folder.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder):

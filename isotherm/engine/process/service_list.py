@@ -22,15 +22,15 @@ PATIENCE_S = 3 * heartbeat.PERIOD_S
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ServiceStatus:
     """One process, and whether it is up."""
 
     service: Service
     alive: bool
 
 
-async def engines(folder: Folder) -> list[Seen]:
-    return await call(folder, ServiceKind.ENGINE)
+async def engines(folder: Folder) -> list[ServiceStatus]:
+    return await list_all(folder, ServiceKind.ENGINE)
 
 
 async def is_driven(folder: Folder) -> bool:
@@ -38,7 +38,7 @@ async def is_driven(folder: Folder) -> bool:
     return any(one.alive for one in await engines(folder))
 
 
-async def call(folder: Folder, *kinds: ServiceKind) -> list[Seen]:
+async def list_all(folder: Folder, *kinds: ServiceKind) -> list[ServiceStatus]:
     """All processes of these kinds, or of all; also those that have died and were not cleaned up after."""
     rows, ahead = await folder.store.read(lambda connection: (services.read(connection), services.ahead(connection)))
     # Rows have the time of the database, and whoever only looks may never have asked for it.
@@ -46,10 +46,10 @@ async def call(folder: Folder, *kinds: ServiceKind) -> list[Seen]:
     others = {row.name: row for row in rows}
     found = []
     for kind, name in FOLDERS.items():
-        for lock in liveness.known(folder.path / name):
+        for lock in liveness.list_locks(folder.path / name):
             row = others.pop(lock.name, None) or _unlisted(lock, kind, now)
-            found.append(Seen(row, lock.alive and _is_recent(row, now)))
-    found += [Seen(row, not row.lost and _is_recent(row, now)) for row in others.values()]
+            found.append(ServiceStatus(row, lock.alive and _is_recent(row, now)))
+    found += [ServiceStatus(row, not row.lost and _is_recent(row, now)) for row in others.values()]
     several = [one for one in found if not kinds or one.service.kind in kinds]
     return sorted(several, key=lambda one: (one.service.started_at, one.service.name))
 
@@ -58,7 +58,7 @@ def _is_recent(row: Service, now: float) -> bool:
     return row.seen_at > now - PATIENCE_S
 
 
-def _unlisted(lock: liveness.Known, kind: ServiceKind, now: float) -> Service:
+def _unlisted(lock: liveness.LockState, kind: ServiceKind, now: float) -> Service:
     """It has a lock and no row: it has just come, or died long ago."""
     return Service(heartbeat.id_of(lock.name), lock.name, kind, socket.gethostname(), 0, lock.since,
                    now if lock.alive else lock.since, 0, 0, "")

@@ -7,7 +7,7 @@ from typing import Any
 
 from isotherm.engine import views
 from isotherm.observer import policies
-from isotherm.observer.recorder import Standing
+from isotherm.observer.record import WatchState
 from isotherm.planning import documents
 from isotherm.states import Sight
 from isotherm.store.watch.schedule import Watch
@@ -15,7 +15,7 @@ from isotherm.store.watch.schedule import Watch
 NEVER, IN_SYNC, DRIFTED, GONE, UNSEEN = "never_seen", "in_sync", "drifted", "gone", "unseen"
 
 
-def resource(row: Mapping[str, Any], watch: Watch | None, standing: Standing) -> dict[str, Any]:
+def resource(row: Mapping[str, Any], watch: Watch | None, standing: WatchState) -> dict[str, Any]:
     policy = policies.of(row["name"], row["metadata"], {} if watch is None else watch.overrides, standing.policy)
     return {
         "resource_name": row["name"], "resource_type": row["type"], "physical_resource_id": row["physical_id"],
@@ -45,7 +45,7 @@ def _property(one: Mapping[str, Any], *, pending: bool) -> dict[str, Any]:
 
 
 def stack(
-    named: tuple[str, str], watch: Watch | None, standing: Standing, times: tuple[float | None, float | None],
+    named: tuple[str, str], watch: Watch | None, standing: WatchState, times: tuple[float | None, float | None],
     counts: Mapping[str, int],
 ) -> dict[str, Any]:
     told = DRIFTED if counts["drifted"] or counts["gone"] else IN_SYNC if counts["in_sync"] else NEVER

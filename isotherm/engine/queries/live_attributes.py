@@ -39,7 +39,7 @@ class LiveAttributes:
     types: Registry
     planning: Planning
     clock: contract.Clock
-    inside: Callable[[], inside.Inside]
+    inside: Callable[[], inside.InnerStackReader]
     reality: Callable[[], contract.Reality] = MemoryReality
     doors: Doors = Doors()  # noqa: RUF009 - frozen
     reach: Reach = Reach()  # noqa: RUF009 - frozen

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine import publish
-from isotherm.engine.nested.inner_stacks import Nesting
+from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import outcomes
 from isotherm.planning import documents, masking
 from isotherm.resources import contract, gate, runner
@@ -63,10 +63,10 @@ class GuardedReality:
         return await self._reality.delete(physical_id)
 
 
-class Acting:
+class StepRunner:
     """Acts on claims, within their leases."""
 
-    def __init__(self, types: outcomes.Types, world: contract.World, nesting: Nesting | None = None) -> None:
+    def __init__(self, types: outcomes.Types, world: contract.World, nesting: InnerStacksFactory | None = None) -> None:
         self._types = types
         self._world = world
         self._nesting = nesting

@@ -30,7 +30,7 @@ _LEAVING_S = 1.0
 _RULES = properties.Rules(custom=custom_constraints.LOCAL)
 
 
-class Considering:
+class Decider:
     """Considers claims. `types` finds the class of a type, `new_token` makes tokens that nobody else has.
 
     `tolerant`: what cannot be looked at is taken for what was last applied.

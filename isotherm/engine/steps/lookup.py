@@ -16,10 +16,10 @@ from isotherm.store.records import Claim, Version
 _LOOKS, _LONGEST_PAUSE_S = 3, 5.0
 
 
-class Finding:
+class FactFinder:
     """Answers questions about claims."""
 
-    def __init__(self, acting: act.Acting, planning: Planning, tell: reports.Telling) -> None:
+    def __init__(self, acting: act.StepRunner, planning: Planning, tell: reports.ReportMasker) -> None:
         self._act = acting
         self._planning = planning
         self._tell = tell

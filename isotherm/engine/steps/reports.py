@@ -28,7 +28,7 @@ _TRIES = 3
 _BLIND = Redactor(())
 
 
-class Telling:
+class ReportMasker:
     """Masks reports."""
 
     def __init__(self, planning: Planning, types: outcomes.Types) -> None:

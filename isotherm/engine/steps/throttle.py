@@ -51,7 +51,7 @@ class _Limit:
         return max(self.queues[stack_id] - now, _LEAST_S)
 
 
-class Slots:
+class TypeThrottle:
     """The slots of one process."""
 
     def __init__(self, limits: Iterable[tuple[str, int]], clock: contract.Clock, random: Random) -> None:
@@ -62,7 +62,7 @@ class Slots:
         self._held: dict[tuple[int, int], tuple[float, list[_Limit]]] = {}
 
     @classmethod
-    def of(cls, settings: Settings, world: contract.World) -> Slots:
+    def of(cls, settings: Settings, world: contract.World) -> TypeThrottle:
         return cls(map(_pair, settings.max_parallel_steps), world.clock, world.random)
 
     def take(self, claim: Claim, answer: outcomes.Answer) -> Report | None:

@@ -9,8 +9,8 @@ import pytest
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.observer import policies
-from isotherm.observer.budget import Budget
-from isotherm.observer.look import Looking, Place
+from isotherm.observer.observe import RealityReader, StackRef
+from isotherm.observer.rate_limit import RateLimit
 from isotherm.resources import contract
 from isotherm.resources.journal import MemoryReality
 from isotherm.states import DriftPolicy, Sight
@@ -61,7 +61,7 @@ class Clock:
         self.at += seconds
 
 
-def spent(budget: Budget, clock: Clock, *keys: tuple[str, str]) -> float:
+def spent(budget: RateLimit, clock: Clock, *keys: tuple[str, str]) -> float:
     async def all_of_them() -> None:
         for project, type_ in keys:
             await budget.take(project, type_)
@@ -73,25 +73,25 @@ def spent(budget: Budget, clock: Clock, *keys: tuple[str, str]) -> float:
 
 def test_calls_are_spread_over_time():
     clock = Clock()
-    assert spent(Budget(10, clock.now, clock.sleep), clock, *[("p", "T")] * 101) == pytest.approx(9.9)
+    assert spent(RateLimit(10, clock.now, clock.sleep), clock, *[("p", "T")] * 101) == pytest.approx(9.9)
 
 
 def test_projects_and_types_do_not_wait_for_each_other():
     clock = Clock()
-    budget = Budget(10, clock.now, clock.sleep)
+    budget = RateLimit(10, clock.now, clock.sleep)
     assert spent(budget, clock, ("p", "T"), ("q", "T"), ("p", "U")) == 0
 
 
 def test_observers_share_it():
     clock = Clock()
-    budget = Budget(10, clock.now, clock.sleep)
+    budget = RateLimit(10, clock.now, clock.sleep)
     budget.share(4)
     assert spent(budget, clock, *[("p", "T")] * 26) == pytest.approx(9.9)
 
 
 def test_without_a_budget_nobody_waits():
     clock = Clock()
-    assert spent(Budget(0, clock.now, clock.sleep), clock, *[("p", "T")] * 1000) == 0
+    assert spent(RateLimit(0, clock.now, clock.sleep), clock, *[("p", "T")] * 1000) == 0
 
 
 class Hangs(contract.Resource):
@@ -118,8 +118,8 @@ def target(name: str, type_: str) -> Target:
 
 def looked(type_: type[contract.Resource], *names: str) -> dict[str, Sight]:
     world = contract.World(Clock(), MemoryReality(), None)  # type: ignore[arg-type]
-    looking = Looking(lambda _name: type_, world, Budget(0), within_s=0.3)
-    found = asyncio.run(looking.look(Place("p", "s"), [target(name, type_.TYPE) for name in names]))
+    looking = RealityReader(lambda _name: type_, world, RateLimit(0), within_s=0.3)
+    found = asyncio.run(looking.look(StackRef("p", "s"), [target(name, type_.TYPE) for name in names]))
     return {one.target.name: one.observation.sight for one in found}
 
 

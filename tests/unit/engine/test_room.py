@@ -1,4 +1,4 @@
-"""Room for steps: never more than there is, and whose turn it is goes round."""
+"""The semaphore for steps: it admits no more than its size, and projects and stacks take turns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from isotherm.engine.legacy.throttle import Room
+from isotherm.engine.legacy.fair_semaphore import FairSemaphore
 
 
 class Steps:
@@ -20,7 +20,7 @@ class Steps:
         self.tasks[name] = asyncio.create_task(self._step(name, project, stack))
 
     async def _step(self, name, project, stack):
-        async with self.room.place(project, stack):
+        async with self.room.slot(project, stack):
             self.inside.append(name)
             self.order.append(name)
             try:
@@ -37,7 +37,7 @@ class Steps:
 
 def test_projects_and_their_stacks_take_turns():
     async def story():
-        steps = Steps(Room(1))
+        steps = Steps(FairSemaphore(1))
         for n in range(4):
             steps.come(f"a{n}", "p", "a")
         for n in range(2):
@@ -54,7 +54,7 @@ def test_projects_and_their_stacks_take_turns():
 
 def test_a_project_has_no_more_than_it_may():
     async def story():
-        steps = Steps(Room(5, of_project=2))
+        steps = Steps(FairSemaphore(5, of_project=2))
         for n in range(4):
             steps.come(f"a{n}", "p", "a")
             steps.come(f"b{n}", "q", "b")
@@ -74,7 +74,7 @@ def test_who_does_not_come_any_more_takes_no_room(called):
     """Also if he is called at the very moment in which he gives up."""
 
     async def story():
-        steps = Steps(Room(1))
+        steps = Steps(FairSemaphore(1))
         for name in ("first", "gone", "last"):
             steps.come(name, "p", name)
         await asyncio.sleep(0)

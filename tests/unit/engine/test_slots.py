@@ -1,4 +1,4 @@
-"""Slots for the steps of a type: kept to, given back, and waited for without haste."""
+"""The limits on steps of a type: kept, given back, and waited for without busy polling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine.steps import outcomes
-from isotherm.engine.steps.throttle import Slots
+from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.planning import documents
 from isotherm.resources import contract
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
@@ -44,7 +44,7 @@ def take(found, of):
 
 def slots(*told, clock=None):
     world = contract.World(clock or Clock(), None, Random(1))
-    return Slots.of(Settings(max_parallel_steps=told), world)
+    return TypeThrottle.of(Settings(max_parallel_steps=told), world)
 
 
 def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from isotherm.config import Settings
 from isotherm.observer import policies
-from isotherm.observer.look import Look
+from isotherm.observer.observe import Finding
 from isotherm.states import DriftPolicy, WatchMode
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection
@@ -23,7 +23,7 @@ from isotherm.store.watch.schedule import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WatchState:
     """What holds for the resources of a stack at the moment."""
 
     policy: DriftPolicy
@@ -31,12 +31,12 @@ class Standing:
     repairs: Mapping[str, Repair]
 
 
-def standing_of(connection: Connection, watch: Watch, settings: Settings) -> Standing:
+def watch_state(connection: Connection, watch: Watch, settings: Settings) -> WatchState:
     policy, mode = watch.policy, watch.mode
     for one in inherited.stacks(connection, watch):
         mode = max(mode, one.mode)
         policy = policy or policies.said(one.name, one.metadata, one.overrides) or one.policy
-    return Standing(policy or policies.WORDS[settings.observer_policy], mode,
+    return WatchState(policy or policies.WORDS[settings.observer_policy], mode,
                     repair_records.of_stack(connection, watch.stack_id))
 
 
@@ -48,14 +48,14 @@ class Result:
     given_up: list[str] = field(default_factory=list)
 
 
-class Recording:
+class DriftRecorder:
     """Keeps what was seen, and decides what follows."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def __call__(
-        self, connection: Connection, watch: Watch, standing: Standing, looks: Sequence[Look], now: float,
+        self, connection: Connection, watch: Watch, standing: WatchState, looks: Sequence[Finding], now: float,
         failed: Sequence[Need] = (),
     ) -> Result:
         """One unit of work; the caller has checked that the stack is still as it was when it was looked at.
@@ -90,7 +90,7 @@ class Recording:
         return result
 
     def _judge(
-        self, watch: Watch, standing: Standing, look: Look, before: Repair, result: Result, now: float
+        self, watch: Watch, standing: WatchState, look: Finding, before: Repair, result: Result, now: float
     ) -> tuple[Repair, list[str]]:
         one, words = _copy(before), []
         self._rest(one, now)
@@ -106,7 +106,7 @@ class Recording:
         return one, words
 
     def _mend(  # noqa: PLR0913 - what is known of one resource, and what follows from it
-        self, watch: Watch, standing: Standing, need: Need, one: Repair, result: Result, words: list[str], now: float,
+        self, watch: Watch, standing: WatchState, need: Need, one: Repair, result: Result, words: list[str], now: float,
         why_not: str,
     ) -> None:
         """Have it repaired, unless that is in vain."""
@@ -138,7 +138,7 @@ class Recording:
         return counted
 
 
-def is_to_repair(watch: Watch, standing: Standing, need: Need) -> bool:
+def is_to_repair(watch: Watch, standing: WatchState, need: Need) -> bool:
     if standing.mode is not WatchMode.ACTIVE or need.external:
         return False
     return policies.of(need.name, need.metadata, watch.overrides, standing.policy) is DriftPolicy.REPAIR

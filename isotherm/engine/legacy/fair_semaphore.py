@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 _Line = deque[asyncio.Future[None]]
 
 
-class Room:
-    """Room for so many steps; of one project for no more than `of_project`, unless that is 0."""
+class FairSemaphore:
+    """Admits `size` steps at a time; of one project at most `of_project`, unless that is 0."""
 
     def __init__(self, size: int, of_project: int = 0) -> None:
         self._free = size
@@ -24,7 +24,7 @@ class Room:
         self._lines: dict[str, dict[str, _Line]] = {}
 
     @asynccontextmanager
-    async def place(self, project: str, stack_id: str) -> AsyncIterator[None]:
+    async def slot(self, project: str, stack_id: str) -> AsyncIterator[None]:
         """For one step."""
         turn = asyncio.get_running_loop().create_future()
         self._lines.setdefault(project, {}).setdefault(stack_id, deque()).append(turn)

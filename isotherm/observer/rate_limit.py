@@ -15,7 +15,7 @@ _BURST_S = 0.1
 _LEAST_S = 0.002
 
 
-class Budget:
+class RateLimit:
     """Hands out calls."""
 
     def __init__(

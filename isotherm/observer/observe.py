@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isotherm.observer.budget import Budget
+from isotherm.observer.rate_limit import RateLimit
 from isotherm.planning import documents
 from isotherm.resources import contract, drift
 from isotherm.resources import gate as gate_resources
@@ -27,7 +27,7 @@ _SLOW = contract.Unseen("it took too long")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Finding:
     """What was seen of one resource."""
 
     target: Target
@@ -54,20 +54,20 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StackRef:
     """The stack that the objects belong to."""
 
     project: str
     stack_name: str
 
 
-class Looking:
+class RealityReader:
     """Looks. Counts what it looks at, and the calls that it makes for it.
 
     What is not seen `within_s` is not waited for: a service that hangs must not keep all others from being looked at.
     """
 
-    def __init__(self, types: Types, world: contract.World, budget: Budget, within_s: float = math.inf) -> None:
+    def __init__(self, types: Types, world: contract.World, budget: RateLimit, within_s: float = math.inf) -> None:
         self._within_s = within_s
         self._types = types
         self._world = world
@@ -83,7 +83,7 @@ class Looking:
             return None
         return found if found.is_observable() else None
 
-    async def look(self, place: Place, targets: Sequence[Target]) -> list[Look]:
+    async def look(self, place: StackRef, targets: Sequence[Target]) -> list[Finding]:
         """At all of these that can be seen, in any order."""
         by_type: dict[type[contract.Resource], list[Target]] = {}
         for target in targets:
@@ -93,12 +93,12 @@ class Looking:
         found = await asyncio.gather(*(self._all(type_, place, some) for type_, some in by_type.items()))
         return [look for looks in found for look in looks]
 
-    async def _all(self, type_: type[contract.Resource], place: Place, targets: Sequence[Target]) -> list[Look]:
+    async def _all(self, type_: type[contract.Resource], place: StackRef, targets: Sequence[Target]) -> list[Finding]:
         if type_.observe_many.__func__ is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
             return await self._together(type_, place, targets)
         gate, end = asyncio.Semaphore(_ABREAST), asyncio.get_running_loop().time() + self._within_s
 
-        async def one(target: Target) -> Look:
+        async def one(target: Target) -> Finding:
             async with gate:
                 at = await self._turn(type_, place)
                 left_s = end - asyncio.get_running_loop().time()
@@ -110,14 +110,14 @@ class Looking:
         self.looks += len(found)
         return list(found)
 
-    async def _together(self, type_: type[contract.Resource], place: Place, targets: Sequence[Target]) -> list[Look]:
+    async def _together(self, type_: type[contract.Resource], place: StackRef, targets: Sequence[Target]) -> list[Finding]:
         at = await self._turn(type_, place)
         many = [_self(target, place) for target in targets]
         sights = await _sights(type_, self._world, many, self._within_s)
         self.looks += len(targets)
         return [_compared(type_, target, one, at) for target, one in zip(targets, sights, strict=True)]
 
-    async def _turn(self, type_: type[contract.Resource], place: Place) -> float:
+    async def _turn(self, type_: type[contract.Resource], place: StackRef) -> float:
         await self._budget.take(place.project, type_.TYPE)
         self.calls += 1
         return self._world.clock.now()
@@ -143,7 +143,7 @@ async def _patiently(look: Callable[[], Awaitable[Any]], left_s: float) -> Any:
         return None
 
 
-def _self(target: Target, place: Place) -> contract.Self:
+def _self(target: Target, place: StackRef) -> contract.Self:
     return contract.Self(
         target.name, place.stack_name, target.stack_id, target.token, documents.decode(target.properties, dict[str, Any]),
         target.physical_id, documents.decode(target.data, dict[str, Any]), id=target.id, requires=target.requires,
@@ -151,11 +151,11 @@ def _self(target: Target, place: Place) -> contract.Self:
     )
 
 
-def _compared(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Look:
+def _compared(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Finding:
     found = _observation(type_, target, seen, at)
     same = (found.sight, found.live, found.drift, found.digest) == (
         target.sight, target.live, target.drift, target.seen_digest) and found.sight is Sight.SEEN
-    return Look(target, found, same)
+    return Finding(target, found, same)
 
 
 def _observation(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Observation:
