@@ -1,4 +1,4 @@
-"""Clients: each makes one request, whenever its time comes, and remembers the answer it got."""
+"""Clients: each makes one request at its time, and its answer is checked (I3, I14, I17)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import orchestrator
-from isotherm.sim.checks import observers, operation_log
+from isotherm.sim.checks import operation_log, watch_policies
 from isotherm.sim.checks.witness import Witness
 from isotherm.sim.histories import shapes
 from isotherm.sim.histories.history import Request, Verb
@@ -22,7 +22,7 @@ from isotherm.sim.world.store import DatabaseGone
 
 
 class Clients:
-    """Makes requests of the Orchestrator, and holds its answers against what the witness saw."""
+    """Sends requests to the Orchestrator, and compares its answers with what the witness has recorded."""
 
     def __init__(
         self, loop: SimLoop, api: orchestrator.Orchestrator, witness: Witness, cloud: Cloud, chance: Chance,
@@ -36,8 +36,8 @@ class Clients:
         self._note = note
         self._count = 0
         self._epoch = loop.time()
-        # By stack: its papers, what was wanted of it, and its id, as of when it was last abandoned.
-        self._papers: dict[str, tuple[Any, shapes.Shape]] = {}
+        # By stack: its last export document, and its shape before it was abandoned.
+        self._exports: dict[str, tuple[Any, shapes.Shape]] = {}
 
     def send(self, request: Request) -> asyncio.Task[Any]:
         """Start a client that makes the request at its time."""
@@ -45,7 +45,7 @@ class Clients:
         process = processes.Process(f"client{self._count}")
         context = contextvars.copy_context()
         context.run(processes.OWNER.set, process)
-        self._witness.requests[process.name] = request
+        self._witness.requests.requests[process.name] = request
         task: asyncio.Task[Any] = context.run(
             lambda: self._loop.create_task(self._make(process.name, request), context=context)
         )
@@ -65,37 +65,37 @@ class Clients:
         except errors.UserError as error:
             self._note(f"{name}: was refused: {error}")
             answer = error
-        except Exception as error:  # noqa: BLE001 - clients are told of nothing else
+        except Exception as error:  # noqa: BLE001 - clients get no other errors
             self._witness.broken("I14", f"{name} got {type(error).__name__}: {error}")
             return None
         self._judge(name, request, answer)
         return answer
 
     def _judge(self, name: str, request: Request, answer: Any) -> None:
-        """I3: whoever was told that it was accepted was, and nobody else."""
-        made = self._witness.made.get(name)
+        """I3: a request was accepted exactly where its answer says so."""
+        made = self._witness.requests.operations.get(name)
         if isinstance(answer, errors.UserError):
             if made is not None:
                 self._witness.broken("I3", f"{name} was refused, and its request was accepted")
-            # Papers of what was not through are not whole, and refused.
-            told = answer.kind == "NotSupported" or request.verb is Verb.ADOPT
-            if not isinstance(answer, errors.NotFound | errors.Conflict) and not told:
+            # The export document of an unfinished stack is not complete, and its adoption is refused.
+            expected_refusal = answer.kind == "NotSupported" or request.verb is Verb.ADOPT
+            if not isinstance(answer, errors.NotFound | errors.Conflict) and not expected_refusal:
                 self._witness.broken("I14", f"{name} was refused: {answer}")
             return
         if isinstance(answer, orchestrator.Abandoned):
             answer = answer.accepted
         expected = isinstance(answer, orchestrator.Accepted) and operation_log.expects_operation(request.verb)
         if expected and (made is None or (made.id, made.generation) != (answer.operation_id, answer.generation)):
-            self._witness.broken("I3", f"{name} was told {answer}, and {made} was accepted")
+            self._witness.broken("I3", f"{name} was answered {answer}, and {made} was accepted")
 
     async def _ask(self, name: str, request: Request) -> Any:  # noqa: C901 - one line for each verb
         api, stack = self._api, request.stack
-        wish = _wish(request)
+        wanted = _api_request(request)
         match request.verb:
             case Verb.CREATE:
-                return await api.create(stack, wish)
+                return await api.create(stack, wanted)
             case Verb.UPDATE:
-                return await api.update(stack, wish)
+                return await api.update(stack, wanted)
             case Verb.DELETE:
                 return await api.delete(stack)
             case Verb.ROLLBACK:
@@ -136,38 +136,38 @@ class Clients:
                 return await self._read(stack)
 
     async def _watch(self, name: str, request: Request) -> None:
-        """Say how a stack is watched: that of this moment, whatever comes after it under its name."""
+        """Set a watch policy or mode of the stack that has the name now."""
         stack = (await self._api.show(request.stack))["id"]
-        self._witness.spoken_of[name] = stack
+        self._witness.requests.watched_stacks[name] = stack
         if request.verb is Verb.PROJECT:
             await self._api.set_project_mode(request.word)
         elif request.verb is Verb.OVERRIDE:
             await self._api.set_resource_policy(stack, request.resource, request.word)
-        elif request.word in observers.MODES:
+        elif request.word in watch_policies.MODES:
             await self._api.set_watch(stack, mode=request.word)
         else:
             await self._api.set_watch(stack, policy=request.word)
 
     async def _snapshot(self, name: str, request: Request) -> Any:
-        """Go back to a snapshot of the stack, or delete it."""
+        """Restore a snapshot of the stack, or delete it."""
         found = [one["id"] for one in await self._api.snapshots(request.stack)]
         if not found:
             return None
         chosen = self._chance.world.choice(found)
         if request.verb is Verb.FORGET:
             return await self._api.delete_snapshot(request.stack, chosen)
-        self._witness.wishes[name] = self._witness.ledger.operations[chosen].shape
+        self._witness.requests.shapes[name] = self._witness.operations.operations[chosen].shape
         return await self._api.restore(request.stack, chosen)
 
     async def _signal(self, name: str, stack: str) -> None:
-        """To every handle there is, and to some twice: a client that hears nothing says it again."""
+        """Signal every handle of the stack, and some twice, as a client does that got no answer."""
         for one in await self._api.resources(stack):
             if one["resource_type"] == "OS::Heat::WaitConditionHandle":
                 for _ in range(self._chance.world.choice((1, 1, 2))):
                     await self._api.signal(stack, one["resource_name"], {"id": name}, signal_id=name)
 
     def signal_soon(self, stack: str, handle: str) -> None:
-        """Whoever is to signal may be quick: before anybody waits, or at that very moment."""
+        """Signal a handle soon, at times: before its wait condition waits, or at the same moment."""
         if not self._chance.calm and self._chance.world.random() < 0.4:
             delay = self._chance.delay(0.5)
             self._start("quick", self._signal_after(stack, handle, delay))
@@ -183,7 +183,7 @@ class Clients:
         context.run(lambda: self._loop.create_task(work, context=context))
 
     def keep_signalling(self, waiting: Callable[[], list[tuple[str, str]]]) -> None:
-        """From now on, nobody waits in vain: whatever waits for a signal, by stack and handle, gets one."""
+        """Signal from now on every handle (stack, name) that `waiting` returns."""
 
         async def signal() -> None:
             while True:
@@ -196,24 +196,24 @@ class Clients:
 
     async def _abandon(self, stack: str) -> Any:
         answer = await self._api.abandon(stack, hidden=True)
-        before = self._witness.ledger.before_abandoning[answer.accepted.operation_id]
-        self._papers[stack] = answer.papers, before
+        before = self._witness.operations.before_abandoning[answer.accepted.operation_id]
+        self._exports[stack] = answer.papers, before
         return answer
 
     async def _adopt(self, name: str, stack: str) -> Any:
-        if stack not in self._papers:
+        if stack not in self._exports:
             return None
-        whole, self._witness.wishes[name] = self._papers[stack]
-        return await self._api.adopt(stack, whole)
+        document, self._witness.requests.shapes[name] = self._exports[stack]
+        return await self._api.adopt(stack, document)
 
     async def _read(self, stack: str) -> None:
-        """I14: reads work at any moment, tell of the newest operation, and tell no secrets."""
+        """I14: reads work at any moment. I17: they show no secrets."""
         answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
                    await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]
-        if self._witness.oversight is not None:
+        if self._witness.observer_checks is not None:
             answers.append(await self._api.drift(stack, whole=True))
         if shapes.SECRET in str(answers):
-            self._witness.broken("I17", f"a read of {stack} tells a secret")
+            self._witness.broken("I17", f"a read of {stack} shows a secret")
 
     def _vanish(self, stack: str) -> None:
         used = {one for thing in self._cloud.things.values() for one in thing.uses}
@@ -225,7 +225,7 @@ class Clients:
             self._cloud.vanish(self._chance.world.choice(sorted(found)))
 
 
-def _wish(request: Request) -> orchestrator.Request:
+def _api_request(request: Request) -> orchestrator.Request:
     template, environment, files = shapes.render(request.shape)
     return orchestrator.Request(
         template, files, environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s,

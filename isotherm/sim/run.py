@@ -1,7 +1,7 @@
-"""One run: a history is played to its end, the world calms down, and everything has to come right.
+"""One run: plays a history to its end, stops the faults, and checks that everything converges.
 
-The end of each run asks for what the clients wanted last, without its built-in failures: from whatever state the faults
-left behind, that has to be reached, without anybody's help (I2, I12, I13).
+Each run ends with an update to the last shape of every stack, without its built-in failures. The update has to succeed from
+any state that the faults left behind, without manual repair (I2, I12, I13).
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from isotherm.engine import orchestrator
 from isotherm.resources.registry import Registry
 from isotherm.sim import hosts
 from isotherm.sim.checks import idle
-from isotherm.sim.checks.observers import Oversight
-from isotherm.sim.checks.witness import UNFINISHED, Witness
+from isotherm.sim.checks.evidence import UNFINISHED
+from isotherm.sim.checks.observers import ObserverChecks
+from isotherm.sim.checks.observers_idle import ObserverProblems
+from isotherm.sim.checks.witness import Witness
 from isotherm.sim.clients import Clients
 from isotherm.sim.histories import shapes
 from isotherm.sim.histories.history import History, Request, Verb
@@ -38,17 +40,17 @@ from isotherm.sim.world.threads import SimThreads
 from isotherm.states import Action
 from isotherm.store.memory import MemoryDatabase
 
-# With faults over, this much virtual time without an end is a failure (I13).
+# Virtual time within which all operations must end once faults have stopped (I13).
 PATIENCE_S = 1200.0
-# And this much until observers have seen everything, and what they are to mend is mended or given up.
+# Virtual time within which observers must have recorded, repaired or given up all drift (I19).
 OBSERVED_S = 3000.0
-# How long after its deadline an operation may still be under way, with a worker up: it looks by itself now and then.
+# An operation may end this much after its deadline: idle workers look at the tables in intervals.
 GRACE_S = IDLE_S + 6.0
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a run."""
+    """The result of a run."""
 
     seed: int
     violations: list[str]
@@ -75,8 +77,8 @@ def registry() -> Registry:
     return types.registry()
 
 
-class _Complaints(logging.Handler):
-    """What the engine logs as an error is one, unless it is about a fault of ours."""
+class _ErrorLogs(logging.Handler):
+    """Reports what the engine logs as an error, unless the simulator has caused it."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
@@ -103,7 +105,7 @@ class Log:
 
 
 class Run:
-    """Everything that one history needs."""
+    """The world of one history: loop, store, cloud, hosts, clients and witness."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -137,7 +139,7 @@ class Run:
         return made
 
     def play(self) -> Outcome:
-        with self.listening():
+        with self.reporting_errors():
             contextvars.copy_context().run(self._play)
         return Outcome(
             self.history.seed, self.witness.violations, self.log.lines, self.chance.hit, self.chance.struck,
@@ -145,19 +147,19 @@ class Run:
         )  # fmt: skip
 
     @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
-        """Hear what the engine complains of, and clear everything away in the end."""
+    def reporting_errors(self) -> Iterator[None]:
+        """Report the errors that the engine logs; close the loop in the end."""
         logger = logging.getLogger("isotherm")
-        complaints = _Complaints(lambda text: self.witness.broken("engine", text))
+        handler = _ErrorLogs(lambda text: self.witness.broken("engine", text))
         propagate, logger.propagate = logger.propagate, False
-        logger.addHandler(complaints)
+        logger.addHandler(handler)
         try:
             yield
         except OutOfSteps as error:
             self.witness.broken("I13", str(error))
         finally:
             self.loop.close()
-            logger.removeHandler(complaints)
+            logger.removeHandler(handler)
             logger.propagate = propagate
 
     def _play(self) -> None:
@@ -166,7 +168,7 @@ class Run:
         sent = [self.clients.send(request) for request in self.history.requests]
         last = max((request.at for request in self.history.requests), default=0.0)
         self.turn(lambda: all(task.done() for task in sent))
-        self.turn(self._rests, within=120.0 if last else 0.0)
+        self.turn(self._is_idle, within=120.0 if last else 0.0)
         self._calm_down()
         for step in (self._settle, self._observe, self._converge, self._no_change, self._delete):
             if self.witness.violations:
@@ -177,8 +179,7 @@ class Run:
         watched = self.history.watched
         if not watched.observers:
             return
-        self.witness.oversight = Oversight(
-            self.database, self.cloud, self.loop.time, self.witness.ledger, self.witness.broken, watched)
+        self.witness.observer_checks = ObserverChecks(self.witness.evidence, watched)
         self.hosts.watch(watched.observers, hosts.settings(watched))
         if watched.fight is not None:
             self.adversary = Adversary(self.cloud, *watched.fight, self.log.note)
@@ -194,7 +195,7 @@ class Run:
             self.clients.keep_signalling(self._waiting)
 
     def _waiting(self) -> list[tuple[str, str]]:
-        """Handles that have got no signal, by stack."""
+        """Return the handles that have got no signal, with their stacks."""
         heard = {row.resource_id for row in self.database.look("signals")}
         return [
             (row.stack_id, row.name) for row in self.database.look("resources")
@@ -203,28 +204,29 @@ class Run:
 
     def _settle(self) -> None:
         for name in self.hosts.fallen():
-            self.witness.broken("engine", f"{name} ended, and nobody had killed it")
-        if not self.turn(self._rests, within=PATIENCE_S):
+            self.witness.broken("engine", f"{name} ended without being killed")
+        if not self.turn(self._is_idle, within=PATIENCE_S):
             self._stuck()
         if not self.witness.violations:
-            idle.check(self.database, self.cloud, self.witness)
+            idle.check(self.witness.evidence, drifted=self.witness.drifts.unresolved)
 
     def _observe(self) -> None:
-        """I19: what is to be repaired is, what is not is known; and then nothing more is done."""
-        oversight, interval_s = self.witness.oversight, self.history.watched.interval_s
-        if oversight is None:
+        """I19: drift is repaired or recorded as the policies say, and then the observers change nothing more."""
+        checks, watched = self.witness.observer_checks, self.history.watched
+        if checks is None:
             return
+        missed = ObserverProblems(self.witness.evidence, checks, watched.limit)
         end = self.loop.time() + OBSERVED_S
-        # By then they know of each other, and share their budget.
-        oversight.together_at = self.loop.time() + 2 * hosts.BEAT_S
-        done, problems = (-1, -1), ["nobody has looked"]
+        # By then the observers know of each other, and share the budget.
+        checks.together_at = self.loop.time() + 2 * hosts.BEAT_S
+        done, problems = (-1, -1), ["no observer has looked"]
         while not self.witness.violations and (problems or done != self._done()):
             if self.loop.time() > end:
                 what = problems[0] if problems else "observers go on, and there is nothing left to do"
                 self.witness.broken("I19", f"{what}, after {OBSERVED_S:.0f} s in a world without faults")
             done = self._done()
-            self._pass(interval_s * 1.2)
-            problems = oversight.problems() if self._rests() else ["something is under way"]
+            self._pass(watched.interval_s * 1.2)
+            problems = missed.find() if self._is_idle() else ["something is under way"]
         if self.adversary is not None:
             self.adversary.stop()
         ending = self.hosts.dismiss_observers()
@@ -232,34 +234,34 @@ class Run:
             self.witness.broken("I19", "an observer does not end")
 
     def _done(self) -> tuple[int, int]:
-        return len(self.witness.ledger.operations), self.cloud.calls
+        return len(self.witness.operations.operations), self.cloud.calls
 
     def _pass(self, seconds: float) -> None:
         self.turn(lambda: False, within=seconds)
 
     @property
     def _looks(self) -> bool:
-        """Whether clients know that the world changes by itself."""
+        """Whether updates observe reality, because objects drift in this history."""
         stirred = any(request.verb is Verb.STIR for request in self.history.requests)
         return stirred or "drift" in self.history.rates or bool(self.history.watched.observers)
 
     def _converge(self) -> None:
-        """What was wanted last, or first where nothing is left of it, is reached from any state."""
+        """I2: an update to the last shape succeeds from any state."""
         looks = self._looks
-        if self.witness.drifted and not looks:
+        if self.witness.drifts.unresolved and not looks:
             self._ask_all(Verb.CHECK, must=False)
         if any(stack.action == Action.SUSPEND for stack in self._stacks()):
             self._ask_all(Verb.RESUME, must=False)
         self._ask_all(Verb.UPDATE, converge=looks)
-        self.witness.drifted = False
+        self.witness.drifts.unresolved = False
         for stack in self._stacks():
-            operation = self.witness.ledger.newest[stack.id]
+            operation = self.witness.operations.newest[stack.id]
             self.witness.compare(stack.id, stack.name, operation.shape)
 
     def _no_change(self) -> None:
-        """I16, S2.5: asking for the same again changes nothing, and leaves nothing behind."""
+        """I16, ledger S2.5: an update to the same shape calls nothing and leaves no rows behind."""
         before, calls = idle.counts(self.database), self.cloud.calls
-        # Who looks, and finds everything as it should be, changes nothing either.
+        # An update that observes reality and finds no drift changes nothing either.
         self._ask_all(Verb.UPDATE, converge=self._looks)
         if self.witness.violations:
             return
@@ -275,41 +277,41 @@ class Run:
             self._ask_all(Verb.DELETE)
 
     def _ask_all(self, verb: Verb, *, must: bool = True, converge: bool = False) -> None:
-        """Ask this of every stack, wait, and expect success."""
+        """Send this request for every stack, wait until it ends, and expect success."""
         for stack in self._stacks():
-            wanted = shapes.feasible(self._last_wish(stack.name)) if verb is Verb.UPDATE else {}
+            wanted = shapes.feasible(self._last_shape(stack.name)) if verb is Verb.UPDATE else {}
             request = Request(0.0, stack.name, verb, wanted, converge=converge)
             while True:
                 lost = self.witness.lost
                 task = self.clients.send(request)
-                if not self.turn(lambda task=task: task.done() and self._rests(), within=PATIENCE_S):  # type: ignore[misc]
+                if not self.turn(lambda task=task: task.done() and self._is_idle(), within=PATIENCE_S):  # type: ignore[misc]
                     self._stuck()
                     return
-                ending = self.witness.ledger.newest[stack.id].endings
-                # What cannot be found fails once, so that its user is told. Then he asks again.
+                ending = self.witness.operations.newest[stack.id].endings
+                # A lost object fails the operation once, so that the user learns of it. Then the user repeats it.
                 if ending == ["COMPLETE"] or self.witness.lost == lost:
                     break
             if must and ending != ["COMPLETE"]:
                 self.witness.broken("I2", f"{verb.value} of {stack.name} ended {ending} in a world without faults")
-        if not self.witness.violations and not self.witness.drifted:
-            idle.check(self.database, self.cloud, self.witness)
+        if not self.witness.violations and not self.witness.drifts.unresolved:
+            idle.check(self.witness.evidence, drifted=self.witness.drifts.unresolved)
 
-    def _last_wish(self, stack: str) -> shapes.Shape:
+    def _last_shape(self, stack: str) -> shapes.Shape:
         asked = [one.shape for one in self.history.requests
                  if one.stack == stack and one.verb in (Verb.CREATE, Verb.UPDATE)]
         return asked[-1]
 
     def _stacks(self) -> list[Any]:
-        """Those that clients speak of."""
+        """Return the stacks that are not nested."""
         return [stack for stack in self.witness.living_stacks() if stack.owner_id is None]
 
-    # Turning the world.
+    # Running the loop.
 
-    def _rests(self) -> bool:
-        return idle.at_rest(self.database)
+    def _is_idle(self) -> bool:
+        return idle.is_idle(self.database)
 
     def turn(self, until: Callable[[], bool], within: float | None = None) -> bool:
-        """Let the world turn until something holds, or an invariant breaks; False if it takes too long."""
+        """Run the loop until a condition holds or an invariant breaks; return False if that takes too long."""
         end = None if within is None else self.loop.time() + within
         seen = self.store.commits - 1
         state = False
@@ -318,7 +320,7 @@ class Run:
             nonlocal seen, state
             if self.witness.violations or (end is not None and self.loop.time() > end):
                 return True
-            # What is committed changes only with commits: between them there is no need to look again.
+            # The condition is about committed rows: check it once per commit.
             if seen != self.store.commits:
                 seen, state = self.store.commits, until()
                 self._deadlines()
@@ -328,7 +330,7 @@ class Run:
         return bool(self.witness.violations) or until()
 
     def _deadlines(self) -> None:
-        """I13: operations end by their deadline, whether or not anything happens: a worker and a database suffice."""
+        """I13: with a worker and the database up, operations end by their deadline."""
         now = self.loop.time()
         steady = self.hosts.steady_since
         if steady is None:

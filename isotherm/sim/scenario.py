@@ -199,7 +199,7 @@ def play(file: Path, seed: int = 0) -> Result:
     """Step the scenario in the order of this seed."""
     stepper = _Stepper(seed)
     problem = ""
-    with stepper.run.listening():
+    with stepper.run.reporting_errors():
         try:
             exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), stepper.names())
             stepper.play()
@@ -216,7 +216,7 @@ class _Stepper:
     def __init__(self, seed: int) -> None:
         registry()
         self.run = Run(History(seed, 1, (), {}, dice=seed))
-        self.run.witness.drifted = True  # what should be is said by the script, not by a shape
+        self.run.witness.drifts.unresolved = True  # the script says what reality should be, not a shape
         self.run.cloud.build_s = self.run.cloud.answer_s = 0.0
         for foreign in list(self.run.cloud.things):
             del self.run.cloud.things[foreign]
@@ -259,7 +259,7 @@ class _Stepper:
                 return
         self._settle()
         if not self.run.witness.violations:
-            idle.check(self.run.database, self.run.cloud, self.run.witness)
+            idle.check(self.run.witness.evidence, drifted=True)
 
     def _operate(self, kind: str, name: str, template: Template | None = None) -> None:
         api = self.run.api
@@ -302,15 +302,15 @@ class _Stepper:
         if self._idle:
             self._idle -= 1
             return
-        if idle.at_rest(self.run.database):
+        if idle.is_idle(self.run.database):
             return
         before, known = self._steps, self._twice()
-        self._turn(lambda: self._steps > before or idle.at_rest(self.run.database))
+        self._turn(lambda: self._steps > before or idle.is_idle(self.run.database))
         # A replacement takes two messages.
         self._idle += len(self._twice() - known)
 
     def _settle(self) -> None:
-        if not self._turn(lambda: idle.at_rest(self.run.database)):
+        if not self._turn(lambda: idle.is_idle(self.run.database)):
             self.run.witness.broken("I13", "the work does not come to an end")
 
     def _turn(self, until: Callable[[], bool]) -> bool:

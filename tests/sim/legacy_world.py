@@ -1,7 +1,4 @@
-"""The simulator's world with an engine of the legacy path beside each worker, and stacks that are on that path.
-
-The same histories, faults and cloud; what the witness knows of leases of nodes, it knows here of the locks of stacks.
-"""
+"""The simulator's world on the legacy path: a legacy engine beside each worker, and stack locks instead of node leases."""
 
 from __future__ import annotations
 
@@ -17,7 +14,10 @@ from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.sim import run
-from isotherm.sim.checks.witness import UNFINISHED, Witness
+from isotherm.sim.checks.evidence import UNFINISHED, Evidence
+from isotherm.sim.checks.mutations import Mutations
+from isotherm.sim.checks.progress import Progress
+from isotherm.sim.checks.witness import Witness
 from isotherm.sim.clients import Clients
 from isotherm.sim.histories.history import History
 from isotherm.sim.hosts import IDLE_S, LEASE_S, Hosts, VirtualClock
@@ -46,34 +46,48 @@ class Pair:
         await asyncio.gather(self._worker.run(), self._engine.run())
 
 
-class LegacyWitness(Witness):
-    """Knows the locks."""
+def stack_locks(evidence: Evidence) -> dict[str, Any]:
+    return {row.stack_id: row for row in evidence.database.look("stack_locks")}
 
-    def _locks(self) -> dict[str, Any]:
-        return {row.stack_id: row for row in self._database.look("stack_locks")}
 
-    def _no_lost_wake_up(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
-        locks = self._locks()
-        for operation in [one for one in self._database.look("operations") if one.state in UNFINISHED]:
+class LegacyProgress(Progress):
+    """I4, I10: every unfinished operation has a stack lock that is due; no node is due for a worker (I5)."""
+
+    def check(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
+        broken = self._evidence.broken
+        locks = stack_locks(self._evidence)
+        for operation in [one for one in self._evidence.database.look("operations") if one.state in UNFINISHED]:
             stack, lock = stacks.get(operation.stack_id), locks.get(operation.stack_id)
             if stack is None or stack.operation_id != operation.id:
-                self.broken("I4", f"an operation that is not the newest of {operation.stack_id} goes on")
+                broken("I4", f"an operation that is not the newest of {operation.stack_id} goes on")
             if lock is None or lock.due is None or lock.operation_id != operation.id:
-                self.broken("I10", f"{Action(operation.action).name} is under way, and nobody will ever look at it")
+                broken("I10", f"{Action(operation.action).name} is under way, and its stack lock is not due")
         for node in nodes:
             if node.due is not None:
-                self.broken("I5", f"{node.name} is due: a worker would take it, and an engine has the stack")
+                broken("I5", f"{node.name} is due: a worker would take it, and an engine has the stack")
 
-    def _inside_a_lease(self, verb: str, by: processes.Process | None, thing: Thing, row: Any) -> None:
-        lock, name = self._locks().get(row.stack_id), by.name if by is not None else "nobody"
+
+class LegacyMutations(Mutations):
+    """I5: the engine that calls the cloud holds the stack lock."""
+
+    def _check_lease(self, verb: str, by: processes.Process | None, thing: Thing, row: Any) -> None:
+        broken = self._evidence.broken
+        lock, name = stack_locks(self._evidence).get(row.stack_id), by.name if by is not None else ""
         if lock is None or lock.engine != name:
-            self.broken("I5", f"{verb} of {thing.id} by {name}, while {lock.engine if lock else 'nobody'} has the stack")
-        elif lock.lease_until is None or lock.lease_until < self._clock():
-            self.broken("I5", f"{verb} of {thing.id} by {name}, whose lease has run out")
+            broken("I5", f"{verb} of {thing.id} by {name}, while {lock.engine if lock else 'no engine'} has the stack")
+        elif lock.lease_until is None or lock.lease_until < self._evidence.clock():
+            broken("I5", f"{verb} of {thing.id} by {name}, whose lease has expired")
+
+
+class LegacyWitness(Witness):
+    """Checks stack locks instead of the leases of nodes."""
+
+    progress_check = LegacyProgress
+    mutation_check = LegacyMutations
 
 
 class LegacyHosts(Hosts):
-    """Boots pairs."""
+    """Hosts that run pairs."""
 
     def _boot(self, name: str) -> None:
         super()._boot(name)
@@ -91,7 +105,7 @@ class LegacyHosts(Hosts):
 
 
 class LegacyRun(run.Run):
-    """A history, told on the legacy path."""
+    """A run of a history on the legacy path."""
 
     def __init__(self, history: History) -> None:
         super().__init__(history)

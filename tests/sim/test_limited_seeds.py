@@ -1,4 +1,4 @@
-"""The same histories with limits on what is done at once: they are kept through every crash, and nothing waits for ever."""
+"""Limits on parallel steps hold through every crash of the seeds' histories, and no step waits for ever."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ LIMITED = Settings(max_parallel_steps_per_project=MOST, max_parallel_steps=("Sim
 
 
 class Limits(Witness):
-    """Counts after each commit."""
+    """Counts the running steps after each commit."""
 
     most = 0
-    told: set[str] = set()  # noqa: RUF012 - of all runs
+    reasons: set[str] = set()  # noqa: RUF012 - of all runs
 
     def committed(self) -> None:
         super().committed()
         nodes: list[Any] = self._database.look("nodes")
-        running = [one for one in nodes if one.state == NodeState.RUNNING and (one.due or 0.0) > self._clock()]
+        running = [one for one in nodes if one.state == NodeState.RUNNING and (one.due or 0.0) > self.evidence.clock()]
         Limits.most = max(Limits.most, len(running))
         if len(running) > MOST:
             self.broken("I5", f"{len(running)} steps are under way: {[one.name for one in running]}")
-        Limits.told |= {one.reason for one in nodes if one.reason and "most allowed" in one.reason}
+        Limits.reasons |= {one.reason for one in nodes if one.reason and "most allowed" in one.reason}
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
@@ -44,4 +44,4 @@ def test_nothing_breaks_where_little_is_done_at_once(first: int, monkeypatch: py
     broken = [one for one in outcomes if not one.well]
     assert not broken, "\n".join([f"seed {broken[0].seed} broke {broken[0].violations[0]}", *broken[0].lines])
     assert Limits.most == MOST, "they are used"
-    assert len(Limits.told) > 1, Limits.told
+    assert len(Limits.reasons) > 1, Limits.reasons

@@ -1,7 +1,7 @@
-"""What the simulator knows of operations, apart from the engine: who asked for what, in which order, and what came of it.
+"""The log of operations, kept apart from the engine: their order, their desired shapes and their endings.
 
-The order of acceptance is read from what was committed; what an operation wants is the shape that the client had in mind.
-What a rollback goes back to is worked out here, from what was seen to be completed.
+The order of acceptance is read from the commits, the shape of an operation from its client's request. The target of a
+rollback is worked out here, from the operations that were completed (I15).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isotherm.states import VISITING, Action
 
 @dataclass(slots=True)
 class Operation:
-    """An accepted operation, as the simulator understands it."""
+    """An accepted operation, as the simulator knows it."""
 
     id: str
     stack_id: str
@@ -25,35 +25,35 @@ class Operation:
     action: Action
     shape: Shape
     by: str
-    # Whether it is on a stack inside another: what it wants is not known, only what the whole tree should be in the end.
+    # Whether its stack is nested: its shape is not known, only that of the outermost stack.
     inside: bool = False
-    # How many times it was said to have ended, and with which word.
+    # The statuses of its terminal events.
     endings: list[str] = field(default_factory=list)
-    # Whether it looks at reality: it was asked to, or goes back from one that was.
+    # Whether it observes reality: its request says so, or it rolls back an operation that did.
     looks: bool = False
-    # When it was accepted, as the witness counts.
+    # When it was accepted, in the witness's count of events.
     tick: int = 0
 
 
-class Ledger:
+class OperationLog:
     """All operations of a run."""
 
     def __init__(self) -> None:
         self.operations: dict[str, Operation] = {}
         self.newest: dict[str, Operation] = {}
-        # By stack: the shape of the last operation that was completed.
+        # By stack: the shape of the last operation that reached COMPLETE.
         self._complete: dict[str, Shape] = {}
-        # By stack: the last shape that was wanted, whatever became of it; a check wants nothing new.
+        # By stack: the shape of the newest operation, whatever its end.
         self.wanted: dict[str, Shape] = {}
-        # By stack and name: whether the object is to be kept, as of the newest template that has the name.
+        # By stack and name: whether the newest planned template that has the name retains its object.
         self._retain: dict[tuple[str, str], bool] = {}
-        # Stacks that were abandoned, or whose adoption was rolled back, and have not come right since: all may be kept.
+        # Stacks that were abandoned, or whose adoption was rolled back, and not complete since: any object may be kept.
         self._let_go: set[str] = set()
-        # By operation that abandons: what had been wanted of the stack until then.
+        # By abandon operation: the shape of its stack before.
         self.before_abandoning: dict[str, Shape] = {}
 
     def accepted(self, operation: Operation, request: Request | None, shape: Shape | None = None) -> None:
-        """`shape`: what a client wants that names something old: a snapshot, papers."""
+        """Record an accepted operation. A restore or adoption has its `shape` from a snapshot or an export document."""
         operation.shape = self._shape(operation, request) if shape is None else shape
         before = self.newest.get(operation.stack_id)
         if operation.action is Action.ROLLBACK:
@@ -74,7 +74,7 @@ class Ledger:
             self.planned(operation)
 
     def planned(self, operation: Operation) -> None:
-        """From now on its policies hold. A rollback is accepted without a plan, and may be overtaken before it has one."""
+        """Apply its deletion policies. A rollback is accepted without a plan and may be superseded before it has one."""
         for name, part in operation.shape.items():
             if not part.off:
                 self._retain[operation.stack_id, name] = part.retain
@@ -83,7 +83,7 @@ class Ledger:
         if operation.action in (Action.CREATE, Action.UPDATE) and request is not None and request.verb is not Verb.MEND:
             return request.shape
         if operation.action is Action.UPDATE and not operation.inside:
-            # A repair wants nothing new.
+            # A repair keeps the shape.
             return self.wanted.get(operation.stack_id, shapes.EMPTY)
         if operation.action is Action.ROLLBACK:
             return self._complete.get(operation.stack_id, shapes.EMPTY)
@@ -102,7 +102,7 @@ class Ledger:
         return operation
 
     def may_keep(self, stack_id: str, name: str) -> bool:
-        """Tell whether an object may be left behind: by its policy, or by that of a rollback that is perhaps planned."""
+        """Return whether an object may be left behind: by its policy, or by that of a rollback that may be planned."""
         part = self.wanted.get(stack_id, {}).get(name)
         return stack_id in self._let_go or self.retains(stack_id, name) or (part is not None and part.retain)
 
@@ -111,7 +111,7 @@ class Ledger:
 
 
 def expects_operation(verb: Verb) -> bool:
-    """Whether the verb, when it is accepted, becomes an operation of its own."""
+    """Return whether an accepted request with this verb becomes an operation of its own."""
     return verb not in _NO_OPERATION
 
 

@@ -1,4 +1,4 @@
-"""Reality against what should be: nothing missing, nothing different, nothing left over."""
+"""I2: reality equals the shape: no object is missing, different or left over."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from isotherm.store.memory import MemoryDatabase
 
 
 class Comparison:
-    """Compares, and tells what is wrong: the invariant, and in which way."""
+    """Compares the objects of a stack with its shape, and reports each difference."""
 
-    def __init__(self, database: MemoryDatabase, cloud: Cloud, tell: Callable[[str, str], None]) -> None:
+    def __init__(self, database: MemoryDatabase, cloud: Cloud, broken: Callable[[str, str], None]) -> None:
         self._database = database
         self._cloud = cloud
-        self._tell = tell
+        self._broken = broken
 
     def __call__(self, stack_id: str, stack: str, shape: Shape, given: dict[str, Any] | None = None) -> Any:
-        """I2: reality equals the shape. Answers its echo."""
+        """Compare; return the echo of the stack, for the shape around it."""
         parts = shapes.living(shape)
         found = self._found(stack, parts)
         ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
@@ -32,11 +32,11 @@ class Comparison:
             if part.external or part.inner is not None:
                 continue
             if name not in found:
-                self._tell("I2", f"{name} of {stack} is missing")
+                self._broken("I2", f"{name} of {stack} is missing")
             elif self._cloud.status(found[name]) != "READY":
-                self._tell("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
+                self._broken("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
             elif len(ids) == len(echoes):
-                self._same(found[name], part.kind, shapes.expected(part, ids, echoes, given))
+                self._compare_object(found[name], part.kind, shapes.expected(part, ids, echoes, given))
         return echoes.get(shapes.speaker(shape) or "")
 
     def _found(self, stack: str, parts: Shape) -> dict[str, Thing]:
@@ -45,40 +45,40 @@ class Comparison:
             if thing.stack != stack or thing.foreign or thing.id in self._cloud.released:
                 continue
             if thing.name in found or thing.name not in parts:
-                self._tell("I2", f"{thing.id} is left over")
+                self._broken("I2", f"{thing.id} is left over")
             found[thing.name] = thing
         return found
 
     def _compare_inside(self, stack_id: str, stack: str, parts: Shape, ids: dict[str, str]) -> dict[str, Any]:
-        """The stacks inside, each one once, and their echoes."""
+        """Compare the nested stacks; return their echoes."""
         inside: dict[str, Any] = {}
         for child in self._database.look("stacks"):
             if child.owner_id != stack_id or child.tomb:
                 continue
             name = child.name.removeprefix(f"{stack}-").rpartition("-")[0]
             if name in inside or name not in parts or parts[name].inner is None:
-                self._tell("I2", f"stack {child.name} is left over")
+                self._broken("I2", f"stack {child.name} is left over")
             inside[name] = child
         echoes: dict[str, Any] = {}
         for name, part in parts.items():
             if part.inner is None:
                 continue
             if name not in inside:
-                self._tell("I2", f"the stack {name} of {stack} is missing")
+                self._broken("I2", f"the stack {name} of {stack} is missing")
                 continue
             child = inside[name]
             if child.status != Status.COMPLETE:
-                self._tell("I14", f"{stack} is complete, and {child.name} inside is {Status(child.status).name}")
+                self._broken("I14", f"{stack} is complete, and {child.name} inside is {Status(child.status).name}")
             given = {"a": part.a or None, "link": ids[part.link] if part.link else None}
             echoes[name] = self(child.id, child.name, part.inner, given)
         return echoes
 
-    def _same(self, thing: Thing, kind: str, wanted: dict[str, Any]) -> None:
+    def _compare_object(self, thing: Thing, kind: str, wanted: dict[str, Any]) -> None:
         if thing.properties.get("rest"):
-            self._tell("I2", f"{thing.id} is at rest")
+            self._broken("I2", f"{thing.id} is suspended")
         if thing.kind != kind:
-            self._tell("I2", f"{thing.id} is a {thing.kind}, and should be a {kind}")
+            self._broken("I2", f"{thing.id} is a {thing.kind}, and should be a {kind}")
         for key, value in wanted.items():
             real = thing.properties.get(key)
             if (real or None) != value:
-                self._tell("I2", f"{thing.id} has {key}={real!r}, and should have {value!r}")
+                self._broken("I2", f"{thing.id} has {key}={real!r}, and should have {value!r}")
