@@ -85,7 +85,7 @@ class Originals:
         if known is None or thing is None:
             return False
         properties = _without_suspension(thing)
-        return known.properties.get(thing.id, properties) != properties
+        return bool(known.properties.get(thing.id, properties) != properties)
 
 
 def _without_suspension(thing: Thing) -> dict[str, Any]:
