@@ -7,15 +7,14 @@ store that does not answer is no failure of the resource: it is asked again late
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.planning import documents
 from isotherm.resources import contract
-from isotherm.resources.world.signals import Inbox, Signal
-from isotherm.resources.world.software import Config, Deployment
+from isotherm.resources.context.signals import Inbox, Signal
+from isotherm.resources.context.software import Config, Deployment
 from isotherm.store import software
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.signals import signals
@@ -114,11 +113,6 @@ class StoredSoftware:
         await _asked(
             self._store.write(lambda connection: unit(connection, software.project_of(connection, stack_id)))
         )
-
-
-def stored(world: contract.World, store: Store, settings: Settings) -> contract.World:
-    """The world of whoever drives resources: signals and software configs are rows."""
-    return replace(world, signals=StoredSignals(store), software=StoredSoftware(store, world.clock, settings))
 
 
 def config_row(config: Config) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from isotherm.planning import documents
-from isotherm.resources.world.software import Config, Deployment
+from isotherm.resources.context.software import Config, Deployment
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.reads.lookups import Row
 

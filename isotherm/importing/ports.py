@@ -12,8 +12,8 @@ from isotherm import errors
 from isotherm.planning import desired, outputs
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import contract
-from isotherm.resources.world import software
-from isotherm.resources.world.signals import Inbox, Signal
+from isotherm.resources.context import software
+from isotherm.resources.context.signals import Inbox, Signal
 from isotherm.store.records import Input
 from isotherm.template.parameters import parameters
 from isotherm.template.text import document

@@ -6,12 +6,11 @@ A resource whose properties, as Heat last applied them, are what our reading of 
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 from isotherm import errors
+from isotherm.engine import contexts, publish
 from isotherm.engine import ports as engine_ports
-from isotherm.engine import publish
 from isotherm.engine.steps import decide
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.importing import decrypt, heat_inputs, heat_rows, translate
@@ -21,11 +20,11 @@ from isotherm.importing.translate import Translated
 from isotherm.planning import desired, documents, masking, requests
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import contract, properties, registry
+from isotherm.resources.context.signals import Signal
 from isotherm.resources.heat.groups import auto_scaling_group
 from isotherm.resources.journal import MemoryReality
 from isotherm.resources.nested import group_base, nested_stack
 from isotherm.resources.validation import custom_constraints
-from isotherm.resources.world.signals import Signal
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store.operations.arrive import Arrival
 from isotherm.store.records import Acceptance, Input, NewStack, Version, Wanted
@@ -53,10 +52,7 @@ class _Preparing:
         self.prepared = Prepared()
         self.arriving = Arriving()
         self.reality = MemoryReality()
-        self.world = contract.World(
-            tools.clock, self.reality, random.Random(0), self.arriving, self.arriving,  # type: ignore[arg-type]
-            software=self.arriving,  # type: ignore[arg-type]  # nothing is begun: what reads is all it takes
-        )
+        self.context = contexts.arriving(tools.clock, self.reality, self.arriving)
 
 
 class _Stack:
@@ -135,10 +131,11 @@ class _Stack:
             self._signals[row.name] = [
                 NewSignal(self._tools.new_id(), one.key, documents.encode(one.details), one.reason)
                 for one in translated.signals]
-        known = contract.Self(
-            row.name, self._stack.name, self._stack.id, row.uuid, came.after, row.physical_id, translated.data,
-            came.metadata(resolved), resolved.update_policy, came.target.exports)
-        resource = came.type(known, self._tree.world)
+        state = contract.ResourceState(
+            name=row.name, stack_name=self._stack.name, stack_id=self._stack.id, token=row.uuid, properties=came.after,
+            physical_id=row.physical_id, data=translated.data, metadata=came.metadata(resolved),
+            update_policy=resolved.update_policy, exports=came.target.exports)
+        resource = came.type(state, self._tree.context)
         if translated.admits:
             resource.admit_signals()
         return resource

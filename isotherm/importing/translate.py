@@ -13,12 +13,12 @@ import msgspec
 
 from isotherm.importing import heat_rows
 from isotherm.resources import contract
+from isotherm.resources.context import software
+from isotherm.resources.context.signals import Taken
 from isotherm.resources.heat import delay, none, random_string, test_resource, value, wait_condition
 from isotherm.resources.heat.groups import auto_scaling_group, resource_chain, resource_group, scaling_policy
 from isotherm.resources.heat.software import software_config
 from isotherm.resources.nested import nested_stack
-from isotherm.resources.world import software
-from isotherm.resources.world.signals import Taken
 
 
 class Translated(msgspec.Struct):

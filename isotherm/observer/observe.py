@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm.observer.rate_limit import RateLimit
-from isotherm.planning import documents
+from isotherm.planning import documents, resource_states
 from isotherm.resources import contract, drift
 from isotherm.resources import gate as gate_resources
 from isotherm.states import Sight
@@ -67,10 +67,10 @@ class RealityReader:
     What is not seen `within_s` is not waited for: a service that hangs must not keep all others from being looked at.
     """
 
-    def __init__(self, types: Types, world: contract.World, budget: RateLimit, within_s: float = math.inf) -> None:
+    def __init__(self, types: Types, context: contract.Context, budget: RateLimit, within_s: float = math.inf) -> None:
         self._within_s = within_s
         self._types = types
-        self._world = world
+        self._context = context
         self._budget = budget
         self.looks = 0
         self.calls = 0
@@ -102,7 +102,7 @@ class RealityReader:
             async with gate:
                 at = await self._turn(type_, place)
                 left_s = end - asyncio.get_running_loop().time()
-                look = type_(_self(target, place), self._world).get_reality
+                look = type_(_self(target, place), self._context).get_reality
                 seen = await _patiently(look, left_s) if left_s > 0 else None
             return _compared(type_, target, seen or _SLOW, at)
 
@@ -113,22 +113,22 @@ class RealityReader:
     async def _together(self, type_: type[contract.Resource], place: StackRef, targets: Sequence[Target]) -> list[Finding]:
         at = await self._turn(type_, place)
         many = [_self(target, place) for target in targets]
-        sights = await _sights(type_, self._world, many, self._within_s)
+        sights = await _sights(type_, self._context, many, self._within_s)
         self.looks += len(targets)
         return [_compared(type_, target, one, at) for target, one in zip(targets, sights, strict=True)]
 
     async def _turn(self, type_: type[contract.Resource], place: StackRef) -> float:
         await self._budget.take(place.project, type_.TYPE)
         self.calls += 1
-        return self._world.clock.now()
+        return self._context.clock.now()
 
 
 async def _sights(
-    type_: type[contract.Resource], world: contract.World, many: Sequence[contract.Self], within_s: float
-) -> Sequence[contract.Sight]:
+    type_: type[contract.Resource], context: contract.Context, many: Sequence[contract.ResourceState], within_s: float
+) -> Sequence[contract.LiveState]:
     """Of all of them. Whatever goes wrong with the list, nothing was seen."""
     try:
-        seen = await _patiently(lambda: gate_resources.call(world.threads, type_.observe_many, world, many), within_s)
+        seen = await _patiently(lambda: gate_resources.call(context.threads, type_.observe_many, context, many), within_s)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, it has not seen anything
         return [contract.Unseen(f"{type(error).__name__}: {error}")] * len(many)
     return [_SLOW] * len(many) if seen is None or len(seen) != len(many) else seen
@@ -143,22 +143,18 @@ async def _patiently(look: Callable[[], Awaitable[Any]], left_s: float) -> Any:
         return None
 
 
-def _self(target: Target, place: StackRef) -> contract.Self:
-    return contract.Self(
-        target.name, place.stack_name, target.stack_id, target.token, documents.decode(target.properties, dict[str, Any]),
-        target.physical_id, documents.decode(target.data, dict[str, Any]), id=target.id, requires=target.requires,
-        external=target.external,
-    )
+def _self(target: Target, place: StackRef) -> contract.ResourceState:
+    return resource_states.of(target, place.stack_name)
 
 
-def _compared(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Finding:
+def _compared(type_: type[contract.Resource], target: Target, seen: contract.LiveState, at: float) -> Finding:
     found = _observation(type_, target, seen, at)
     same = (found.sight, found.live, found.drift, found.digest) == (
         target.sight, target.live, target.drift, target.seen_digest) and found.sight is Sight.SEEN
     return Finding(target, found, same)
 
 
-def _observation(type_: type[contract.Resource], target: Target, seen: contract.Sight, at: float) -> Observation:
+def _observation(type_: type[contract.Resource], target: Target, seen: contract.LiveState, at: float) -> Observation:
     id_, stack_id, digest = target.id, target.stack_id, target.digest
     if isinstance(seen, contract.Unseen):
         return Observation(id_, stack_id, at, Sight.UNSEEN, seen.reason, digest=digest)

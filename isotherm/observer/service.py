@@ -68,20 +68,20 @@ class Observer:
     """One observer of all stacks of a store."""
 
     def __init__(  # noqa: PLR0913 - the ports of an observer, one each
-        self, name: str, store: Store, world: contract.World, types: Callable[[str], type[contract.Resource]],
+        self, name: str, store: Store, context: contract.Context, types: Callable[[str], type[contract.Resource]],
         planning: Planning, menders: Callable[[str], Repairer], settings: Settings,
         tuning: Tuning = Tuning(), chance: random.Random | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
-        self._clock = world.clock
+        self._clock = context.clock
         self._planning = planning
         self._menders = menders
         self._settings = settings
         self._tuning = tuning
         self._chance = chance or random.Random()
         self.budget = RateLimit(settings.observer_rate)
-        self._looking = RealityReader(types, world, self.budget, tuning.lease_s * 0.6)
+        self._looking = RealityReader(types, context, self.budget, tuning.lease_s * 0.6)
         self._record = DriftRecorder(settings)
         self._intervals = policies.Intervals(settings)
         self._tally = repair_records.Tally()

@@ -10,20 +10,20 @@ perhaps in another process, perhaps after a crash.
         properties_schema = {"colour": schema.Schema(schema.STRING, "What it shines.", update_allowed=True)}
 
         async def handle_create(self):
-            await self.world.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
+            await self.context.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
             self.physical_id = self.physical_name
-            return {"warm_at": self.world.clock.now() + 3}
+            return {"warm_at": self.context.clock.now() + 3}
 
         async def check_create_complete(self, progress):
-            left = progress["warm_at"] - self.world.clock.now() if progress else 0
+            left = progress["warm_at"] - self.context.clock.now() if progress else 0
             return True if left <= 0 else contract.Wait(left, reason="warming up")
 
         async def handle_delete(self):
             if self.physical_id is not None:
-                await self.world.reality.delete(self.physical_id)
+                await self.context.reality.delete(self.physical_id)
 
         async def find_by_token(self):
-            return contract.found(await self.world.reality.find(self.token))
+            return contract.found(await self.context.reality.find(self.token))
 
 What the engine promises
 - Before `handle_create` is called, an intent with `self.token` is durable. If the answer is lost (a crash, a broken
@@ -31,7 +31,7 @@ What the engine promises
   `check_create_complete` gets None. Absent: `handle_create` runs again, with the same token. CannotTell: the resource
   fails, and its reason tells the user what to look for; only where the type adds that a repeated create is harmless does
   `handle_create` run again, with the same token and the same properties; an update follows if other ones are wanted by now.
-- Raised by `handle_create`, errors.NotBegun is a Temporary that says more: nothing was asked of the outside world. Then
+- Raised by `handle_create`, errors.NotBegun is a Temporary that says more: nothing was asked of the outside context. Then
   `handle_create` runs again without a search.
 - `handle_update` and `handle_delete` may be called more than once for one operation, for the same reason: an update
   says what should be, not what to add; a delete of what is gone is a success.
@@ -51,7 +51,7 @@ What `handle_get_reality` means
 - It runs outside the lease, perhaps while another worker changes the object.
 
 A method may be `async` (it runs on the loop and must not block) or plain (it runs on a thread). A plain method uses the
-async ports of its world through `self.world.threads.wait(...)`. `attribute` may raise errors.Permanent for a value that
+async ports of its world through `self.context.threads.wait(...)`. `attribute` may raise errors.Permanent for a value that
 cannot be had (others read null) and errors.Temporary for one that cannot be had yet; anything else fails the resource.
 """
 
@@ -65,16 +65,18 @@ import msgspec
 
 from isotherm import errors
 from isotherm.resources import gate, observation
-from isotherm.resources.observation import Gone, Seen, Sight, Unseen
+from isotherm.resources.context import signals
+from isotherm.resources.context.context import Clock, Cloud, Context, Credential, Lease, Reality, Unleased
+from isotherm.resources.context.stacks import Child, Ending, Member, Stacks
+from isotherm.resources.observation import Gone, LiveState, Seen, Unseen
 from isotherm.resources.schema import AttributeSchema, Schema, Support
 from isotherm.resources.search import Absent, CannotTell, Found, Search, found
 from isotherm.resources.translation import Rule
-from isotherm.resources.world import signals
-from isotherm.resources.world.ports import Child, Clock, Ending, Member, Reality, Stacks, World
 from isotherm.states import Action
 
-__all__ = ["Absent", "CannotTell", "Child", "Clock", "Ending", "Found", "Gone", "Member", "Reality", "Resource", "RowOnly",
-           "Search", "Seen", "Self", "Sight", "Stacks", "Unseen", "Wait", "World", "found", "wait_for"]
+__all__ = ["Absent", "CannotTell", "Child", "Clock", "Cloud", "Context", "Credential", "Ending", "Found", "Gone", "Lease",
+           "LiveState", "Member", "Reality", "Resource", "ResourceState", "RowOnly", "Search", "Seen", "Stacks", "Unleased",
+           "Unseen", "Wait", "found", "physical_name", "wait_for"]
 
 _NAME_CHARS = 255
 
@@ -99,9 +101,9 @@ def wait_for(inbox: signals.Inbox, seconds: float, reason: str = "", progress: o
     return Wait(seconds, reason, progress, inbox.topic, inbox.seen)
 
 
-@dataclass(slots=True)
-class Self:
-    """What the engine knows of one resource when it calls a method of its type."""
+@dataclass(slots=True, kw_only=True)
+class ResourceState:
+    """The state of one resource, as the engine knows it when it calls a method of its type."""
 
     name: str
     stack_name: str
@@ -112,13 +114,19 @@ class Self:
     data: dict[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     update_policy: Mapping[str, Any] | None = None
-    # The attributes that somebody reads: a name, or the JSON of a whole path where a type has `attributes_by_path`.
+    # The attributes that other resources or outputs read: names, or JSON paths where a type has `attributes_by_path`.
     exports: Sequence[str] = ()
-    # The number of its row, and those of the rows that it requires, as JSON.
+    # The number of the version's row, and those of the rows that it requires, as JSON.
     id: int = 0
     requires: str = "[]"
-    # Whether the template names somebody else's object by its `external_id`.
+    # Whether the object is not ours: the template names it by its `external_id`.
     external: bool = False
+
+
+def physical_name(stack_name: str, name: str, token: str) -> str:
+    """Return a name for a physical object: readable, unique by the token's end, and short enough for clouds."""
+    end = f"-{token[-12:]}"
+    return f"{stack_name}-{name}"[:_NAME_CHARS - len(end)] + end
 
 
 class Resource:
@@ -158,21 +166,21 @@ class Resource:
     # How often to ask `check_*` when it answers False.
     poll_interval_s: ClassVar[float] = 1.0
 
-    def __init__(self, self_: Self, world: World) -> None:
-        self.name = self_.name
-        self.stack_name = self_.stack_name
-        self.stack_id = self_.stack_id
-        self.token = self_.token
-        self.properties = self_.properties
-        self.physical_id = self_.physical_id
-        self.data = self_.data
-        self.metadata = self_.metadata
-        self.update_policy = self_.update_policy
-        self.exports = self_.exports
-        self._row = self_.id
-        self._requires = self_.requires
-        self.external = self_.external
-        self.world = world
+    def __init__(self, state: ResourceState, context: Context) -> None:
+        self.name = state.name
+        self.stack_name = state.stack_name
+        self.stack_id = state.stack_id
+        self.token = state.token
+        self.properties = state.properties
+        self.physical_id = state.physical_id
+        self.data = state.data
+        self.metadata = state.metadata
+        self.update_policy = state.update_policy
+        self.exports = state.exports
+        self._row = state.id
+        self._requires = state.requires
+        self.external = state.external
+        self.context = context
 
     @property
     def physical_id(self) -> str | None:
@@ -186,8 +194,7 @@ class Resource:
     @property
     def physical_name(self) -> str:
         """A name for the physical object: readable, unique by the token's end, and no longer than clouds take it."""
-        end = f"-{self.token[-12:]}"
-        return f"{self.stack_name}-{self.name}"[:_NAME_CHARS - len(end)] + end
+        return physical_name(self.stack_name, self.name, self.token)
 
     # The operations. A type overrides what it needs; what it leaves alone succeeds at once.
 
@@ -218,10 +225,10 @@ class Resource:
 
     async def handle_adopt(self) -> object:
         """Take over the object `self.physical_id`, which has to be there: unless a type knows better, it is checked."""
-        return await gate.call(self.world.threads, self.handle_check)
+        return await gate.call(self.context.threads, self.handle_check)
 
     async def check_adopt_complete(self, progress: Any) -> bool | Wait:
-        answer: bool | Wait = await gate.call(self.world.threads, self.check_check_complete, progress)
+        answer: bool | Wait = await gate.call(self.context.threads, self.check_check_complete, progress)
         return answer
 
     async def handle_suspend(self) -> object:
@@ -253,11 +260,11 @@ class Resource:
 
     # Reality.
 
-    async def get_reality(self) -> Sight:
+    async def get_reality(self) -> LiveState:
         """What can be seen of the object now. Never raises, except to be cancelled or superseded."""
-        return await observation.attempt(self.world.threads, self.handle_get_reality, self.physical_id)
+        return await observation.attempt(self.context.threads, self.handle_get_reality, self.physical_id)
 
-    async def handle_get_reality(self) -> Sight:
+    async def handle_get_reality(self) -> LiveState:
         """Look at the object `self.physical_id`. A type whose objects can be looked at overrides this."""
         return Unseen(f"{self.TYPE or 'a resource of this type'} cannot be observed")
 
@@ -267,9 +274,9 @@ class Resource:
         return cls.handle_get_reality is not Resource.handle_get_reality
 
     @classmethod
-    async def observe_many(cls, world: World, many: Sequence[Self]) -> Sequence[Sight]:
+    async def observe_many(cls, context: Context, many: Sequence[ResourceState]) -> Sequence[LiveState]:
         """The same for many objects, in their order. Types whose cloud lists cheaply ask once for all of them."""
-        return [await cls(one, world).get_reality() for one in many]
+        return [await cls(one, context).get_reality() for one in many]
 
     # Signals.
 
@@ -288,21 +295,21 @@ class Resource:
         return metadata
 
     def admit_signals(self) -> None:
-        """From now on, and for as long as `doors` says, `signed_url` is good. Called by `handle_create`."""
-        self.data["signed_until"] = int(self.world.clock.now() + self.world.doors.lifetime_s)
+        """From now on, and for as long as `signal_urls` says, `signed_url` is good. Called by `handle_create`."""
+        self.data["signed_until"] = int(self.context.clock.now() + self.context.signal_urls.lifetime_s)
 
     def signed_url(self, method: str = "POST") -> str | None:
         """An address at which anybody who knows it may signal this resource; None while no API is served."""
         until = self.data.get("signed_until")
-        return None if until is None else self.world.doors.signed_url(method, self.stack_id, self.token, until)
+        return None if until is None else self.context.signal_urls.signed_url(method, self.stack_id, self.token, until)
 
     async def inbox(self, reference: str | None = None) -> signals.Inbox | None:
         """The signals of this resource, or of the one in this stack whose physical id is given."""
-        if self.world.signals is None:
+        if self.context.signals is None:
             raise errors.Bug("this engine has no signals")
         if reference is None:
-            return await self.world.signals.inbox(self.stack_id, self.token, (self._row,))
-        return await self.world.signals.inbox(self.stack_id, reference, msgspec.json.decode(self._requires))
+            return await self.context.signals.inbox(self.stack_id, self.token, (self._row,))
+        return await self.context.signals.inbox(self.stack_id, reference, msgspec.json.decode(self._requires))
 
     # Decisions: pure, no calls to anything.
 

@@ -26,7 +26,7 @@ class Threads(Protocol):
     async def run(self, method: Callable[..., T], *arguments: object) -> T: ...
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what the coroutine returns. Called by a plain method: `self.world.threads.wait(...)`."""
+        """Return what the coroutine returns. Called by a plain method: `self.context.threads.wait(...)`."""
         ...
 
 

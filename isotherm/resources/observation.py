@@ -40,17 +40,17 @@ class Unseen:
     retry_after_s: float | None = None
 
 
-Sight = Seen | Gone | Unseen
+LiveState = Seen | Gone | Unseen
 
 
 async def attempt(
     threads: Threads, look: Callable[..., Any], physical_id: str | None, *arguments: object
-) -> Sight:
+) -> LiveState:
     """What a look at the object says. Never raises, except to be cancelled or superseded."""
     if physical_id is None:
         return Unseen("nothing is known to have been made")
     try:
-        found: Sight = await call(threads, look, *arguments)
+        found: LiveState = await call(threads, look, *arguments)
     except errors.Temporary as error:
         return Unseen(str(error), error.retry_after_s)
     except errors.Superseded:

@@ -15,9 +15,9 @@ from typing import Any
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.resources import contract, properties, translation
 from isotherm.resources.catalog import heat_types, type_documents
+from isotherm.resources.context import local_access
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.schema import HIDDEN
-from isotherm.resources.world import local_access
 from isotherm.template.environment import Environment, Target, TargetKind
 
 

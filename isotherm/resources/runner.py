@@ -104,12 +104,12 @@ class TaskRunner:
         task, resource = self.task, self.resource
         handler = getattr(resource, _HANDLERS[task.action])
         arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
-        task.progress = await call(resource.world.threads, handler, *arguments)
+        task.progress = await call(resource.context.threads, handler, *arguments)
         task.handled = True
 
     async def _check(self) -> Outcome:
         checker = getattr(self.resource, _CHECKERS[self.task.action])
-        answer = await call(self.resource.world.threads, checker, self.task.progress)
+        answer = await call(self.resource.context.threads, checker, self.task.progress)
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):

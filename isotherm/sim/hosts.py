@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from isotherm.config import Settings
+from isotherm.engine import contexts
 from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator
@@ -97,7 +98,7 @@ class Hosts:
     def _boot_observer(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
+        ports = self._ports(clock)
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
 
@@ -106,7 +107,7 @@ class Hosts:
                                 plans=planning)
 
         tuning = service.Tuning(lease_s=LEASE_S, concurrency=2, idle_s=PEEK_S, enrol_s=BEAT_S, beat_s=BEAT_S)
-        observer = context.run(service.Observer, process.name, self._store, world, types.implementation, planning, mender,
+        observer = context.run(service.Observer, process.name, self._store, ports, types.implementation, planning, mender,
                                self._settings, tuning, Random(self._chance.new_id()))
         task = context.run(lambda: self._loop.create_task(observer.run(), context=context))
         self._hosts[name] = _Host(name, process, context, observer, task)
@@ -114,17 +115,21 @@ class Hosts:
     def _boot(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
+        ports = self._ports(clock)
         # Each process learns templates by itself.
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake)
         worker = context.run(
-            Worker, process.name, self._store, world, types.implementation, planning, self._chance.new_id, self._tuning,
+            Worker, process.name, self._store, ports, types.implementation, planning, self._chance.new_id, self._tuning,
             nesting,
         )
         task = context.run(lambda: self._loop.create_task(worker.run(), context=context))
         self._hosts[name] = _Host(name, process, context, worker, task)
+
+    def _ports(self, clock: VirtualClock) -> contract.Context:
+        process_ports = contexts.ProcessPorts(self._cloud, Random(self._chance.new_id()), threads=SimThreads())
+        return contexts.shared(self._store, clock, process_ports, self._settings)
 
     def _killed(self, process: processes.Process) -> None:
         name = process.name.partition(".")[0]

@@ -15,9 +15,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
-from isotherm.engine import orchestrator
+from isotherm.engine import contexts, orchestrator
 from isotherm.resources.registry import Registry
 from isotherm.sim import hosts
 from isotherm.sim.checks import idle
@@ -134,8 +135,8 @@ class Run:
             self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake,
             settings=hosts.settings(self.history.watched, convergence=convergence),
         )
-        made.reality = lambda: self.cloud
-        made.threads = SimThreads()
+        process_ports = contexts.ProcessPorts(self.cloud, Random(0), threads=SimThreads())
+        made.process_ports = lambda: process_ports
         return made
 
     def play(self) -> Outcome:

@@ -50,22 +50,22 @@ class Actor(contract.Resource):
     }
 
     async def handle_create(self) -> object:
-        await self.world.reality.create(self.TYPE, self.token, self._given(), self.physical_name)
+        await self.context.reality.create(self.TYPE, self.token, self._given(), self.physical_name)
         self.physical_id = self.physical_name
         return None
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        if not await self.world.reality.update(self.physical_id or "", self._given()):
+        if not await self.context.reality.update(self.physical_id or "", self._given()):
             raise errors.Permanent(f"{self.physical_id} does not exist")
         return None
 
     async def handle_delete(self) -> object:
         if self.physical_id is not None:
-            await self.world.reality.delete(self.physical_id)
+            await self.context.reality.delete(self.physical_id)
         return None
 
     async def find_by_token(self) -> contract.Search:
-        return contract.found(await self.world.reality.find(self.token))
+        return contract.found(await self.context.reality.find(self.token))
 
     def _given(self) -> dict[str, Any]:
         return {name: value for name, value in self.properties.items() if value is not None}
@@ -74,7 +74,7 @@ class Actor(contract.Resource):
         return next((name for name in changed if "!" in name), None)
 
     async def attribute(self, name: str) -> object:
-        found = await self.world.reality.get(self.physical_id or "")
+        found = await self.context.reality.get(self.physical_id or "")
         return None if found is None else found.get(name, name)
 
 

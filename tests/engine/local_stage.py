@@ -6,12 +6,13 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from isotherm.resources import contract, drift, registry
+from isotherm.resources.context import local_access
 from isotherm.resources.journal import MemoryReality
 from isotherm.resources.local import confinement, keeper_client
-from isotherm.resources.world import local_access
 from tests.engine.conftest import PATIENCE_S
 
 # Writes its number down, and stays.
@@ -39,24 +40,24 @@ class Stage:
     def __init__(self, base: Path, type_: type[contract.Resource], token: str = "token-1", **given: Any) -> None:
         base.mkdir(exist_ok=True, parents=True)
         self.type, self.given = type_, registry.typed_properties(type_, given)
-        self.self_ = contract.Self("r", "s", "stack", token, self.given)
+        self.state = contract.ResourceState(name="r", stack_name="s", stack_id="stack", token=token, properties=self.given)
         self.local: local_access.Local | None = local_access.Local(base, {"PATH": os.environ["PATH"]})
 
     def resource(self) -> Any:
-        world = contract.World(SystemClock(), MemoryReality(), None, local=self.local)  # type: ignore[arg-type]
-        return self.type(self.self_, world)
+        context = contract.Context(clock=SystemClock(), random=Random(1), reality=MemoryReality(), local=self.local)
+        return self.type(self.state, context)
 
     async def run(self, action: str, *arguments: Any) -> None:
         one = self.resource()
         progress = await getattr(one, f"handle_{action}")(*arguments)
-        self.self_.physical_id = one.physical_id
+        self.state.physical_id = one.physical_id
         while (answer := await getattr(one, f"check_{action}_complete")(progress)) is not True:
             assert isinstance(answer, contract.Wait)
             progress = progress if answer.progress is None else answer.progress
             await asyncio.sleep(answer.seconds)
 
-    async def seen(self) -> contract.Sight:
-        found: contract.Sight = await self.resource().get_reality()
+    async def seen(self) -> contract.LiveState:
+        found: contract.LiveState = await self.resource().get_reality()
         return found
 
     async def drift(self) -> list[str]:

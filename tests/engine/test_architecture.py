@@ -17,6 +17,7 @@ from sqlalchemy import event
 import isotherm
 from isotherm.clock import SystemClock
 from isotherm.config import Settings
+from isotherm.engine import contexts
 from isotherm.engine.convergence import worker
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process import key_file
@@ -83,8 +84,8 @@ def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
     async def work() -> None:
         store = ThreadedStore.open(databases.url_of(tmp_path), lambda: key_file.ring(tmp_path, Settings()))
         reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), builtin.registry()
-        world = contract.World(clock, reality, random.Random(1))
-        alone = worker.Worker("alone", store, world, types.implementation, planner.Planning(store, types, clock), new_id)
+        context = contexts.shared(store, clock, contexts.ProcessPorts(reality, random.Random(1)))
+        alone = worker.Worker("alone", store, context, types.implementation, planner.Planning(store, types, clock), new_id)
         task = asyncio.create_task(alone.run())
         async with asyncio.timeout(60):
             while len(reality.objects) < 2:
@@ -117,8 +118,8 @@ def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path
         store = ThreadedStore.open(databases.url_of(tmp_path))
         clock, reality = SystemClock(), JournalReality(tmp_path / "reality.journal")
         types = Registry([Blocking, builtin.registry().get("OS::Heat::TestResource")])
-        world = contract.World(clock, reality, random.Random(1))
-        one = worker.Worker("one", store, world, types.implementation, planner.Planning(store, types, clock), new_id)
+        context = contexts.shared(store, clock, contexts.ProcessPorts(reality, random.Random(1)))
+        one = worker.Worker("one", store, context, types.implementation, planner.Planning(store, types, clock), new_id)
         api = Orchestrator(store, types, clock, new_id, lambda *_: one.wake())
         task = asyncio.create_task(one.run())
         blocked = await api.create("blocked", Lab.request({"a": {"type": "Test::Blocking"}}))

@@ -45,7 +45,7 @@ class Record(contract.Resource):
             raise LookupError(f"{self.physical_id} does not exist")
         return None
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         if self.physical_id not in self.service:
             return contract.Gone()
         return contract.Seen({"text": self.service[self.physical_id]})

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,11 +24,11 @@ from isotherm.engine.process import local_access
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.steps import act
 from isotherm.resources import contract, drift, registry
+from isotherm.resources.context import local_access as local_access_world
 from isotherm.resources.http import filling
 from isotherm.resources.http.client import Client
 from isotherm.resources.http.object import Object
 from isotherm.resources.journal import MemoryReality
-from isotherm.resources.world import local_access as local_access_world
 from tests import databases
 from tests.engine.conftest import PATIENCE_S, Lab
 from tests.engine.markers import dump
@@ -153,9 +154,11 @@ def thing(service: Service, object_: dict[str, Any] | None = None, **more: Any) 
 
 def resource(service: Service, http: Any = None, token: str = "token-1", **more: Any) -> Object:
     given = registry.typed_properties(Object, thing(service, **more)["properties"])
-    world = contract.World(None, MemoryReality(), None,  # type: ignore[arg-type]
-                           http=http or Client(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))))
-    return Object(contract.Self("r", "s", "stack", token, given), world)
+    context = contract.Context(
+        clock=SystemClock(), random=Random(1), reality=MemoryReality(),
+        http=http or Client(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))))
+    return Object(contract.ResourceState(
+        name="r", stack_name="s", stack_id="stack", token=token, properties=given), context)
 
 
 def test_an_object_is_made_changed_and_deleted(allowed, service):
@@ -420,7 +423,7 @@ def test_an_address_of_our_own_network_is_refused_unless_the_operator_allows_it(
 
 def test_where_it_is_not_allowed_nothing_is_called(service):
     one = resource(service)
-    one.world = contract.World(None, MemoryReality(), None)  # type: ignore[arg-type]
+    one.context = contract.Context(clock=SystemClock(), random=Random(1), reality=MemoryReality())
     with pytest.raises(errors.Permanent, match="not allowed here"):
         asyncio.run(one.handle_create())
     assert service.asked == []

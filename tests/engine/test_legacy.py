@@ -13,11 +13,11 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.engine import contexts
 from isotherm.engine.legacy.engine import LegacyEngine, Tuning
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.planning import planner
-from isotherm.resources import contract
 from isotherm.resources.journal import JournalReality
 from isotherm.states import NodeState
 from isotherm.store import legacy_walk, locks
@@ -185,9 +185,9 @@ def test_rows_have_what_convergence_will_want_to_know(lab):
 async def engine_on(folder: Embedded, name: str) -> AsyncIterator[LegacyEngine]:
     """An engine without anything beside it, with a short lease; it may be killed before it is left."""
     reality = JournalReality(folder.path / "reality.journal")
-    world = contract.World(folder.clock, reality, random.Random(1))
+    context = contexts.shared(folder.store, folder.clock, contexts.ProcessPorts(reality, random.Random(1)))
     plans = planner.Planning(folder.store, folder.types, folder.clock)
-    engine = LegacyEngine(name, folder.store, world, folder.types.implementation, plans, new_id,
+    engine = LegacyEngine(name, folder.store, context, folder.types.implementation, plans, new_id,
                           Tuning(LEASE_S, idle_s=0.05))
     engine._shared.act._nesting = InnerStacksFactory(folder.store, folder.types, plans, folder.clock, new_id, engine.wake)
     task = asyncio.create_task(engine.run())

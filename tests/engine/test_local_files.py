@@ -12,10 +12,10 @@ import pytest
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import local_access
 from isotherm.resources.local import claims, confinement
 from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
-from isotherm.resources.world import local_access
 from tests.engine.conftest import Lab
 from tests.engine.local_stage import Stage, file, folder
 from tests.engine.test_moving import abandoned
@@ -64,7 +64,7 @@ def test_attributes_tell_what_is_there(tmp_path):
 
 def test_a_big_file_is_read_in_pieces_and_a_huge_one_not_at_all(tmp_path):
     """Both are sparse: they take no space, and would take all memory."""
-    def peak(size: int) -> tuple[int, object, object, contract.Sight]:
+    def peak(size: int) -> tuple[int, object, object, contract.LiveState]:
         os.truncate(tmp_path / "a.txt", size)
         tracemalloc.start()
         try:
@@ -73,7 +73,7 @@ def test_a_big_file_is_read_in_pieces_and_a_huge_one_not_at_all(tmp_path):
         finally:
             tracemalloc.stop()
 
-    async def look() -> tuple[object, object, contract.Sight]:
+    async def look() -> tuple[object, object, contract.LiveState]:
         one = stage.resource()
         return await one.attribute("size"), await one.attribute("sha256"), await stage.seen()
 

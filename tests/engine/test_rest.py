@@ -29,28 +29,28 @@ class Sleeper(contract.Resource):
     }
 
     async def handle_create(self) -> object:
-        await self.world.reality.create(self.TYPE, self.token, self._state(False), self.physical_name)
+        await self.context.reality.create(self.TYPE, self.token, self._state(False), self.physical_name)
         self.physical_id = self.physical_name
         return None
 
     async def find_by_token(self) -> contract.Search:
-        return contract.found(await self.world.reality.find(self.token))
+        return contract.found(await self.context.reality.find(self.token))
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        found = await self.world.reality.get(self.physical_id or "")
+        found = await self.context.reality.get(self.physical_id or "")
         if found is None or found["asleep"]:
             raise errors.Permanent("it sleeps")
-        await self.world.reality.update(self.physical_id or "", self._state(False))
+        await self.context.reality.update(self.physical_id or "", self._state(False))
         return None
 
     async def handle_delete(self) -> object:
-        if (await self.world.reality.get(self.physical_id or "") or {}).get("held"):
+        if (await self.context.reality.get(self.physical_id or "") or {}).get("held"):
             raise errors.Permanent("it is held")
-        await self.world.reality.delete(self.physical_id or "")
+        await self.context.reality.delete(self.physical_id or "")
         return None
 
     async def handle_check(self) -> object:
-        if await self.world.reality.get(self.physical_id or "") is None:
+        if await self.context.reality.get(self.physical_id or "") is None:
             raise errors.Permanent("it is gone")
         return None
 
@@ -69,11 +69,11 @@ class Sleeper(contract.Resource):
     async def _turn(self, to: str) -> object:
         if self.properties["refuses"] == to:
             raise errors.Permanent(f"no {to}")
-        await self.world.reality.update(self.physical_id or "", self._state(to == "suspend"))
-        return {"until": self.world.clock.now() + self.properties["seconds"]}
+        await self.context.reality.update(self.physical_id or "", self._state(to == "suspend"))
+        return {"until": self.context.clock.now() + self.properties["seconds"]}
 
     def _over(self, progress: Any) -> bool | contract.Wait:
-        left = progress["until"] - self.world.clock.now()
+        left = progress["until"] - self.context.clock.now()
         return True if left <= 0 else contract.Wait(left, "turning over")
 
     def _state(self, asleep: bool) -> dict[str, Any]:

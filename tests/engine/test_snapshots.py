@@ -30,42 +30,42 @@ class Disk(contract.Resource):
     }
 
     async def handle_create(self) -> object:
-        await self.world.reality.create(self.TYPE, self.token, {"value": await self._content()}, self.physical_name)
+        await self.context.reality.create(self.TYPE, self.token, {"value": await self._content()}, self.physical_name)
         self.physical_id = self.physical_name
         return None
 
     async def find_by_token(self) -> contract.Search:
-        return contract.found(await self.world.reality.find(self.token))
+        return contract.found(await self.context.reality.find(self.token))
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         if "copy" in changed:
-            await self.world.reality.update(self.physical_id or "", {"value": await self._content()})
+            await self.context.reality.update(self.physical_id or "", {"value": await self._content()})
         return None
 
     async def handle_delete(self) -> object:
-        await self.world.reality.delete(self.physical_id or "")
+        await self.context.reality.delete(self.physical_id or "")
         return None
 
     async def handle_snapshot(self) -> object:
         if self.properties["refuses"] == "snapshot":
             raise errors.Permanent("no copies")
-        return {"until": self.world.clock.now() + self.properties["seconds"]}
+        return {"until": self.context.clock.now() + self.properties["seconds"]}
 
     async def check_snapshot_complete(self, progress: Any) -> bool | contract.Wait:
         if "copy" in progress:
             return True
-        left = progress["until"] - self.world.clock.now()
+        left = progress["until"] - self.context.clock.now()
         if left > 0:
             return contract.Wait(left, "copying")
         copy = f"copy-of-{self.physical_id}-{progress['until']}"
-        found = await self.world.reality.get(self.physical_id or "")
-        await self.world.reality.create("copy", copy, found or {}, copy)
+        found = await self.context.reality.get(self.physical_id or "")
+        await self.context.reality.create("copy", copy, found or {}, copy)
         return contract.Wait(0, progress={"copy": copy})
 
     async def handle_delete_snapshot(self, data: Any) -> None:
-        if (await self.world.reality.get(data["copy"]) or {}).get("locked"):
+        if (await self.context.reality.get(data["copy"]) or {}).get("locked"):
             raise errors.Permanent("the copy is in use")
-        await self.world.reality.delete(data["copy"])
+        await self.context.reality.delete(data["copy"])
 
     @classmethod
     def restored_properties(cls, properties: Mapping[str, Any], data: Any) -> Mapping[str, Any]:
@@ -74,7 +74,7 @@ class Disk(contract.Resource):
     async def _content(self) -> str:
         if not self.properties["copy"]:
             return str(self.properties["value"])
-        return str((await self.world.reality.get(self.properties["copy"]) or {})["value"])
+        return str((await self.context.reality.get(self.properties["copy"]) or {})["value"])
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from random import Random
 from typing import Any
 
 from isotherm.config import Settings
@@ -23,7 +22,6 @@ from isotherm.sim.histories.history import History
 from isotherm.sim.hosts import IDLE_S, LEASE_S, Hosts, VirtualClock
 from isotherm.sim.world import processes
 from isotherm.sim.world.cloud import Thing
-from isotherm.sim.world.threads import SimThreads
 from isotherm.states import Action
 
 SETTINGS = Settings(convergence_engine=False)
@@ -32,11 +30,11 @@ SETTINGS = Settings(convergence_engine=False)
 class Pair:
     """A worker and a legacy engine, in one process."""
 
-    def __init__(self, name: str, store: Any, world: contract.World, types: Any, planning: Planning, new_id: Any,
+    def __init__(self, name: str, store: Any, context: contract.Context, types: Any, planning: Planning, new_id: Any,
                  tuning: Tuning, nesting: InnerStacksFactory) -> None:
-        self._worker = Worker(name, store, world, types, planning, new_id, tuning, nesting)
+        self._worker = Worker(name, store, context, types, planning, new_id, tuning, nesting)
         legacy = LegacyTuning(lease_s=LEASE_S, concurrency=tuning.concurrency, idle_s=IDLE_S / 8)
-        self._engine = LegacyEngine(name, store, world, types, planning, new_id, legacy, nesting)
+        self._engine = LegacyEngine(name, store, context, types, planning, new_id, legacy, nesting)
 
     def wake(self) -> None:
         self._worker.wake()
@@ -94,11 +92,11 @@ class LegacyHosts(Hosts):
         host = self._hosts[name]
         host.task.cancel()
         clock = VirtualClock(self._loop)
-        world = contract.World(clock, self._cloud, Random(self._chance.new_id()), threads=SimThreads())
+        context = self._ports(clock)
         types = type(self._types)(self._types.types.values())
         planning = Planning(self._store, types, clock)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake, SETTINGS)
-        pair = host.context.run(Pair, host.process.name, self._store, world, types.implementation, planning,
+        pair = host.context.run(Pair, host.process.name, self._store, context, types.implementation, planning,
                                 self._chance.new_id, self._tuning, nesting)
         host.worker = pair  # type: ignore[assignment]
         host.task = host.context.run(lambda: self._loop.create_task(pair.run(), context=host.context))

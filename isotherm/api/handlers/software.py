@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from isotherm.api.http import faults, queries, responses
 from isotherm.api.request.call import Call
-from isotherm.resources.world.software import Config, Deployment
+from isotherm.resources.context.software import Config, Deployment
 
 _CONFIGS: Final = "software_configs"
 _DEPLOYMENTS: Final = "software_deployments"

@@ -18,11 +18,11 @@ class SnapshotCleaner:
     """Deletes what is due; `lease_s` is how long one part may take before somebody else tries."""
 
     def __init__(
-        self, store: Store, world: contract.World, types: outcomes.Types, planning: Planning, lease_s: float
+        self, store: Store, context: contract.Context, types: outcomes.Types, planning: Planning, lease_s: float
     ) -> None:
         self._store = store
         self._planning = planning
-        self._world = world
+        self._context = context
         self._types = types
         self._lease_s = lease_s
 
@@ -34,7 +34,7 @@ class SnapshotCleaner:
         except errors.Superseded:
             return
         except errors.Temporary as error:
-            await self._not_gone(doomed, str(error), self._world.clock.now() + error.retry_after_s)
+            await self._not_gone(doomed, str(error), self._context.clock.now() + error.retry_after_s)
         except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is why the snapshot stays
             await self._not_gone(doomed, runner.describe(part.name, error), None)
         else:
@@ -44,13 +44,14 @@ class SnapshotCleaner:
         was: dict[str, Any] = documents.decode(part.document, dict[str, Any])
         if was["snapshot"] is None:
             return
-        known = contract.Self(part.name, doomed.stack_name, doomed.stack_id, "", {}, was["resource_id"],
-                              was["resource_data"], was["metadata"] or {})
-        resource = self._types(part.implementation)(known, self._world)
-        await gate.call(self._world.threads, resource.handle_delete_snapshot, was["snapshot"])
+        state = contract.ResourceState(
+            name=part.name, stack_name=doomed.stack_name, stack_id=doomed.stack_id, token="", properties={},
+            physical_id=was["resource_id"], data=was["resource_data"], metadata=was["metadata"] or {})
+        resource = self._types(part.implementation)(state, self._context)
+        await gate.call(self._context.threads, resource.handle_delete_snapshot, was["snapshot"])
 
     async def _tick_off(self, doomed: snapshots.Doomed, name: str) -> None:
-        until = self._world.clock.now() + self._lease_s
+        until = self._context.clock.now() + self._lease_s
         await self._store.write(lambda connection: snapshots.part_gone(connection, doomed, name, until))
 
     async def _not_gone(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import ports
 from isotherm.engine.convergence import one_by_one, snapshot_cleanup
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import act, consider, fail_early, hooks, lookup, outcomes
@@ -81,28 +80,27 @@ class Worker:
     """One worker of the convergence engine."""
 
     def __init__(  # noqa: PLR0913 - the ports of a worker, one each
-        self, name: str, store: Store, world: contract.World, types: outcomes.Types, planning: Planning,
+        self, name: str, store: Store, context: contract.Context, types: outcomes.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: InnerStacksFactory | None = None,  # noqa: B008 - frozen
         settings: Settings = Settings(), slots: TypeThrottle | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
-        self._clock = world.clock
+        self._clock = context.clock
         self._planning = planning
         self._new_id = new_id
         self._tuning = tuning
         self._settings = settings
-        self._slots = slots or TypeThrottle.of(settings, world)
+        self._slots = slots or TypeThrottle.of(settings, context)
         self._consider = consider.Decider(types, new_id, tolerant=settings.tolerates_unseen)
-        own = ports.stored(world, store, settings)
-        self._act = act.StepRunner(types, own, nesting)
+        self._act = act.StepRunner(types, context, nesting)
         self._tell = reports_steps.ReportMasker(planning, types)
         self._apart = one_by_one.OneByOne(store, self._tell, new_id, self._clock.now)
         self._find_out = lookup.FactFinder(self._act, planning, self._tell)
         self._running: dict[tuple[int, int], _Running] = {}
         self._reports: list[Report] = []
         self._begins: list[outcomes.Begin] = []
-        self._forgetting = snapshot_cleanup.SnapshotCleaner(store, world, types, planning, tuning.lease_s)
+        self._forgetting = snapshot_cleanup.SnapshotCleaner(store, context, types, planning, tuning.lease_s)
         # Plans of operations, and deletions of snapshots.
         self._chores: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.engine import ports
 from isotherm.engine.legacy.fair_semaphore import FairSemaphore
 from isotherm.engine.legacy.step import WalkerPorts
 from isotherm.engine.legacy.walker import Walker
@@ -47,21 +46,21 @@ class LegacyEngine:
     """One engine of the legacy path."""
 
     def __init__(  # noqa: PLR0913 - the ports of an engine, one each
-        self, name: str, store: Store, world: contract.World, types: outcomes.Types, planning: Planning,
+        self, name: str, store: Store, context: contract.Context, types: outcomes.Types, planning: Planning,
         new_id: Callable[[], str], tuning: Tuning = Tuning(), nesting: InnerStacksFactory | None = None,  # noqa: B008 - frozen
         settings: Settings = Settings(), slots: TypeThrottle | None = None,  # noqa: B008 - frozen
     ) -> None:
         self.name = name
         self._store = store
-        self._clock = world.clock
+        self._clock = context.clock
         self._tuning = tuning
-        own, most = ports.stored(world, store, settings), settings.max_parallel_steps_per_project
+        most = settings.max_parallel_steps_per_project
         self._shared = WalkerPorts(
-            store, world.clock, planning, new_id, settings,
+            store, context.clock, planning, new_id, settings,
             consider.Decider(types, new_id, tolerant=settings.tolerates_unseen),
-            act.StepRunner(types, own, nesting), reports.ReportMasker(planning, types),
+            act.StepRunner(types, context, nesting), reports.ReportMasker(planning, types),
             # One more than may have a step stands there, and tells the user what it waits for.
-            FairSemaphore(tuning.concurrency, most and most + 1), slots or TypeThrottle.of(settings, world),
+            FairSemaphore(tuning.concurrency, most and most + 1), slots or TypeThrottle.of(settings, context),
             FairSemaphore(tuning.line), FairSemaphore(tuning.line),
         )
         self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}

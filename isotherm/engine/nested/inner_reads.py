@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import publish
-from isotherm.planning import documents, off_loop, outputs
+from isotherm.engine import contexts, publish
+from isotherm.planning import documents, off_loop, outputs, resource_states
 from isotherm.planning.planner import Planning, asked_for
 from isotherm.planning.references import PublishedReferences
 from isotherm.planning.summaries import Face
@@ -150,14 +150,8 @@ class InnerStackReader:
 
     def group(self, version: Version, exports: Sequence[str]) -> AutoScalingGroup:
         """The group as it is, to be read, or to be asked what it would be like with more members or less."""
-        known = contract.Self(
-            version.name, "", version.stack_id, version.token, documents.decode(version.properties, dict[str, Any]),
-            version.physical_id, documents.decode(version.data, dict[str, Any]),
-            documents.decode_any(version.metadata), exports=exports,
-        )
-        # It touches nothing but the stack inside, and that it only reads.
-        world = contract.World(self._access.clock, None, None, self)  # type: ignore[arg-type]
-        return AutoScalingGroup(known, world)
+        state = resource_states.of(version, "", exports=exports)
+        return AutoScalingGroup(state, contexts.inner(self._access.clock, self._access.project, self))
 
 
 def _no_parameter(name: str) -> object:

@@ -167,8 +167,7 @@ class Adopting:
 
     def _name(self, version: Version, stack: NewStack) -> str:
         """The name that the resource would have given to its stack."""
-        known = contract.Self(version.name, stack.name, stack.id, version.token, {})
-        return contract.Resource(known, None).physical_name  # type: ignore[arg-type]  # a name needs no world
+        return contract.physical_name(stack.name, version.name, version.token)
 
     def _is_inside(self, implementation: str) -> bool:
         found = self._types.types.get(implementation)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import ports
 from isotherm.engine.accept import Accepted, Request, refuse_suspended
 from isotherm.engine.queries import drift
 from isotherm.engine.queries.resources import ResourceReading
@@ -19,7 +17,6 @@ from isotherm.observer.observe import Finding, RealityReader, StackRef
 from isotherm.observer.rate_limit import RateLimit
 from isotherm.observer.record import DriftRecorder, WatchState, watch_state
 from isotherm.planning import documents
-from isotherm.resources import contract
 from isotherm.states import Action, DriftPolicy, Status, WatchMode
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import plan
@@ -151,7 +148,7 @@ class Drifting(ResourceReading):
                                   kind="ActionInProgress", hint="What is being changed cannot be compared: look later.")
         if name is not None:
             await self._expect_resource(row, name)
-        looking = RealityReader(self._types.implementation, self._looking_world(), RateLimit(self._settings.observer_rate))
+        looking = RealityReader(self._types.implementation, self._reading(), RateLimit(self._settings.observer_rate))
         watch = await self._store.write(lambda connection: watching.one(connection, row["id"], self._clock.now()))
         cursor: str | None = ""
         while cursor is not None:
@@ -183,12 +180,6 @@ class Drifting(ResourceReading):
         result = DriftRecorder(self._settings)(connection, watch, quiet, looks, self._clock.now())
         if not result.to_repair and any(one.drifted for one in looks):
             watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
-
-    def _looking_world(self) -> contract.World:
-        reach = self.reach()
-        return contract.World(self._clock, self.reality(), random.SystemRandom(), signals=ports.StoredSignals(self._store),
-                              software=ports.StoredSoftware(self._store, self._clock), local=reach.local, http=reach.http,
-                              threads=self.threads)
 
     async def converge_one(self, name_or_id: str, name: str) -> Accepted:
         """Look at one resource, put it right, and tell what depends on it. Raises Conflict while something is under way."""

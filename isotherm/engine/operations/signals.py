@@ -11,8 +11,8 @@ from isotherm.engine import ports, views
 from isotherm.engine.operations.scaling import Scaling, Signalled
 from isotherm.planning import documents
 from isotherm.resources import contract
+from isotherm.resources.context.signals import Signal, Taken
 from isotherm.resources.heat.groups.scaling_policy import ScalingPolicy
-from isotherm.resources.world.signals import Signal, Taken
 from isotherm.states import Action, NodeKind
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection

@@ -15,8 +15,8 @@ from isotherm import errors
 from isotherm.engine import ports, views
 from isotherm.engine.accept import Accepting
 from isotherm.resources import properties
+from isotherm.resources.context import software
 from isotherm.resources.heat.software import software_config as types
-from isotherm.resources.world import software
 from isotherm.store import software as rows
 from isotherm.store.database.writer import Connection
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from isotherm.engine import contexts
 from isotherm.engine.nested.inner_reads import Access, InnerStackReader
 from isotherm.engine.preview import update_preview
 from isotherm.engine.preview.update_preview import Change, Item, Seen
@@ -139,14 +140,12 @@ class Foresight:
 
     def _resource(self, seen: Seen, stack_id: str | None) -> nested_stack.StackResource:
         row = (seen.row or {}) if stack_id is not None else {}
-        known = contract.Self(
-            seen.item.name, "", "", row.get("token") or "", seen.after, stack_id,
-            documents.decode(row.get("data") or "{}", dict[str, Any]), exports=seen.exports,
+        state = contract.ResourceState(
+            name=seen.item.name, stack_name="", stack_id="", token=row.get("token") or "", properties=seen.after,
+            physical_id=stack_id, data=documents.decode(row.get("data") or "{}", dict[str, Any]), exports=seen.exports,
         )
-        # It reads what is there, and touches nothing.
-        world = contract.World(self._access.clock, None, None, self._inside)  # type: ignore[arg-type]
         assert seen.implementation is not None
-        made = seen.implementation(known, world)
+        made = seen.implementation(state, contexts.inner(self._access.clock, self._access.project, self._inside))
         assert isinstance(made, nested_stack.StackResource)
         return made
 

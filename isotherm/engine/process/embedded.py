@@ -15,7 +15,7 @@ from pathlib import Path
 
 from isotherm import bus
 from isotherm.config import Settings
-from isotherm.engine import ports
+from isotherm.engine import contexts
 from isotherm.engine.convergence.worker import Tuning as WorkerTuning
 from isotherm.engine.convergence.worker import Worker
 from isotherm.engine.legacy.engine import LegacyEngine
@@ -33,9 +33,9 @@ from isotherm.observer.hints import HintCollector
 from isotherm.observer.service import Observer, Tuning
 from isotherm.planning import off_loop, planner
 from isotherm.resources import builtin, contract
+from isotherm.resources.context.local_access import Reach
+from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.journal import JournalReality
-from isotherm.resources.world.local_access import Reach
-from isotherm.resources.world.signal_urls import Doors
 
 # It takes a while to load: here, so that nobody spends it inside his first transaction.
 from isotherm.secrets import ring as _ring  # noqa: F401
@@ -67,9 +67,7 @@ class Embedded(Folder):
         """All that can be asked of the stacks of one project, in somebody's name."""
         made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username,
                             self._plans)
-        made.reality = self._look
-        made.doors = self.doors
-        made.reach = self.reach
+        made.process_ports = lambda: self._process_ports(self._look())
         return made
 
     def close(self) -> None:
@@ -87,15 +85,18 @@ class Embedded(Folder):
     def signer(self) -> Signer:
         return Signer(self.ring().signing_keys())
 
-    def doors(self) -> Doors:
+    def signal_urls(self) -> SignalUrls:
         """How resources are reached from outside."""
         if not self.address:
-            return Doors()
-        return Doors(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
+            return SignalUrls()
+        return SignalUrls(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
 
     def reach(self) -> Reach:
         """What resources reach of this machine and its network."""
         return local_access.reach_of(self.settings, self.path)
+
+    def _process_ports(self, reality: contract.Reality) -> contexts.ProcessPorts:
+        return contexts.ProcessPorts(reality, random.SystemRandom(), self.signal_urls(), self.reach())
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:
@@ -105,16 +106,14 @@ class Embedded(Folder):
         never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
         """
         async with self._here(ServiceKind.ENGINE, self._carried) as (name, reality):
-            reach = self.reach()
-            world = contract.World(self.clock, reality, random.SystemRandom(), doors=self.doors(),
-                                   local=reach.local, http=reach.http)
-            types, slots = self.types, TypeThrottle.of(self.settings, world)
+            context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
+            types, slots = self.types, TypeThrottle.of(self.settings, context)
             nesting = InnerStacksFactory(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
             concurrency = self.settings.engine_concurrency
-            self._worker = Worker(name, self.store, world, types.implementation, self._plans, new_id, nesting=nesting,
+            self._worker = Worker(name, self.store, context, types.implementation, self._plans, new_id, nesting=nesting,
                                   tuning=WorkerTuning(concurrency=concurrency), settings=self.settings, slots=slots)
             self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
-            self._legacy = LegacyEngine(name, self.store, world, types.implementation, self._plans, new_id,
+            self._legacy = LegacyEngine(name, self.store, context, types.implementation, self._plans, new_id,
                                         nesting=nesting, tuning=LegacyTuning(concurrency=concurrency),
                                         settings=self.settings, slots=slots)
             tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
@@ -130,12 +129,8 @@ class Embedded(Folder):
     async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
         """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
         async with self._here(ServiceKind.OBSERVER, self._looked_after) as (name, reality):
-            reach = self.reach()
-            world = contract.World(
-                self.clock, reality, random.SystemRandom(), doors=self.doors(), local=reach.local, http=reach.http,
-                signals=ports.StoredSignals(self.store),
-                software=ports.StoredSoftware(self.store, self.clock, self.settings))
-            observer = self._observer = Observer(name, self.store, world, self.types.implementation, self._plans,
+            context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
+            observer = self._observer = Observer(name, self.store, context, self.types.implementation, self._plans,
                                                  lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
             task = asyncio.create_task(observer.run())
             try:

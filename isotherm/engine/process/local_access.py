@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.resources.world import local_access
+from isotherm.resources.context import local_access
 
 if TYPE_CHECKING:
     from isotherm.resources.http.client import Client

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import views
+from isotherm.engine import contexts, views
 from isotherm.engine.accept import Accepting
 from isotherm.engine.queries import live_attributes
 from isotherm.planning import documents
-from isotherm.resources import contract, gate
-from isotherm.resources.journal import MemoryReality
-from isotherm.resources.world.local_access import Reach
-from isotherm.resources.world.signal_urls import Doors
+from isotherm.resources import contract
 from isotherm.states import Action, NodeKind, Status
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection
@@ -56,14 +53,8 @@ class _Piece:
 class ResourceReading(Accepting):
     """The part of the Orchestrator that shows resources."""
 
-    # Where objects live that have no cloud behind them.
-    reality: Callable[[], contract.Reality] = staticmethod(MemoryReality)
-    # How plain methods of types run.
-    threads: gate.Threads = gate.LoopThreads()
-    # How they are reached from outside.
-    doors: Callable[[], Doors] = staticmethod(Doors)
-    # What of this machine and its network they reach.
-    reach: Callable[[], Reach] = staticmethod(Reach)
+    # The ports of resources outside of the store.
+    process_ports: Callable[[], contexts.ProcessPorts] = staticmethod(contexts.nothing)
 
     async def resource_pages(
         self, name_or_id: str, filters: Filters = Filters(), *, depth: int = 0,  # noqa: B008 - frozen
@@ -147,8 +138,12 @@ class ResourceReading(Accepting):
         return view
 
     def _live(self) -> live_attributes.LiveAttributes:
-        return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._clock, self._inside,
-                                              self.reality, self.doors().of(self._project), self.reach(), self.threads)
+        return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._reading)
+
+    def _reading(self) -> contract.Context:
+        """Return the context in which types are only asked."""
+        base = contexts.shared(self._store, self._clock, self.process_ports(), self._settings)
+        return contexts.reading(base, self._project, self._inside())
 
 
 def _piece(connection: Connection, found: Sequence[listing.Row], *, detail: bool) -> _Piece:

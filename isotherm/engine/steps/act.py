@@ -13,12 +13,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import publish
+from isotherm.engine import contexts, publish
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import outcomes
-from isotherm.planning import documents, masking
+from isotherm.planning import documents, masking, resource_states
 from isotherm.resources import contract, gate, runner
-from isotherm.resources.world import local_access
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
@@ -37,38 +36,12 @@ class LeaseGuard:
             raise errors.Superseded("the lease has run out")
 
 
-class GuardedReality:
-    """Reality, as long as the lease lasts."""
-
-    def __init__(self, reality: contract.Reality, guard: LeaseGuard) -> None:
-        self._reality = reality
-        self._guard = guard
-
-    async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
-        self._guard.check()
-        await self._reality.create(kind, token, properties, physical_id)
-
-    async def get(self, physical_id: str) -> Mapping[str, Any] | None:
-        return await self._reality.get(physical_id)
-
-    async def find(self, token: str) -> str | None:
-        return await self._reality.find(token)
-
-    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool:
-        self._guard.check()
-        return await self._reality.update(physical_id, properties)
-
-    async def delete(self, physical_id: str) -> bool:
-        self._guard.check()
-        return await self._reality.delete(physical_id)
-
-
 class StepRunner:
     """Acts on claims, within their leases."""
 
-    def __init__(self, types: outcomes.Types, world: contract.World, nesting: InnerStacksFactory | None = None) -> None:
+    def __init__(self, types: outcomes.Types, context: contract.Context, nesting: InnerStacksFactory | None = None) -> None:
         self._types = types
-        self._world = world
+        self._context = context
         self._nesting = nesting
 
     async def find(self, claim: Claim, version: Version, guard: LeaseGuard) -> contract.Search:
@@ -76,7 +49,7 @@ class StepRunner:
         if version.physical_id is not None:
             return contract.Found(version.physical_id)
         resource = self._resource(claim, version, self._properties(version), guard)
-        answer: contract.Search = await gate.call(self._world.threads, resource.find_by_token)
+        answer: contract.Search = await gate.call(self._context.threads, resource.find_by_token)
         if not isinstance(answer, contract.Search):
             raise errors.Permanent(f"find_by_token of {version.type} answered {answer!r}; it has to answer Found, Absent "
                                    "or CannotTell")
@@ -86,7 +59,7 @@ class StepRunner:
 
     async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> outcomes.Look:
         """What can be seen of the version's object now."""
-        at = self._world.clock.now()
+        at = self._context.clock.now()
         sight = await self._resource(claim, version, self._properties(version), guard).get_reality()
         return outcomes.Look(sight, at)
 
@@ -161,26 +134,17 @@ class StepRunner:
         self, claim: Claim, version: Version, wanted: Mapping[str, Any], guard: LeaseGuard,
         intent: documents.Intent | None = None, target: documents.Target | None = None,
     ) -> contract.Resource:
-        known = contract.Self(
-            version.name, claim.operation.stack_name, version.stack_id, version.token, wanted, version.physical_id,
-            documents.decode(_readable(version.data), dict[str, Any]), documents.decode_any(_readable(version.metadata)),
-            None if intent is None else intent.update_policy, () if target is None else target.exports,
-            id=version.id, requires=version.requires, external=version.external,
+        state = resource_states.of(
+            version, claim.operation.stack_name, properties=wanted,
+            update_policy=None if intent is None else intent.update_policy,
+            exports=() if target is None else target.exports,
         )
         type_ = self._types(version.implementation)
         stacks = None
         if type_.preemptible and self._nesting is not None:
             around = masking.Around(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
-        reality = GuardedReality(self._world.reality, guard)
-        world = dataclasses.replace(
-            self._world, reality=reality, stacks=stacks, doors=self._world.doors.of(claim.operation.project),
-            signals=self._world.signals and self._world.signals.guarded(guard.check),
-            software=self._world.software and self._world.software.guarded(guard.check),
-            local=self._world.local and self._world.local.guarded(guard.check),
-            http=self._world.http and local_access.Guarded(self._world.http, guard.check),
-        )
-        return type_(known, world)
+        return type_(state, contexts.leased(self._context, guard, claim.operation.project, stacks))
 
 
 def _readable(text: str) -> str:

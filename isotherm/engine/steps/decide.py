@@ -141,4 +141,4 @@ def _forced_by(
 
 def _stand_in(implementation: type[contract.Resource], after: Mapping[str, Any]) -> contract.Resource:
     # The decision methods of a type are pure: they get an object without a world behind it.
-    return implementation(contract.Self("", "", "", "", after), None)  # type: ignore[arg-type]
+    return implementation(contract.ResourceState(name="", stack_name="", stack_id="", token="", properties=after), None)  # type: ignore[arg-type]

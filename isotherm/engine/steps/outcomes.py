@@ -22,7 +22,7 @@ Parameter = Callable[[str], object]
 class Look:
     """What was seen of an object. What was said of why nothing was seen tells no secrets."""
 
-    sight: contract.Sight
+    sight: contract.LiveState
     # When the look began.
     at: float
 

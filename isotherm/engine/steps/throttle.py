@@ -62,8 +62,8 @@ class TypeThrottle:
         self._held: dict[tuple[int, int], tuple[float, list[_Limit]]] = {}
 
     @classmethod
-    def of(cls, settings: Settings, world: contract.World) -> TypeThrottle:
-        return cls(map(_pair, settings.max_parallel_steps), world.clock, world.random)
+    def of(cls, settings: Settings, context: contract.Context) -> TypeThrottle:
+        return cls(map(_pair, settings.max_parallel_steps), context.clock, context.random)
 
     def take(self, claim: Claim, answer: outcomes.Answer) -> Report | None:
         """A slot for what was decided, if it needs one. If there is none: how the node waits for it."""

@@ -38,28 +38,28 @@ class Delay(contract.RowOnly):
         return self._wait("CREATE")
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
-        return timer.over(self.world.clock, progress, "delaying")
+        return timer.over(self.context.clock, progress, "delaying")
 
     async def handle_delete(self) -> object:
         return self._wait("DELETE") if self.physical_id is not None else None
 
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
-        return timer.over(self.world.clock, progress, "delaying")
+        return timer.over(self.context.clock, progress, "delaying")
 
     async def handle_suspend(self) -> object:
         return self._wait("SUSPEND")
 
     async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
-        return timer.over(self.world.clock, progress, "delaying")
+        return timer.over(self.context.clock, progress, "delaying")
 
     async def handle_resume(self) -> object:
         return self._wait("RESUME")
 
     async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
-        return timer.over(self.world.clock, progress, "delaying")
+        return timer.over(self.context.clock, progress, "delaying")
 
     def _wait(self, action: str) -> dict[str, Any] | None:
         if action not in self.properties[ACTIONS]:
             return None
-        jitter = self.world.random.uniform(0, self.properties[MAX_JITTER] * self.properties[MULTIPLIER])
-        return timer.until(self.world.clock, self.properties[MIN_WAIT] + jitter)
+        jitter = self.context.random.uniform(0, self.properties[MAX_JITTER] * self.properties[MULTIPLIER])
+        return timer.until(self.context.clock, self.properties[MIN_WAIT] + jitter)

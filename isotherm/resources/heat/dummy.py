@@ -48,12 +48,12 @@ class Dummy(timer.Pretender):
 
     async def handle_create(self) -> object:
         for attempt in range(_ATTEMPTS):
-            letters = self.world.random.choices(string.ascii_lowercase + string.digits, k=self.properties[NAME_LEN])
+            letters = self.context.random.choices(string.ascii_lowercase + string.digits, k=self.properties[NAME_LEN])
             try:
-                await self.world.reality.create(self.TYPE, self.token, self._stored(), "".join(letters))
+                await self.context.reality.create(self.TYPE, self.token, self._stored(), "".join(letters))
             except errors.Permanent:
                 # A short name may be taken already; then another one is drawn.
-                if attempt == _ATTEMPTS - 1 or await self.world.reality.find(self.token) is not None:
+                if attempt == _ATTEMPTS - 1 or await self.context.reality.find(self.token) is not None:
                     raise
             else:
                 self.physical_id = "".join(letters)
@@ -64,7 +64,7 @@ class Dummy(timer.Pretender):
         return self._check(progress, "being created")
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        if self.physical_id is not None and not await self.world.reality.update(self.physical_id, self._stored()):
+        if self.physical_id is not None and not await self.context.reality.update(self.physical_id, self._stored()):
             raise errors.Permanent(f"{self.physical_id} does not exist")
         # Only the time it takes was changed: that is known at once.
         return None if changed.keys() == {MAX_WAIT} else self._wait()
@@ -89,10 +89,10 @@ class Dummy(timer.Pretender):
 
     def _wait(self) -> dict[str, Any]:
         longest = self.properties[MAX_WAIT]
-        return timer.until(self.world.clock, self.world.random.uniform(min(_SHORTEST_WAIT_S, longest), longest))
+        return timer.until(self.context.clock, self.context.random.uniform(min(_SHORTEST_WAIT_S, longest), longest))
 
     def _check(self, progress: Any, reason: str) -> bool | contract.Wait:
-        done = timer.over(self.world.clock, progress, reason)
+        done = timer.over(self.context.clock, progress, reason)
         if done is True and self.properties[FAIL] == "yes":
             raise ValueError(f"Dummy resource failed {self.name}")
         return done

@@ -96,7 +96,7 @@ class RandomString(contract.RowOnly):
         return self.data.get("value")
 
     def _draw(self) -> str:
-        random, drawn, pool = self.world.random, [], []
+        random, drawn, pool = self.context.random, [], []
         for part in _parts(self.properties):
             characters = part.get("sequence") or ALPHABETS[part.get("class") or "lettersdigits"]
             drawn += random.choices(characters, k=part["min"])

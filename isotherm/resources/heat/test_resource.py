@@ -54,15 +54,15 @@ class TestResource(timer.Pretender):
     }
 
     async def handle_create(self) -> object:
-        await self.world.reality.create(self.TYPE, self.token, {VALUE: self.properties[VALUE]}, self.physical_name)
+        await self.context.reality.create(self.TYPE, self.token, {VALUE: self.properties[VALUE]}, self.physical_name)
         self.physical_id = self.physical_name
         return self._wait("create")
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
-        done = timer.over(self.world.clock, progress, "being created")
+        done = timer.over(self.context.clock, progress, "being created")
         if done is True and self.properties[FAIL]:
             # A failed create leaves nothing behind, neither in reality nor in the row.
-            await self.world.reality.delete(self.physical_name)
+            await self.context.reality.delete(self.physical_name)
             self.physical_id = None
             raise ValueError(f"Test Resource failed {self.name}")
         return done
@@ -70,13 +70,13 @@ class TestResource(timer.Pretender):
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         if VALUE not in changed:
             return None
-        if self.physical_id is not None and not await self.world.reality.update(
+        if self.physical_id is not None and not await self.context.reality.update(
                 self.physical_id, {VALUE: self.properties[VALUE]}):
             raise errors.Permanent(f"{self.physical_id} does not exist")
         return self._wait("update")
 
     async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
-        done = timer.over(self.world.clock, progress, "being updated")
+        done = timer.over(self.context.clock, progress, "being updated")
         if done is True and self.properties[FAIL]:
             raise ValueError(f"Test Resource failed {self.name}")
         return done
@@ -95,10 +95,10 @@ class TestResource(timer.Pretender):
     async def attribute(self, name: str) -> object:
         if self.properties[ATTR_WAIT] > 0:
             await asyncio.sleep(self.properties[ATTR_WAIT])
-        found = await self.world.reality.get(self.physical_id) if self.physical_id is not None else None
+        found = await self.context.reality.get(self.physical_id) if self.physical_id is not None else None
         return None if found is None else found.get(VALUE)
 
     def _wait(self, action: str) -> dict[str, Any] | None:
         own = (self.properties[ACTION_WAIT] or {}).get(action)
         seconds = self.properties[WAIT] if own is None else own
-        return timer.until(self.world.clock, seconds) if seconds else None
+        return timer.until(self.context.clock, seconds) if seconds else None

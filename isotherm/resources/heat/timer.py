@@ -34,28 +34,31 @@ class Pretender(contract.Resource):
     """A type whose objects exist in the world's `reality`, and whose deletion is a wait."""
 
     async def find_by_token(self) -> contract.Search:
-        return contract.found(await self.world.reality.find(self.token))
+        return contract.found(await self.context.reality.find(self.token))
 
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
-        done = over(self.world.clock, progress, "being deleted")
+        done = over(self.context.clock, progress, "being deleted")
         if done is True and self.physical_id is not None:
-            await self.world.reality.delete(self.physical_id)
+            await self.context.reality.delete(self.physical_id)
         return done
 
     async def handle_check(self) -> object:
-        if self.physical_id is None or await self.world.reality.get(self.physical_id) is None:
+        if self.physical_id is None or await self.context.reality.get(self.physical_id) is None:
             raise errors.Permanent(f"{self.physical_id} does not exist")
         return None
 
-    async def handle_get_reality(self) -> contract.Sight:
-        return await _seen(self.world, self.physical_id)
+    async def handle_get_reality(self) -> contract.LiveState:
+        return await _seen(self.context, self.physical_id)
 
     @classmethod
-    async def observe_many(cls, world: contract.World, many: Sequence[contract.Self]) -> Sequence[contract.Sight]:
+    async def observe_many(
+        cls, context: contract.Context, many: Sequence[contract.ResourceState]
+    ) -> Sequence[contract.LiveState]:
         # The journal is at hand: nothing is gained by making an object of each.
-        return [await observation.attempt(world.threads, _seen, one.physical_id, world, one.physical_id) for one in many]
+        return [await observation.attempt(context.threads, _seen, one.physical_id, context, one.physical_id)
+                for one in many]
 
 
-async def _seen(world: contract.World, physical_id: str | None) -> contract.Sight:
-    found = None if physical_id is None else await world.reality.get(physical_id)
+async def _seen(context: contract.Context, physical_id: str | None) -> contract.LiveState:
+    found = None if physical_id is None else await context.reality.get(physical_id)
     return contract.Gone() if found is None else contract.Seen(found)

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import signal_urls
+from isotherm.resources.context.signals import Inbox, Signal, Taken
 from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
-from isotherm.resources.world import signal_urls
-from isotherm.resources.world.signals import Inbox, Signal, Taken
 from isotherm.template.parameters import constraints
 
 HANDLE, TIMEOUT, COUNT, TRANSPORT = "handle", "timeout", "count", "signal_transport"
@@ -112,7 +112,7 @@ class WaitConditionHandle(_Handle):
         return {**missing, **(details or {})}
 
     async def handle_create(self) -> object:
-        self.world.doors.require(self.properties[TRANSPORT])
+        self.context.signal_urls.require(self.properties[TRANSPORT])
         self.physical_id = self.physical_name
         self.admit_signals()
         return None
@@ -192,8 +192,8 @@ class WaitCondition(contract.RowOnly):
     async def handle_delete(self) -> object:
         # Whoever waits with this handle after us waits for signals of his own.
         inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
-        if inbox is not None and inbox.signals and self.world.signals is not None:
-            await self.world.signals.clear(inbox)
+        if inbox is not None and inbox.signals and self.context.signals is not None:
+            await self.context.signals.clear(inbox)
         return None
 
     def reference_id(self) -> object:
@@ -206,7 +206,7 @@ class WaitCondition(contract.RowOnly):
         return json.dumps({one.key: one.details["data"] for one in inbox.signals})
 
     def _begin(self) -> dict[str, Any]:
-        return {"until": self.world.clock.now() + self.properties[TIMEOUT]}
+        return {"until": self.context.clock.now() + self.properties[TIMEOUT]}
 
     async def _handle(self) -> Inbox:
         inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
@@ -223,7 +223,7 @@ class WaitCondition(contract.RowOnly):
         received = reasons[SUCCESS]
         if len(received) >= wanted:
             return True
-        left = progress["until"] - self.world.clock.now()
+        left = progress["until"] - self.context.clock.now()
         if left <= 0:
             told = f" - {';'.join(received)}" if received else ""
             raise WaitConditionTimeout(f"{len(received)} of {wanted} received{told}")

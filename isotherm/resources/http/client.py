@@ -18,8 +18,8 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.fetch import connect
 from isotherm.fetch.addresses import AllowedAddresses, Refused, Resolve, look_up
+from isotherm.resources.context import local_access
 from isotherm.resources.http import headers
-from isotherm.resources.world import local_access
 
 _AGAIN_S = 2.0
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

@@ -9,6 +9,7 @@ import msgspec
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import local_access
 from isotherm.resources.http import filling
 from isotherm.resources.http.schemas import (
     AUTH,
@@ -35,7 +36,6 @@ from isotherm.resources.http.schemas import (
     VALUES,
 )
 from isotherm.resources.schema import ANY, CACHE_NONE, STRING, AttributeSchema, Schema
-from isotherm.resources.world import local_access
 
 _GONE = (404, 410)
 # A proxy says 503 too, of a service that may have acted: such a request counts as begun.
@@ -103,7 +103,7 @@ class Object(contract.Resource):
 
     async def find_by_token(self) -> contract.Search:
         find = self.properties[FIND]
-        if self.world.http is None:
+        if self.context.http is None:
             return self._unknown(is_repeatable=False)
         if self.properties[ID_PATH] == _OWN_ID:
             self.physical_id = self.token
@@ -130,7 +130,7 @@ class Object(contract.Resource):
 
     # How it is.
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         found = await self._read()
         if found is None:
             return contract.Gone()
@@ -191,7 +191,7 @@ class Object(contract.Resource):
         return reply
 
     async def _call(self, what: str, method: str, url: str, body: Any, headers: Mapping[str, str]) -> local_access.Reply:
-        if self.world.http is None:
+        if self.context.http is None:
             raise errors.Permanent(f"{self.TYPE} is not allowed here. {local_access.HINT}")
         sent = {"Accept": "application/json", **(self.properties[HEADERS] or {})}
         sent.update({name: value for name, value in headers.items() if name})
@@ -201,7 +201,7 @@ class Object(contract.Resource):
             sent["Content-Type"] = "text/plain; charset=utf-8" if isinstance(body, str) else "application/json"
         content = b"" if body is None else body.encode() if isinstance(body, str) else msgspec.json.encode(body)
         where = filling.url(url, self._values())
-        return await self.world.http.call(local_access.Call(method, where, sent, content, self.properties[TIMEOUT]))
+        return await self.context.http.call(local_access.Call(method, where, sent, content, self.properties[TIMEOUT]))
 
     def _values(self) -> dict[str, Any]:
         return {"id": self.physical_id, "token": self.token, "name": self.physical_name, "object": self.properties[OBJECT]}

@@ -62,7 +62,7 @@ class Directory(Placed):
                 Claims(self.confined).release(parts)
         return None
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         parts = self.place()
         with confinement.told("/".join(parts)):
             found = self._status(parts)

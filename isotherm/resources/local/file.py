@@ -111,7 +111,7 @@ class File(Placed):
                 Claims(self.confined).release(parts)
         return None
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         found = await self._read(self.place())
         if found is None:
             return contract.Gone()

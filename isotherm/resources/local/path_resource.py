@@ -8,10 +8,10 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import local_access
 from isotherm.resources.local import confinement
 from isotherm.resources.local.claims import Claim, Claims
 from isotherm.resources.local.confinement import Confined, Missing, Parts
-from isotherm.resources.world import local_access
 
 PATH, MODE, OWNER = "path", "mode", "owner"
 TOKEN = "token"
@@ -19,9 +19,9 @@ TOKEN = "token"
 
 def lent(resource: contract.Resource) -> local_access.Local:
     """The folder, if the operator lends one."""
-    if resource.world.local is None:
+    if resource.context.local is None:
         raise errors.Permanent(f"{resource.TYPE} is not allowed here. {local_access.HINT}")
-    return resource.world.local
+    return resource.context.local
 
 
 class Local(contract.Resource):
@@ -81,7 +81,7 @@ class Placed(Local):
         raise NotImplementedError
 
     async def find_by_token(self) -> contract.Search:
-        if self.world.local is None:
+        if self.context.local is None:
             return contract.CannotTell(f"the {self.noun} {self.properties[PATH]}")
         parts = self.place()
         with confinement.told("/".join(parts)):

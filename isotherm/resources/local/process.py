@@ -108,7 +108,7 @@ class Process(Local):
         return True
 
     async def find_by_token(self) -> contract.Search:
-        if self.world.local is None:
+        if self.context.local is None:
             return contract.CannotTell(f"a process of {self.stack_name} that runs {self.properties[COMMAND]}")
         found = self._state()
         known = found is not None and (found.is_kept or found.is_running)
@@ -121,7 +121,7 @@ class Process(Local):
             raise errors.Permanent(f"it does not run{self._last_words()}")
         return None
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         if self._is_imported():
             return contract.Gone() if self._outsider() is None else contract.Seen({})
         with confinement.told(self.name):
@@ -170,7 +170,7 @@ class Process(Local):
             await asyncio.to_thread(keeper_client.start, self.confined, self._key, self.properties, local.environment)
 
     def _settling(self) -> dict[str, Any]:
-        return {"until": self.world.clock.now() + self.properties[SETTLE]}
+        return {"until": self.context.clock.now() + self.properties[SETTLE]}
 
     def _settled(self, progress: Any) -> bool | contract.Wait:
         found = self._state()
@@ -178,7 +178,7 @@ class Process(Local):
             return True
         if found is None or not (found.is_kept or found.is_running):
             raise errors.Permanent(f"it ended at once{self._last_words()}")
-        left = 0.0 if progress is None else progress["until"] - self.world.clock.now()
+        left = 0.0 if progress is None else progress["until"] - self.context.clock.now()
         return contract.Wait(left, "settling") if left > 0 else True
 
     def _ending(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Process(Local):
             if found is not None:
                 keeper_client.ask_to_end(found)
         old = None if found is None else msgspec.to_builtins(found)
-        return {"old": old, "kill_at": self.world.clock.now() + self.properties.get(STOP, 0)}
+        return {"old": old, "kill_at": self.context.clock.now() + self.properties.get(STOP, 0)}
 
     def _ended(self, progress: Any) -> bool:
         if progress["old"] is None:
@@ -199,10 +199,10 @@ class Process(Local):
         found = self._state()
         if found is not None and found.keeper == old.keeper:
             old = found  # it may have started the command once more in the meantime
-        return keeper_client.has_ended(old, self.world.clock.now() - progress["kill_at"])
+        return keeper_client.has_ended(old, self.context.clock.now() - progress["kill_at"])
 
     def _last_words(self) -> str:
-        found = self._state() if self.world.local is not None else None
+        found = self._state() if self.context.local is not None else None
         code = "" if found is None or found.code is None else f", with code {found.code}"
         words = keeper_client.tail(
             self.confined, keeper_client.log_parts(self.confined, self._key, self.properties.get(LOG))

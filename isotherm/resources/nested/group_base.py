@@ -147,7 +147,7 @@ class Group(nested_stack.StackResource):
             if ended is not True:
                 return ended
             return self._pause(progress | {"operation": None}) if progress["steps"] else True
-        left_s = progress.get("until", 0) - self.world.clock.now()
+        left_s = progress.get("until", 0) - self.context.clock.now()
         if left_s > 0 and not await self.stacks.cancelled():
             return contract.Wait(left_s, "pausing between two batches")
         return await self._next(progress)
@@ -155,7 +155,7 @@ class Group(nested_stack.StackResource):
     def _pause(self, progress: dict[str, Any]) -> contract.Wait:
         pause_s = progress["pause_s"]
         return contract.Wait(pause_s, "pausing between two batches",
-                             progress | {"until": self.world.clock.now() + pause_s})
+                             progress | {"until": self.context.clock.now() + pause_s})
 
     async def _next(self, progress: dict[str, Any]) -> bool | contract.Wait:
         (capacity, fresh), *rest = progress["steps"]

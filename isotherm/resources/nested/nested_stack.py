@@ -67,9 +67,9 @@ class StackResource(contract.Resource):
 
     @property
     def stacks(self) -> contract.Stacks:
-        if self.world.stacks is None:
+        if self.context.stacks is None:
             raise errors.Bug("this engine has no stacks inside stacks")
-        return self.world.stacks
+        return self.context.stacks
 
     def needs_replace_failed(self) -> bool:
         return False

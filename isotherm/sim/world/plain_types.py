@@ -30,14 +30,14 @@ def twin(type_: type[contract.Resource], name: str) -> type[contract.Resource]:
 def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def plain(self: contract.Resource, *arguments: Any) -> Any:
-        return self.world.threads.wait(method(self, *arguments))
+        return self.context.threads.wait(method(self, *arguments))
 
     return plain
 
 
 def _plain_with_world(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
-    def plain(cls: type[contract.Resource], world: contract.World, many: Any) -> Any:
-        return world.threads.wait(method(cls, world, many))
+    def plain(cls: type[contract.Resource], context: contract.Context, many: Any) -> Any:
+        return context.threads.wait(method(cls, context, many))
 
     return plain

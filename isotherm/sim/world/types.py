@@ -35,7 +35,7 @@ class Thing(contract.Resource):
     }
 
     async def handle_create(self) -> object:
-        await self.world.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
+        await self.context.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
         self.physical_id = self.physical_name
         return {"polls": 0}
 
@@ -43,7 +43,7 @@ class Thing(contract.Resource):
         return await self._built()
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        if not await self.world.reality.update(self._id(), self.properties):
+        if not await self.context.reality.update(self._id(), self.properties):
             raise errors.Permanent(f"{self.physical_id} does not exist")
         return {"polls": 0}
 
@@ -52,11 +52,11 @@ class Thing(contract.Resource):
 
     async def handle_delete(self) -> object:
         if self.physical_id is not None:
-            await self.world.reality.delete(self.physical_id)
+            await self.context.reality.delete(self.physical_id)
         return None
 
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
-        gone = self.physical_id is None or await self.world.reality.get(self.physical_id) is None
+        gone = self.physical_id is None or await self.context.reality.get(self.physical_id) is None
         return True if gone else contract.Wait(1.0, "being deleted")
 
     async def check_check_complete(self, progress: Any) -> bool | contract.Wait:
@@ -75,29 +75,29 @@ class Thing(contract.Resource):
         return await self._built()
 
     async def _rest(self, rest: str | None) -> object:
-        found = await self.world.reality.get(self._id())
+        found = await self.context.reality.get(self._id())
         if found is None:
             raise errors.Permanent(f"{self.physical_id} does not exist")
         if found.get("rest") != rest:
             kept = {key: value for key, value in found.items() if key != "status"}
-            await self.world.reality.update(self._id(), {**kept, "rest": rest})
+            await self.context.reality.update(self._id(), {**kept, "rest": rest})
         return None
 
-    async def handle_get_reality(self) -> contract.Sight:
-        return _sight(type(self), await self.world.reality.get(self._id()))
+    async def handle_get_reality(self) -> contract.LiveState:
+        return _sight(type(self), await self.context.reality.get(self._id()))
 
     async def find_by_token(self) -> contract.Search:
-        return contract.found(await self.world.reality.find(self.token))
+        return contract.found(await self.context.reality.find(self.token))
 
     async def attribute(self, name: str) -> object:
-        found = await self.world.reality.get(self._id())
+        found = await self.context.reality.get(self._id())
         return None if found is None else found.get("a")
 
     def _id(self) -> str:
         return self.physical_id or ""
 
     async def _built(self) -> bool | contract.Wait:
-        found = await self.world.reality.get(self._id())
+        found = await self.context.reality.get(self._id())
         status = "GONE" if found is None else found["status"]
         if status == "BUILDING":
             return contract.Wait(3.0, "being built")
@@ -115,9 +115,11 @@ class Pet(Thing):
         return False
 
     @classmethod
-    async def observe_many(cls, world: contract.World, many: Sequence[contract.Self]) -> Sequence[contract.Sight]:
+    async def observe_many(
+        cls, context: contract.Context, many: Sequence[contract.ResourceState]
+    ) -> Sequence[contract.LiveState]:
         """Its cloud lists cheaply."""
-        reality: Any = world.reality
+        reality: Any = context.reality
         found = await reality.get_many([one.physical_id or "" for one in many])
         return [_sight(cls, one) for one in found]
 
@@ -155,12 +157,12 @@ class Named(Thing):
     async def handle_create(self) -> object:
         digest = hashlib.sha256(json.dumps(dict(self.properties), sort_keys=True).encode()).hexdigest()[:8]
         chosen = f"{self.stack_name}-{self.name}-{digest}"
-        await self.world.reality.create(self.TYPE, self.token, self.properties, chosen)
+        await self.context.reality.create(self.TYPE, self.token, self.properties, chosen)
         self.physical_id = chosen
         return {"polls": 0}
 
 
-def _sight(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> contract.Sight:
+def _sight(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> contract.LiveState:
     if found is None:
         return contract.Gone()
     return contract.Seen({name: value for name, value in found.items() if name in type_.properties_schema})

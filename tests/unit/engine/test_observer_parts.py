@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_without_a_budget_nobody_waits():
 class Hangs(contract.Resource):
     TYPE = "Test::Hangs"
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         if self.name != "well":
             await asyncio.sleep(3600)
         return contract.Seen({})
@@ -107,7 +108,7 @@ class Raises(Hangs):
     TYPE = "Test::Raises"
 
     @classmethod
-    async def observe_many(cls, world, many):
+    async def observe_many(cls, context, many):
         raise OSError("the cloud is on fire")
 
 
@@ -117,8 +118,8 @@ def target(name: str, type_: str) -> Target:
 
 
 def looked(type_: type[contract.Resource], *names: str) -> dict[str, Sight]:
-    world = contract.World(Clock(), MemoryReality(), None)  # type: ignore[arg-type]
-    looking = RealityReader(lambda _name: type_, world, RateLimit(0), within_s=0.3)
+    context = contract.Context(clock=Clock(), random=Random(1), reality=MemoryReality())
+    looking = RealityReader(lambda _name: type_, context, RateLimit(0), within_s=0.3)
     found = asyncio.run(looking.look(StackRef("p", "s"), [target(name, type_.TYPE) for name in names]))
     return {one.target.name: one.observation.sight for one in found}
 

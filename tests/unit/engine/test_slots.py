@@ -13,6 +13,7 @@ from isotherm.engine.steps import outcomes
 from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.planning import documents
 from isotherm.resources import contract
+from isotherm.resources.journal import MemoryReality
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Operation, Report, Version
 
@@ -43,8 +44,8 @@ def take(found, of):
 
 
 def slots(*told, clock=None):
-    world = contract.World(clock or Clock(), None, Random(1))
-    return TypeThrottle.of(Settings(max_parallel_steps=told), world)
+    context = contract.Context(clock=clock or Clock(), random=Random(1), reality=MemoryReality())
+    return TypeThrottle.of(Settings(max_parallel_steps=told), context)
 
 
 def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own():

@@ -45,12 +45,12 @@ class Lamp(contract.Resource):
 class Shy(Lamp):
     """Raises what it is told to, when it is looked at."""
 
-    async def handle_get_reality(self) -> contract.Sight:
+    async def handle_get_reality(self) -> contract.LiveState:
         raise self.data["raises"]
 
 
 class Slow(Lamp):
-    def handle_get_reality(self) -> contract.Sight:  # plain: it runs on a thread
+    def handle_get_reality(self) -> contract.LiveState:  # plain: it runs on a thread
         return contract.Seen({"colour": self.physical_id})
 
 
@@ -62,12 +62,13 @@ def drifted(applied: Mapping[str, Any], live: Mapping[str, Any], **aliases: Any)
     return [one.property for one in drift.compare(Lamp, typed(**applied), contract.Seen(live, aliases))]
 
 
-def world(reality: Any = None) -> contract.World:
-    return contract.World(Clock(), reality or MemoryReality(), random.Random(1))
+def context(reality: Any = None) -> contract.Context:
+    return contract.Context(clock=Clock(), random=random.Random(1), reality=reality or MemoryReality())
 
 
-def self_(properties: Mapping[str, Any] = {}, physical_id: str | None = "x", **data: Any) -> contract.Self:
-    return contract.Self("r", "s", "id", "token", properties, physical_id, data)
+def state(properties: Mapping[str, Any] = {}, physical_id: str | None = "x", **data: Any) -> contract.ResourceState:
+    return contract.ResourceState(name="r", stack_name="s", stack_id="id", token="token", properties=properties,
+                                  physical_id=physical_id, data=data)
 
 
 @pytest.mark.parametrize(("applied", "live"), [
@@ -155,7 +156,7 @@ def test_whatever_is_live_can_be_compared(live):
 @pytest.mark.ledger("S1.1")
 def test_a_type_that_cannot_be_observed_says_so():
     assert not value.Value.is_observable()
-    seen = asyncio.run(value.Value(self_(), world()).get_reality())
+    seen = asyncio.run(value.Value(state(), context()).get_reality())
     assert seen == contract.Unseen("OS::Heat::Value cannot be observed")
 
 
@@ -164,21 +165,21 @@ def test_a_type_that_cannot_be_observed_says_so():
     (OSError("no route"), contract.Unseen("OSError: no route")),
 ])
 def test_unknown_is_not_gone(raises, seen):
-    assert asyncio.run(Shy(self_(raises=raises), world()).get_reality()) == seen
+    assert asyncio.run(Shy(state(raises=raises), context()).get_reality()) == seen
 
 
 def test_what_is_superseded_stops_looking():
     with pytest.raises(errors.Superseded):
-        asyncio.run(Shy(self_(raises=errors.Superseded("newer")), world()).get_reality())
+        asyncio.run(Shy(state(raises=errors.Superseded("newer")), context()).get_reality())
 
 
 def test_what_was_never_made_is_not_gone():
-    assert isinstance(asyncio.run(Shy(self_(physical_id=None), world()).get_reality()), contract.Unseen)
+    assert isinstance(asyncio.run(Shy(state(physical_id=None), context()).get_reality()), contract.Unseen)
 
 
 def test_many_are_looked_at_in_their_order():
-    many = [self_(physical_id=one) for one in ("red", None, "blue")]
-    first, second, third = asyncio.run(Slow.observe_many(world(), many))
+    many = [state(physical_id=one) for one in ("red", None, "blue")]
+    first, second, third = asyncio.run(Slow.observe_many(context(), many))
     assert (first, third) == (contract.Seen({"colour": "red"}), contract.Seen({"colour": "blue"}))
     assert isinstance(second, contract.Unseen)
 
@@ -190,15 +191,15 @@ def test_many_are_looked_at_in_their_order():
 ])
 def test_types_without_a_cloud_have_a_reality(type_, given, other):
     async def story() -> None:
-        here = world()
+        here = context()
         applied = registry.typed_properties(type_, given)
-        one = type_(self_(applied, None), here)
+        one = type_(state(applied, None), here)
         await one.handle_create()
         seen = await one.get_reality()
         assert isinstance(seen, contract.Seen)
         assert drift.compare(type_, applied, seen) == []
         await here.reality.update(one.physical_id, other)
-        known = self_(applied, one.physical_id)
+        known = state(applied, one.physical_id)
         [seen] = await type_.observe_many(here, [known])
         assert [(one.applied, one.live) for one in drift.compare(type_, applied, seen)] == [("a", "b")]
         await here.reality.delete(one.physical_id)

@@ -28,14 +28,14 @@ class Slow(contract.Resource):
     TYPE = "Test::Slow"
 
     async def handle_create(self):
-        await self.world.reality.create(self.TYPE, self.token, {}, f"object-{self.token}")
+        await self.context.reality.create(self.TYPE, self.token, {}, f"object-{self.token}")
         self.physical_id = f"object-{self.token}"
-        return {"until": self.world.clock.now() + 3}
+        return {"until": self.context.clock.now() + 3}
 
     async def check_create_complete(self, progress):
         if progress is None:
             return True
-        left = progress["until"] - self.world.clock.now()
+        left = progress["until"] - self.context.clock.now()
         return True if left <= 0 else contract.Wait(left, "growing")
 
     def handle_delete(self):
@@ -50,12 +50,17 @@ class Slow(contract.Resource):
 
 
 @pytest.fixture
-def world():
-    return contract.World(Clock(), MemoryReality(), random.Random(1))
+def context():
+    return contract.Context(clock=Clock(), random=random.Random(1), reality=MemoryReality())
 
 
-def resource(world, physical_id=None):
-    return Slow(contract.Self("slow", "stack", "id", "token", {}, physical_id), world)
+def state(physical_id=None):
+    return contract.ResourceState(name="slow", stack_name="stack", stack_id="id", token="token", properties={},
+                                  physical_id=physical_id)
+
+
+def resource(context, physical_id=None):
+    return Slow(state(physical_id), context)
 
 
 def step(one, task):
@@ -63,8 +68,8 @@ def step(one, task):
 
 
 @pytest.mark.ledger("S0.2")
-def test_a_step_never_waits_it_says_how_long(world):
-    one, task = resource(world), Task(Action.CREATE)
+def test_a_step_never_waits_it_says_how_long(context):
+    one, task = resource(context), Task(Action.CREATE)
     outcome = step(one, task)
     assert isinstance(outcome, Waiting)
     assert (outcome.seconds, outcome.reason) == (3, "growing")
@@ -72,45 +77,45 @@ def test_a_step_never_waits_it_says_how_long(world):
 
 
 @pytest.mark.ledger("S0.4", "S0.2")
-def test_another_worker_goes_on_from_the_data_alone(world):
-    first = resource(world)
+def test_another_worker_goes_on_from_the_data_alone(context):
+    first = resource(context)
     task = Task(Action.CREATE)
     step(first, task)
-    world.clock.time += 2
+    context.clock.time += 2
     again = Task(Action.CREATE, handled=True, progress=dict(task.progress))
-    outcome = step(resource(world, first.physical_id), again)
+    outcome = step(resource(context, first.physical_id), again)
     assert isinstance(outcome, Waiting)
     assert outcome.seconds == 1
-    world.clock.time += 1
-    assert isinstance(step(resource(world, first.physical_id), again), Done)
-    assert len(world.reality.objects) == 1
+    context.clock.time += 1
+    assert isinstance(step(resource(context, first.physical_id), again), Done)
+    assert len(context.reality.objects) == 1
 
 
-def test_plain_methods_run_on_a_thread(world):
-    one = resource(world)
+def test_plain_methods_run_on_a_thread(context):
+    one = resource(context)
     assert isinstance(step(one, Task(Action.DELETE)), Done)
     assert one.data == {"thread": True}
 
 
-def test_a_temporary_error_is_a_wait(world):
+def test_a_temporary_error_is_a_wait(context):
     task = Task(Action.UPDATE)
-    outcome = step(resource(world, "id"), task)
+    outcome = step(resource(context, "id"), task)
     assert isinstance(outcome, Waiting)
     assert (outcome.seconds, outcome.reason, task.handled) == (7, "busy", False)
 
 
-def test_any_other_error_is_a_failure_of_bounded_size(world):
-    outcome = step(resource(world, "id"), Task(Action.CHECK))
+def test_any_other_error_is_a_failure_of_bounded_size(context):
+    outcome = step(resource(context, "id"), Task(Action.CHECK))
     assert isinstance(outcome, Failed)
     assert outcome.reason.startswith("ValueError: resources.slow: xxx")
     assert len(outcome.reason) == runner.REASON_LIMIT
     outcome.reason.encode()
 
 
-def test_being_superseded_is_not_a_failure(world):
+def test_being_superseded_is_not_a_failure(context):
     class Overtaken(Slow):
         async def handle_create(self):
             raise errors.Superseded("the lease has run out")
 
     with pytest.raises(errors.Superseded):
-        step(Overtaken(contract.Self("slow", "stack", "id", "token", {}), world), Task(Action.CREATE))
+        step(Overtaken(state(), context), Task(Action.CREATE))

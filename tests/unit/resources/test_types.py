@@ -28,14 +28,15 @@ class Stage:
 
     def __init__(self, kind: type[contract.Resource], seed: int = 1, **properties: Any) -> None:
         self.kind, self.clock, self.reality = kind, Clock(), MemoryReality()
-        self.world = contract.World(self.clock, self.reality, random.Random(seed))
+        self.context = contract.Context(clock=self.clock, random=random.Random(seed), reality=self.reality)
         self.properties = registry.typed_properties(kind, properties)
         self.physical_id: str | None = None
         self.data: dict[str, Any] = {}
 
     def resource(self) -> contract.Resource:
-        return self.kind(contract.Self("r", "s", "id", "token-1", self.properties, self.physical_id, self.data),
-                         self.world)
+        state = contract.ResourceState(name="r", stack_name="s", stack_id="id", token="token-1", properties=self.properties,
+                                       physical_id=self.physical_id, data=self.data)
+        return self.kind(state, self.context)
 
     def run(self, action: str, *arguments: Any) -> float:
         """The whole operation; how long it took. Between any two calls the object is thrown away."""

@@ -120,7 +120,7 @@ class AutoScalingGroup(group_base.Group):
 
     def _rest_after(self, ended: bool | contract.Wait) -> bool | contract.Wait:
         if ended is True:
-            until = self.world.clock.now() + max(0, self.properties[COOLDOWN] or 0)
+            until = self.context.clock.now() + max(0, self.properties[COOLDOWN] or 0)
             self.data[COOLDOWN_END] = max(until, self.data.get(COOLDOWN_END, 0))
         return ended
 

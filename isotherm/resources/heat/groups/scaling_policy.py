@@ -49,7 +49,7 @@ class ScalingPolicy(contract.RowOnly):
     async def attribute(self, name: str) -> object:
         if name == "alarm_url":
             return self.signed_url()
-        return self.world.doors.signal_url(self.stack_name, self.stack_id, self.name)
+        return self.context.signal_urls.signal_url(self.stack_name, self.stack_id, self.name)
 
 
 def size_after(current: int, policy: Mapping[str, Any]) -> int:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import software
 from isotherm.resources.schema import CACHE_NONE, DEPRECATED, MAP, STRING, AttributeSchema, Schema, Support
-from isotherm.resources.world import software
 from isotherm.template.parameters import constraints
 
 NAME, TRANSPORT, SWIFT = "name", "software_config_transport", "deployment_swift_data"

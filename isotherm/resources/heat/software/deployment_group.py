@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from isotherm.resources import contract
+from isotherm.resources.context import software
 from isotherm.resources.heat.groups import resource_group
 from isotherm.resources.heat.groups.resource_group import BATCH_CREATE, ROLLING_UPDATE
 from isotherm.resources.heat.software import software_deployment
 from isotherm.resources.nested import group_base, nested_stack
 from isotherm.resources.schema import DEPRECATED, HIDDEN, MAP, AttributeSchema, Schema, Support
-from isotherm.resources.world import software
 
 SERVERS = "servers"
 _OF_MEMBERS = {f"{name}s": name for name in (software.STDOUT, software.STDERR, software.STATUS_CODE)}

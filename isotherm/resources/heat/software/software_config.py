@@ -19,8 +19,8 @@ import yaml
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import software
 from isotherm.resources.schema import ANY, BOOLEAN, LIST, MAP, STRING, AttributeSchema, Schema, Support
-from isotherm.resources.world import software
 from isotherm.template.parameters import constraints
 
 GROUP, CONFIG, OPTIONS, INPUTS, OUTPUTS = "group", "config", "options", "inputs", "outputs"
@@ -60,9 +60,9 @@ class SoftwareConfig(contract.Resource):
 
     @property
     def _software(self) -> software.Software:
-        if self.world.software is None:
+        if self.context.software is None:
             raise errors.Bug("this engine keeps no software configs")
-        return self.world.software
+        return self.context.software
 
     async def handle_create(self) -> object:
         id_ = software.id_for(self.token)

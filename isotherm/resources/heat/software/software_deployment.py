@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.resources import contract
+from isotherm.resources.context import signal_urls, software
+from isotherm.resources.context.signals import Taken
 from isotherm.resources.schema import LIST, MAP, STRING, AttributeSchema, Schema, Support
-from isotherm.resources.world import signal_urls, software
-from isotherm.resources.world.signals import Taken
 from isotherm.template.parameters import constraints
 
 CONFIG, SERVER, VALUES, ACTIONS, NAME, TRANSPORT = (
@@ -138,9 +138,9 @@ class SoftwareDeployment(contract.Resource):
 
     @property
     def _software(self) -> software.Software:
-        if self.world.software is None:
+        if self.context.software is None:
             raise errors.Bug("this engine keeps no software configs")
-        return self.world.software
+        return self.context.software
 
     def _own_id(self) -> str:
         return software.id_for(self.token, "deployment", self.data.get("number", 0))
@@ -150,7 +150,7 @@ class SoftwareDeployment(contract.Resource):
         source = await self._source()
         if action not in _actions(source, self.properties[ACTIONS]):
             return {"idle": True}
-        self.world.doors.require(self.properties[TRANSPORT])
+        self.context.signal_urls.require(self.properties[TRANSPORT])
         self.admit_signals()
         inbox = await self.inbox()
         seen = 0 if inbox is None else inbox.seen

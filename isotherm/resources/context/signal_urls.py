@@ -26,7 +26,7 @@ DAY_S = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class SignalUrls:
     """What there is. `address` is the Orchestration API's, without a path; none while the engine runs in a command."""
 
     address: str = ""
@@ -35,7 +35,7 @@ class Doors:
     # How long a signed address is good.
     lifetime_s: int = 30 * DAY_S
 
-    def of(self, project: str) -> Doors:
+    def of(self, project: str) -> SignalUrls:
         """The same, for the resources of a project."""
         return replace(self, project=project)
 

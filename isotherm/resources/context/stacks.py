@@ -1,41 +1,12 @@
-"""What a resource may touch besides itself: the ports that the engine hands to it, each of them narrow."""
+"""The port through which a type makes and reads stacks inside its own stack."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from isotherm.resources.gate import LoopThreads, Threads
-from isotherm.resources.world import local_access, signals
-from isotherm.resources.world.signal_urls import Doors
-from isotherm.resources.world.software import Software
 from isotherm.states import Action
-
-
-class Clock(Protocol):
-    """Seconds since the epoch, as the engine sees them (virtual in the simulator)."""
-
-    def now(self) -> float: ...
-
-
-class Reality(Protocol):
-    """A world of objects for types that have no cloud behind them: apart from the engine's tables, on purpose.
-
-    It answers for what exists, whatever the engine believes. `create` refuses a token it has seen (Permanent); `delete`
-    and `update` answer False for what does not exist.
-    """
-
-    async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None: ...
-
-    async def get(self, physical_id: str) -> Mapping[str, Any] | None: ...
-
-    async def find(self, token: str) -> str | None: ...
-
-    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool: ...
-
-    async def delete(self, physical_id: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +90,3 @@ class Stacks(Protocol):
     async def time_left_s(self) -> float | None:
         """How long the operation around has until it times out; None if there is no end to it."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """What a resource may touch besides itself."""
-
-    clock: Clock
-    reality: Reality
-    random: random.Random
-    stacks: Stacks | None = None
-    signals: signals.Signals | None = None
-    doors: Doors = field(default_factory=Doors)
-    software: Software | None = None
-    # A folder of this machine, and calls by HTTP: None where the operator does not allow them.
-    local: local_access.Local | None = None
-    http: local_access.Http | None = None
-    # How plain methods run, and how they use the async ports above.
-    threads: Threads = field(default_factory=LoopThreads)

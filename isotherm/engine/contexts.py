@@ -1,0 +1,105 @@
+"""Builds the contexts of resources. No other module of the package constructs a `contract.Context`.
+
+`shared` is built once per process and holds the ports that all its resources use. `leased` derives the context of one step
+from it: each call that changes something checks the step's lease first (I5). `reading` is for code that only asks types.
+"""
+
+from __future__ import annotations
+
+import random as random_
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from isotherm.config import Settings
+from isotherm.engine import ports
+from isotherm.resources import contract, gate
+from isotherm.resources.context import local_access
+from isotherm.resources.context.signal_urls import SignalUrls
+from isotherm.resources.journal import MemoryReality
+from isotherm.store.database.writer import Store
+
+_SETTINGS, _REACH, _SIGNAL_URLS = Settings(), local_access.Reach(), SignalUrls()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessPorts:
+    """The ports of a process that are not the store: objects, the network, threads, randomness."""
+
+    reality: contract.Reality
+    random: random_.Random
+    signal_urls: SignalUrls = _SIGNAL_URLS
+    reach: local_access.Reach = _REACH
+    threads: gate.Threads | None = None
+
+
+def nothing() -> ProcessPorts:
+    """Return the ports of a process in which resources reach nothing outside of the store."""
+    return ProcessPorts(MemoryReality(), random_.SystemRandom())
+
+
+def shared(store: Store, clock: contract.Clock, process: ProcessPorts, settings: Settings = _SETTINGS) -> contract.Context:
+    """Build the context that the steps of one process have in common. Signals and software configs are rows."""
+    return contract.Context(
+        clock=clock, random=process.random, reality=process.reality, signal_urls=process.signal_urls,
+        signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, clock, settings),
+        local=process.reach.local, http=process.reach.http, threads=process.threads or gate.LoopThreads(),
+    )
+
+
+def leased(
+    base: contract.Context, lease: contract.Lease, project: str, stacks: contract.Stacks | None = None
+) -> contract.Context:
+    """Derive the context of one step: of a project, and under a lease."""
+    check = lease.check
+    return contract.Context(
+        clock=base.clock, random=base.random, reality=LeasedReality(base.reality, lease), project=project, lease=lease,
+        cloud=base.cloud, stacks=stacks, signals=base.signals and base.signals.guarded(check),
+        signal_urls=base.signal_urls.of(project), software=base.software and base.software.guarded(check),
+        local=base.local and base.local.guarded(check), http=base.http and local_access.Guarded(base.http, check),
+        threads=base.threads,
+    )
+
+
+def reading(base: contract.Context, project: str, stacks: Any) -> contract.Context:
+    """Derive a context outside of any step, for methods that change nothing; `stacks` need only answer."""
+    return replace(base, project=project, stacks=stacks, signal_urls=base.signal_urls.of(project))
+
+
+def inner(clock: contract.Clock, project: str, stacks: Any) -> contract.Context:
+    """Build a context for reading stacks inside stacks; `stacks` need only answer, and nothing else is reached."""
+    return contract.Context(clock=clock, random=random_.Random(0), reality=MemoryReality(), project=project, stacks=stacks)
+
+
+def arriving(clock: contract.Clock, reality: contract.Reality, prepared: Any) -> contract.Context:
+    """Build a context for resources that are imported; `prepared` answers for stacks, signals and software configs."""
+    return contract.Context(clock=clock, random=random_.Random(0), reality=reality, stacks=prepared, signals=prepared,
+                            software=prepared)
+
+
+class LeasedReality:
+    """Reality, as long as the lease lasts."""
+
+    __slots__ = ("_lease", "_reality")
+
+    def __init__(self, reality: contract.Reality, lease: contract.Lease) -> None:
+        self._reality = reality
+        self._lease = lease
+
+    async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
+        self._lease.check()
+        await self._reality.create(kind, token, properties, physical_id)
+
+    async def get(self, physical_id: str) -> Mapping[str, Any] | None:
+        return await self._reality.get(physical_id)
+
+    async def find(self, token: str) -> str | None:
+        return await self._reality.find(token)
+
+    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool:
+        self._lease.check()
+        return await self._reality.update(physical_id, properties)
+
+    async def delete(self, physical_id: str) -> bool:
+        self._lease.check()
+        return await self._reality.delete(physical_id)
