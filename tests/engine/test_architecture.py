@@ -53,7 +53,7 @@ def test_a_type_knows_nothing_of_who_runs_it():
     assert len(types) > 15
     for module in types:
         assert not any(name.startswith(("isotherm.engine", "isotherm.store")) for name in imports(module)), module
-        assert words(module).isdisjoint({"generation", "fence", "lease", "lease_until", "convergence", "legacy"}), module
+        assert words(module).isdisjoint({"generation", "fence", "lease_until", "convergence", "legacy"}), module
 
 
 @pytest.mark.ledger("S0.3")
