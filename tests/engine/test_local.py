@@ -111,7 +111,7 @@ def test_without_a_folder_nothing_is_made(tmp_path, type_, given):
         with pytest.raises(errors.Permanent, match="not allowed here"):
             await stage.run("create")
         assert isinstance(await stage.resource().find_by_token(), contract.CannotTell)
-        stage.self_.physical_id = "a"
+        stage.state.physical_id = "a"
         assert isinstance(await stage.seen(), contract.Unseen)
 
     asyncio.run(story())

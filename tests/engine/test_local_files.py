@@ -312,7 +312,7 @@ def test_a_file_whose_maker_was_killed_is_found_and_not_made_twice(tmp_path):
         assert await stage.resource().find_by_token() == contract.Absent()
         await stage.run("create")
         inode = (tmp_path / "a.txt").stat().st_ino
-        stage.self_.physical_id = None  # nobody lived to write it down
+        stage.state.physical_id = None  # nobody lived to write it down
         assert await stage.resource().find_by_token() == contract.Found("a.txt")
         assert (tmp_path / "a.txt").stat().st_ino == inode
         # Killed after the claim, before the file: it is made then.

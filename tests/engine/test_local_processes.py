@@ -219,13 +219,13 @@ def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base)
         assert await stage.resource().find_by_token() == contract.Absent()
         await stage.run("create")
         child = state(base).child
-        stage.self_.physical_id = None
+        stage.state.physical_id = None
         assert await stage.resource().find_by_token() == contract.Found("token-1")
         # Even if nobody looks: for one token there is one keeper.
         await stage.resource().handle_create()
         assert state(base).child == child
         assert len(await logged(base / "log.txt", 1)) == 1
-        stage.self_.physical_id = "token-1"
+        stage.state.physical_id = "token-1"
         await stage.run("delete")
 
     asyncio.run(story())
