@@ -1,7 +1,7 @@
 """Python's garbage collector, set up for a process that holds many small, long-lived values and makes few cycles.
 
 Left alone, it walks a template of 100,000 resources again and again while it is being built, and finds nothing: a quarter
-of the time and more (see docs/decisions/0007). Processes of ours call `calm` once at their start; libraries never do.
+of the time and more (see decision 7). Processes of ours call `calm` once at their start; libraries never do.
 """
 
 from __future__ import annotations

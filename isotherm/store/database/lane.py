@@ -2,7 +2,7 @@
 
 Each write transaction begins by locking one row, so that units of work follow one another as they do on SQLite: each sees
 all that those before it did, nothing can deadlock, and numbers of events grow in the order of their commits. It costs
-what one writer at a time costs, which is bounded by the units that share a commit (see docs/decisions/0021).
+what one writer at a time costs, which is bounded by the units that share a commit (see decision 21).
 
 A connection may be lost while a commit is on its way. So each transaction is signed: its writer has a row, and writes into
 it a mark of the transaction. Whoever comes back and finds his mark knows that the commit went through.
