@@ -15,7 +15,7 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all quick check fmt sim scenarios soak bench bench-million docs ledger build diff-heat import-heat migrate-torture torture tempest pins clean
+.PHONY: help setup run test test-all quick check fmt sim scenarios soak bench bench-million docs ledger pages build diff-heat import-heat migrate-torture torture tempest pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
@@ -64,7 +64,10 @@ bench-million: setup ## one million resources in one stack tree: time and memory
 ledger: setup ## write docs/ledger.md from the markers of the tests
 	@$(BIN)/python tools/ledger.py
 
-docs: setup ledger $(VENV)/.ready-docs ## build the documentation as HTML into build/docs
+pages: setup ## write the generated tables of the documentation: packages, layers, invariants, commands, decisions
+	@$(BIN)/python tools/pages.py
+
+docs: setup ledger pages $(VENV)/.ready-docs ## build the documentation as HTML into build/docs
 	@$(BIN)/sphinx-build -q -W -b html docs build/docs && echo "docs: build/docs/index.html"
 
 build: setup $(VENV)/.ready-release ## build the wheel and the source archive into dist/

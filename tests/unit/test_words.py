@@ -1,0 +1,96 @@
+"""The glossary of docs/architecture.md is law: words of its column "not" are no part of a name in `isotherm/`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "isotherm"
+GLOSSARY = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Words\n")[2].partition("\n## ")[0]
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in GLOSSARY.splitlines() if line.startswith("| **")]
+NOT = {word: row[0].strip("*") for row in ROWS for word in re.findall(r"`(\w+)`", row[2])}
+# Names that contain such a word in another sense.
+OTHER_SENSE = {"in_place"}
+# Words that are still in names of a package. The list only gets shorter.
+EXCEPTIONS: dict[str, set[str]] = {
+    "api": {"custody", "lending", "nobody", "papers", "wish"},
+    "bus": {"ears", "room"},
+    "cli": {"lending", "papers", "room"},
+    "engine": {"doors", "foreseeing", "foresight", "nobody", "papers", "room", "sight", "sights", "wish"},
+    "identity": {"custody", "lending", "lent"},
+    "importing": {"wish"},
+    "observer": {"mend", "sights"},
+    "planning": {"nobody"},
+    "resources": {"doors", "lent", "sight"},
+    "sim": {"mend", "nobody", "sight"},
+    "states.py": {"sight"},
+    "store": {"deal", "lent", "room", "sight", "sights", "spare", "spares", "wish"},
+    "template": {"nobody"},
+}
+
+
+def names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the names that a module defines: classes, functions, parameters, attributes, constants; no local variables."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name, node.lineno
+            case ast.arg():
+                yield node.arg, node.lineno
+            case ast.Attribute(ctx=ast.Store()):
+                yield node.attr, node.lineno
+        if isinstance(node, ast.Module | ast.ClassDef):
+            yield from _assigned(node)
+
+
+def _assigned(node: ast.Module | ast.ClassDef) -> Iterator[tuple[str, int]]:
+    for one in node.body:
+        targets = one.targets if isinstance(one, ast.Assign) else [one.target] if isinstance(one, ast.AnnAssign) else []
+        for target in targets:
+            yield from ((part.id, part.lineno) for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def words_of(name: str) -> set[str]:
+    """Split a name: `LocalSight` and `_local_sight` are made of local and sight."""
+    plain = name.lower() if name.isupper() else name
+    for phrase in OTHER_SENSE:
+        plain = plain.replace(phrase, "")
+    return {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", plain)}
+
+
+def uses(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield each word of the list "not" in the names of a file, with the place."""
+    where = file.relative_to(PACKAGE).as_posix()
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for name, line in [(file.stem, 1), *names(tree)]:
+        for word in words_of(name) & NOT.keys():
+            yield word, f"{where}:{line}: {name} (say: {NOT[word]})"
+
+
+def is_exception(word: str, where: str) -> bool:
+    return word in EXCEPTIONS.get(where.partition(":")[0].partition("/")[0], ())
+
+
+def test_names_use_the_words_of_the_glossary() -> None:
+    wrong = [where for file in sorted(PACKAGE.rglob("*.py")) for word, where in uses(file) if not is_exception(word, where)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_list_is_read() -> None:
+    assert {"papers", "ears", "doors", "sight", "foresight", "spare", "bury", "custody"} <= NOT.keys()
+    assert len(ROWS) >= 50
+
+
+def test_every_line_of_the_glossary_has_a_meaning() -> None:
+    assert [row[0] for row in ROWS if len(row) != 3 or not row[1].endswith(".")] == []
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("LocalSight", {"local", "sight"}), ("_FAR_EARS", {"far", "ears"}), ("in_place_of", {"of"}), ("lookup", {"lookup"})])
+def test_a_name_is_split_into_words(name: str, words: set[str]) -> None:
+    assert words_of(name) == words
