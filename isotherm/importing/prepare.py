@@ -19,7 +19,7 @@ from isotherm.importing.records import Came, Prepared, Refused, Thing, Tools
 from isotherm.importing.translate import Translated
 from isotherm.planning import desired, documents, masking, requests
 from isotherm.planning.references import PublishedReferences
-from isotherm.resources import contract, properties, registry
+from isotherm.resources import contract, properties, registry, signal_access
 from isotherm.resources.context.signals import Signal
 from isotherm.resources.heat.groups import auto_scaling_group
 from isotherm.resources.journal import MemoryReality
@@ -137,7 +137,7 @@ class _Stack:
             update_policy=resolved.update_policy, exports=came.target.exports)
         resource = came.type(state, self._tree.context)
         if translated.admits:
-            resource.admit_signals()
+            signal_access.admit(resource)
         return resource
 
     async def _prepare_inside(self, resource: nested_stack.StackResource, came: Came, resolved: Any) -> None:
@@ -204,7 +204,7 @@ class _Stack:
         if translated.thing is not None and row.physical_id is not None:
             self._tree.prepared.things.append(Thing(type_.TYPE, row.uuid, translated.thing, row.physical_id))
         return Version(
-            0, self._stack.id, row.name, name, type_.implementation or type_.TYPE, row.uuid, row.physical_id,
+            0, self._stack.id, row.name, name, type_.implementation_name(), row.uuid, row.physical_id,
             Action[row.action], Status[row.status], row.reason, documents.encode(self._applied(
                 Came(row, type_, documents.Target(None, ""), None, {}, translated))),
             None, "{}", documents.encode(translated.data), None, "[]", None, True, DeletionPolicy.DELETE, False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class RealityReader:
             found = self._types(target.implementation)
         except LookupError:
             return None
-        return found if found.is_observable() else None
+        return found if contract.is_observable(found) else None
 
     async def look(self, place: StackRef, targets: Sequence[Target]) -> list[Finding]:
         """At all of these that can be seen, in any order."""
@@ -102,7 +103,7 @@ class RealityReader:
             async with gate:
                 at = await self._turn(type_, place)
                 left_s = end - asyncio.get_running_loop().time()
-                look = type_(_self(target, place), self._context).get_reality
+                look = functools.partial(contract.observe, type_(_self(target, place), self._context))
                 seen = await _patiently(look, left_s) if left_s > 0 else None
             return _compared(type_, target, seen or _SLOW, at)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from isotherm.planning import documents, off_loop
 from isotherm.resources import contract
+from isotherm.resources.nested import nested_stack
 from isotherm.resources.nested.nested_stack import within
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import validate as validate_validation
@@ -185,16 +186,16 @@ class _Wanting:
         definition, type_ = self._bound.definitions[name], self._type(name)
         hooks = [] if self._plain else sorted(self._surroundings.hooks_for(name))
         restricted = [] if self._plain else sorted(self._surroundings.restricted_actions_for(name))
-        target = documents.Target(definition.freeze(), type_.implementation or type_.TYPE, exports, restricted)
+        target = documents.Target(definition.freeze(), type_.implementation_name(), exports, restricted)
         target.restored = self._asked.restored.get(name)
-        if type_.preemptible:
+        if nested_stack.is_stack(type_):
             target.surroundings = self._what_is_around()
         target.hooks = hooks
         text = documents.encode(target)
         return Wanted(
             name, _digest(text, definition.secrets, self._bound.values), text, tuple(sorted(definition.requires)),
             DeletionPolicy[definition.deletion_policy.upper()],
-            always=type_.replaced_by_each_update or PRE_UPDATE in hooks,
+            always=type_.traits.replaced_by_each_update or PRE_UPDATE in hooks,
         )
 
     def _what_is_around(self) -> str:
@@ -224,7 +225,7 @@ class _Wanting:
     def _attributes(self, name: str, path: tuple[Any, ...]) -> list[str]:
         if not path:
             return [attribute for attribute in self._type(name).attributes_schema if attribute != "show"]
-        if len(path) > 1 and self._type(name).attributes_by_path:
+        if len(path) > 1 and nested_stack.reads_paths(self._type(name)):
             return [documents.encode(list(path))]
         if len(path) > 1 and within(str(path[0])) == (str(path[0]).removeprefix("resource."), []):
             # `[resource.web, ip]` is another way to say `[resource.web.ip]`.

@@ -61,8 +61,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import msgspec
-
 from isotherm import errors
 from isotherm.resources import gate, observation
 from isotherm.resources.context import signals
@@ -71,12 +69,12 @@ from isotherm.resources.context.stacks import Child, Ending, Member, Stacks
 from isotherm.resources.observation import Gone, LiveState, Seen, Unseen
 from isotherm.resources.schema import AttributeSchema, Schema, Support
 from isotherm.resources.search import Absent, CannotTell, Found, Search, found
+from isotherm.resources.traits import Poll, Traits
 from isotherm.resources.translation import Rule
-from isotherm.states import Action
 
 __all__ = ["Absent", "CannotTell", "Child", "Clock", "Cloud", "Context", "Credential", "Ending", "Found", "Gone", "Lease",
-           "LiveState", "Member", "Reality", "Resource", "ResourceState", "RowOnly", "Search", "Seen", "Stacks", "Unleased",
-           "Unseen", "Wait", "found", "physical_name", "wait_for"]
+           "LiveState", "Member", "Poll", "Reality", "Resource", "ResourceState", "RowOnly", "Search", "Seen", "Stacks",
+           "Traits", "Unleased", "Unseen", "Wait", "found", "is_observable", "observe", "physical_name", "wait_for"]
 
 _NAME_CHARS = 255
 
@@ -141,30 +139,7 @@ class Resource:
     support: ClassVar[Support] = Support()
     # Old spellings of properties, brought into the new form before anything looks at them.
     translation_rules: ClassVar[tuple[Rule, ...]] = ()
-    # Types that take any property and any attribute (OS::Heat::None) say so here.
-    accepts_anything: ClassVar[bool] = False
-    # Whether a deletion policy of `snapshot` can be honoured.
-    supports_snapshot_delete: ClassVar[bool] = False
-    # The name under which the engine finds the class again, where it is not TYPE.
-    implementation: ClassVar[str] = ""
-    # Whether a newer operation may change it while an older one is still at it, as with stacks inside stacks.
-    preemptible: ClassVar[bool] = False
-    # Whether all that it does while it is under way is to wait: another definition need not let it wait to the end.
-    only_waits: ClassVar[bool] = False
-    # Whether an attribute is asked for together with its path: `attribute` then gets the JSON of the whole path.
-    attributes_by_path: ClassVar[bool] = False
-    # Whether it may have attributes that the schema does not tell, such as those of the members of a group.
-    has_more_attributes: ClassVar[bool] = False
-    # What must not be under way, or have been done last, for it to take signals.
-    no_signal_actions: ClassVar[tuple[Action, ...]] = (Action.SUSPEND, Action.DELETE)
-    # The type that waits for its signals, be it itself: when that is done, a signed address takes no more of them.
-    signals_awaited_by: ClassVar[str] = ""
-    # Whether its metadata tells which software is to be deployed to it.
-    shows_deployments: ClassVar[bool] = False
-    # Whether each update of the stack makes it anew, changed or not.
-    replaced_by_each_update: ClassVar[bool] = False
-    # How often to ask `check_*` when it answers False.
-    poll_interval_s: ClassVar[float] = 1.0
+    traits: ClassVar[Traits] = Traits()
 
     def __init__(self, state: ResourceState, context: Context) -> None:
         self.name = state.name
@@ -177,8 +152,8 @@ class Resource:
         self.metadata = state.metadata
         self.update_policy = state.update_policy
         self.exports = state.exports
-        self._row = state.id
-        self._requires = state.requires
+        self.row_id = state.id
+        self.requires = state.requires
         self.external = state.external
         self.context = context
 
@@ -195,6 +170,11 @@ class Resource:
     def physical_name(self) -> str:
         """A name for the physical object: readable, unique by the token's end, and no longer than clouds take it."""
         return physical_name(self.stack_name, self.name, self.token)
+
+    @classmethod
+    def implementation_name(cls) -> str:
+        """Return the name under which the store keeps the class, and by which the registry finds it again."""
+        return cls.TYPE
 
     # The operations. A type overrides what it needs; what it leaves alone succeeds at once.
 
@@ -260,23 +240,14 @@ class Resource:
 
     # Reality.
 
-    async def get_reality(self) -> LiveState:
-        """What can be seen of the object now. Never raises, except to be cancelled or superseded."""
-        return await observation.attempt(self.context.threads, self.handle_get_reality, self.physical_id)
-
     async def handle_get_reality(self) -> LiveState:
         """Look at the object `self.physical_id`. A type whose objects can be looked at overrides this."""
         return Unseen(f"{self.TYPE or 'a resource of this type'} cannot be observed")
 
     @classmethod
-    def is_observable(cls) -> bool:
-        """Whether it is worth while to look at all."""
-        return cls.handle_get_reality is not Resource.handle_get_reality
-
-    @classmethod
     async def observe_many(cls, context: Context, many: Sequence[ResourceState]) -> Sequence[LiveState]:
         """The same for many objects, in their order. Types whose cloud lists cheaply ask once for all of them."""
-        return [await cls(one, context).get_reality() for one in many]
+        return [await observe(cls(one, context)) for one in many]
 
     # Signals.
 
@@ -293,23 +264,6 @@ class Resource:
     def metadata_with(cls, metadata: Mapping[str, Any], received: Sequence[signals.Signal]) -> Mapping[str, Any]:
         """What the metadata of a resource shows that has received these signals. Pure."""
         return metadata
-
-    def admit_signals(self) -> None:
-        """From now on, and for as long as `signal_urls` says, `signed_url` is good. Called by `handle_create`."""
-        self.data["signed_until"] = int(self.context.clock.now() + self.context.signal_urls.lifetime_s)
-
-    def signed_url(self, method: str = "POST") -> str | None:
-        """An address at which anybody who knows it may signal this resource; None while no API is served."""
-        until = self.data.get("signed_until")
-        return None if until is None else self.context.signal_urls.signed_url(method, self.stack_id, self.token, until)
-
-    async def inbox(self, reference: str | None = None) -> signals.Inbox | None:
-        """The signals of this resource, or of the one in this stack whose physical id is given."""
-        if self.context.signals is None:
-            raise errors.Bug("this engine has no signals")
-        if reference is None:
-            return await self.context.signals.inbox(self.stack_id, self.token, (self._row,))
-        return await self.context.signals.inbox(self.stack_id, reference, msgspec.json.decode(self._requires))
 
     # Decisions: pure, no calls to anything.
 
@@ -344,13 +298,9 @@ class Resource:
 
     # What others may ask for.
 
-    def reference_id(self) -> object:
-        """What get_resource gives."""
-        return self.physical_id if self.physical_id is not None else self.name
-
     async def reference(self) -> object:
-        """The same, where it has to be asked for."""
-        return self.reference_id()
+        """Return what get_resource gives."""
+        return self.physical_id if self.physical_id is not None else self.name
 
     async def attribute(self, name: str) -> object:
         """The value of one attribute of the schema. `show` and unknown names are dealt with by the caller."""
@@ -362,3 +312,13 @@ class RowOnly(Resource):
 
     async def find_by_token(self) -> Search:
         return Absent()
+
+
+async def observe(resource: Resource) -> LiveState:
+    """Return what can be seen of the resource's object now. Never raises, except to be cancelled or superseded."""
+    return await observation.attempt(resource.context.threads, resource.handle_get_reality, resource.physical_id)
+
+
+def is_observable(type_: type[Resource]) -> bool:
+    """Return whether the objects of a type can be observed at all."""
+    return type_.handle_get_reality is not Resource.handle_get_reality

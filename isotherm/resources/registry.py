@@ -195,7 +195,7 @@ def _named(type_name: str, wanted: str) -> bool:
 def typed_properties(one: type[contract.Resource], data: Mapping[str, Any], *, path: str = "",
                      rules: properties.Rules = properties.CONVERT_ONLY, resolve: bool = False) -> dict[str, Any]:
     """Resolved properties as the type sees them: translated, converted, defaults filled in."""
-    if one.accepts_anything:
+    if one.traits.accepts_anything:
         return {}  # whatever is given is passed over, so that no change of it is a change of the resource
     if one.translation_rules:
         data = translation.translate(one.translation_rules, data, resolve=resolve)

@@ -113,7 +113,7 @@ class TaskRunner:
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):
-            return Waiting(self.resource.poll_interval_s)
+            return Waiting(self.resource.traits.poll.first)
         if answer.progress is not None:
             self.task.progress = answer.progress
         return Waiting(answer.seconds, _bounded(answer.reason), answer.awaits, answer.seen)

@@ -57,7 +57,7 @@ class Stage:
             await asyncio.sleep(answer.seconds)
 
     async def seen(self) -> contract.LiveState:
-        found: contract.LiveState = await self.resource().get_reality()
+        found: contract.LiveState = await contract.observe(self.resource())
         return found
 
     async def drift(self) -> list[str]:

@@ -217,7 +217,7 @@ def test_an_object_under_a_name_of_our_own(allowed, service):
 
 
 def test_it_is_waited_for_until_it_is_ready_and_until_it_is_gone(allowed, service, monkeypatch):
-    monkeypatch.setattr(Object, "poll_interval_s", 0.02)
+    monkeypatch.setattr(Object, "traits", contract.Traits(poll=contract.Poll(first=0.02)))
 
     async def story(it: Lab) -> None:
         service.polls_until_ready = 3
@@ -316,7 +316,7 @@ def test_the_reality_of_an_object(service):
         await one.handle_create()
 
         async def drifted() -> list[str]:
-            seen = await one.get_reality()
+            seen = await contract.observe(one)
             assert isinstance(seen, contract.Seen), seen
             return [found.property for found in drift.compare(Object, one.properties, seen)]
 
@@ -328,11 +328,11 @@ def test_the_reality_of_an_object(service):
         service.things["thing 1"] = {"size": 1}
         assert await drifted() == ["object"]
         service.says = [(503, {}, b"")]
-        assert isinstance(await one.get_reality(), contract.Unseen)
+        assert isinstance(await contract.observe(one), contract.Unseen)
         service.says = [(500, {}, b"")]
-        assert isinstance(await one.get_reality(), contract.Unseen)
+        assert isinstance(await contract.observe(one), contract.Unseen)
         service.things.clear()
-        assert await one.get_reality() == contract.Gone()
+        assert await contract.observe(one) == contract.Gone()
         await one.handle_delete()  # what is gone is deleted
 
     asyncio.run(story())

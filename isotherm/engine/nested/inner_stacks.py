@@ -19,6 +19,7 @@ from isotherm.engine.nested import inner_reads
 from isotherm.planning import desired, masking, off_loop, request_limits, requests
 from isotherm.planning.planner import Planning, asked_for
 from isotherm.resources import contract
+from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import Registry
 from isotherm.states import Action, OperationState
 from isotherm.store import limits, rows
@@ -151,7 +152,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
                 str(member.definition["type"]), environment.load(around.environment), member.name, around.files)
         except errors.UserError:
             return None
-        return None if type_.preemptible else type_
+        return None if nested_stack.is_stack(type_) else type_
 
     async def cancelled(self) -> bool:
         return await self._nesting.store.read(

@@ -81,7 +81,7 @@ class Signalling(Scaling):
     def _refuse_late(self, connection: Connection, to: signals.Addressee, token: str) -> None:
         if to.token != token:
             raise _gone()
-        by = self._class_of(to.implementation).signals_awaited_by
+        by = self._class_of(to.implementation).traits.signals_awaited_by
         if by and not waiters.is_waited_for(connection, to, by):
             raise errors.Conflict(f"Nobody waits for signals of {to.name} any more.", hint="Whatever waited has ended.")
 
@@ -126,7 +126,7 @@ class Signalling(Scaling):
         ]
         type_ = self._class_of(to.implementation)
         shown = type_.metadata_with(documents.decode_any(text) or {}, received)
-        return {**shown, **await self._deployments(stack, to)} if type_.shows_deployments else shown
+        return {**shown, **await self._deployments(stack, to)} if type_.traits.shows_deployments else shown
 
     async def _deployments(self, stack: lookups.Row, to: signals.Addressee) -> dict[str, Any]:
         found = await ports.StoredSoftware(self._store, self._clock).deployed(stack["id"], to.physical_id or "")
@@ -147,7 +147,7 @@ class Signalling(Scaling):
 
     def _refuse_now(self, to: signals.Addressee) -> None:
         action = Action.DELETE if to.kind == NodeKind.CLEANUP else Action(to.action)
-        if action in self._class_of(to.implementation).no_signal_actions:
+        if action in self._class_of(to.implementation).traits.no_signal_actions:
             raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
 
     def _class_of(self, implementation: str) -> type[contract.Resource]:

@@ -176,7 +176,8 @@ class _Looking:
         }
         certain = not unknown or decision.verdict is decide.Verdict.CREATE
         item = Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
-        if item.action == NOTHING and implementation.preemptible and row is not None and row["digest"] != want.digest:
+        changed = row is not None and row["digest"] != want.digest
+        if item.action == NOTHING and nested_stack.is_stack(implementation) and changed:
             item = replace(item, action=decide.Verdict.UPDATE.value, cause="what is inside may change")
         return Seen(item, row, implementation, target.exports, after, metadata, definition.secrets, frozenset(secret),
                     shown)

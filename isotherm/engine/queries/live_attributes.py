@@ -75,6 +75,6 @@ def _state(version: Version, stack_name: str) -> contract.ResourceState:
 
 
 async def _read(resource: contract.Resource, name: str) -> Any:
-    if name not in resource.attributes_schema and not resource.has_more_attributes:
+    if name not in resource.attributes_schema and not resource.traits.has_more_attributes:
         return None
     return await publish.shown(resource, name)

@@ -18,6 +18,7 @@ from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import outcomes
 from isotherm.planning import documents, masking, resource_states
 from isotherm.resources import contract, gate, runner
+from isotherm.resources.nested import nested_stack
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
@@ -60,7 +61,7 @@ class StepRunner:
     async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> outcomes.Look:
         """What can be seen of the version's object now."""
         at = self._context.clock.now()
-        sight = await self._resource(claim, version, self._properties(version), guard).get_reality()
+        sight = await contract.observe(self._resource(claim, version, self._properties(version), guard))
         return outcomes.Look(sight, at)
 
     async def step(
@@ -103,7 +104,8 @@ class StepRunner:
                 outcome = runner.Failed(runner.describe(version.name, error))
         if isinstance(outcome, runner.Done):
             # An update of a stack inside wakes whatever slept in there.
-            wakes = intent.action is Action.RESUME or (intent.action is Action.UPDATE and resource.preemptible)
+            inside = nested_stack.is_stack(type(resource))
+            wakes = intent.action is Action.RESUME or (intent.action is Action.UPDATE and inside)
             version.suspended = version.suspended and not wakes
             return _done(claim, version, intent, published, _said(version, intent, resource))
         if isinstance(outcome, runner.Waiting):
@@ -141,7 +143,7 @@ class StepRunner:
         )
         type_ = self._types(version.implementation)
         stacks = None
-        if type_.preemptible and self._nesting is not None:
+        if nested_stack.is_stack(type_) and self._nesting is not None:
             around = masking.Around(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
         return type_(state, contexts.leased(self._context, guard, claim.operation.project, stacks))

@@ -16,6 +16,7 @@ from isotherm.engine.steps.outcomes import Answer, Begin, Continue, Facts, LookU
 from isotherm.planning import documents
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import contract, properties, registry, runner
+from isotherm.resources.nested import nested_stack
 from isotherm.resources.nested.nested_stack import IMPLEMENTATION, is_forgotten, is_inside, is_template
 from isotherm.resources.validation import custom_constraints
 from isotherm.secrets import is_sealed, unreadable
@@ -89,7 +90,7 @@ class Decider:
     def _preempts(self, claim: Claim, version: Version, intent: documents.Intent) -> bool:
         """Whether what an older operation began need not be waited for: it can be changed while it is under way."""
         type_ = self._types(version.implementation)
-        changes = type_.preemptible or (type_.only_waits and intent.digest != claim.digest)
+        changes = nested_stack.is_stack(type_) or (type_.traits.only_waits and intent.digest != claim.digest)
         return changes and intent.operation_id != claim.operation.id
 
     def _decide(
@@ -159,14 +160,14 @@ class Decider:
     def _sleeps(self, version: Version) -> bool:
         """Whether it is at rest, as far as anybody knows, and stays so unless it is woken: an update of a stack inside
         wakes what is in there."""
-        return version.suspended and not self._types(version.implementation).preemptible
+        return version.suspended and not nested_stack.is_stack(self._types(version.implementation))
 
     def _is_to_be_told(
         self, claim: Claim, version: Version, target: documents.Target, intent: documents.Intent | None
     ) -> bool:
         """Whether a stack inside has to hear of this operation: what it is made of besides its properties may have
         changed, or it is to look at reality too."""
-        if not self._types(target.implementation).preemptible:
+        if not nested_stack.is_stack(self._types(target.implementation)):
             return False
         looks = claim.operation.converge and version.operation_id != claim.operation.id
         return looks or intent is not None or version.digest != claim.digest

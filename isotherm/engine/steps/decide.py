@@ -9,6 +9,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract, drift, properties
+from isotherm.resources.nested import nested_stack
 from isotherm.resources.nested.nested_stack import is_template
 from isotherm.states import HARMLESS, Action, Status
 
@@ -62,11 +63,11 @@ def decide(
     """
     if applied is None:
         return Decision(Verdict.CREATE)
-    if not makes_the_same(applied.implementation, implementation.implementation or implementation.TYPE):
+    if not makes_the_same(applied.implementation, implementation.implementation_name()):
         return Decision(Verdict.REPLACE, "type")
     if applied.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its deletion had begun")
-    if renew and implementation.replaced_by_each_update:
+    if renew and implementation.traits.replaced_by_each_update:
         return Decision(Verdict.REPLACE, "each update makes it anew")
     if isinstance(applied.live, contract.Gone):
         return Decision(Verdict.REPLACE, GONE)
@@ -74,7 +75,7 @@ def decide(
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
     # What a check has found inside a stack is mended inside it, as in Heat.
-    inside = implementation.preemptible and not applied.marked
+    inside = nested_stack.is_stack(implementation) and not applied.marked
     lost = (applied.action is Action.CHECK and not inside) or not applied.made
     # An update that never began left its proof: the object is what it was.
     untouched = applied.action is Action.UPDATE and applied.proven and not lost

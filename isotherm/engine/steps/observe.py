@@ -36,7 +36,7 @@ def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
     """Whether the operation looks, and there is something of ours to look at."""
     version = claim.version
     ours = version is not None and version.physical_id is not None and not version.external
-    return looks(claim) and ours and type_.is_observable()
+    return looks(claim) and ours and contract.is_observable(type_)
 
 
 def first(claim: Claim, type_: type[contract.Resource], facts: outcomes.Facts | None) -> outcomes.LookUp | None:

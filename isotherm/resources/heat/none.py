@@ -12,7 +12,7 @@ class NoneResource(contract.RowOnly):
     TYPE = "OS::Heat::None"
     DESCRIPTION = "Does nothing, takes any property and has any attribute: stands in for a type that is not wanted."
     support = Support(version="5.0.0")
-    accepts_anything = True
+    traits = contract.Traits(accepts_anything=True)
 
     async def handle_create(self) -> object:
         self.physical_id = self.physical_name

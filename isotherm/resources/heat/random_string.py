@@ -89,7 +89,7 @@ class RandomString(contract.RowOnly):
         self.physical_id = self.physical_name
         return True
 
-    def reference_id(self) -> object:
+    async def reference(self) -> object:
         return self.data.get("value", self.name)
 
     async def attribute(self, name: str) -> object:

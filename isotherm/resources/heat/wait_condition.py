@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.resources import contract
+from isotherm.resources import contract, signal_access
 from isotherm.resources.context import signal_urls
 from isotherm.resources.context.signals import Inbox, Signal, Taken
 from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
@@ -36,7 +37,7 @@ class _Handle(contract.RowOnly):
     status_field: ClassVar[str]
     reason_field: ClassVar[str]
     data_field: ClassVar[str]
-    signals_awaited_by = "OS::Heat::WaitCondition"
+    traits = contract.Traits(signals_awaited_by="OS::Heat::WaitCondition")
 
     @classmethod
     def handle_signal(cls, details: Any, count: int) -> Taken:
@@ -114,11 +115,11 @@ class WaitConditionHandle(_Handle):
     async def handle_create(self) -> object:
         self.context.signal_urls.require(self.properties[TRANSPORT])
         self.physical_id = self.physical_name
-        self.admit_signals()
+        signal_access.admit(self)
         return None
 
     async def attribute(self, name: str) -> object:
-        url = self.signed_url()
+        url = signal_access.signed_url(self)
         if name == "signal":
             return json.dumps(self._announced(url))
         if not url or self.properties[TRANSPORT] != signal_urls.TOKEN:
@@ -143,15 +144,15 @@ class UpdateWaitConditionHandle(_Handle):
     DESCRIPTION = "Receives signals, and is replaced by each update of the stack, so that signals have to come again."
     support = Support(version="2014.1")
     id_field, status_field, reason_field, data_field = "UniqueId", "Status", "Reason", "Data"
-    replaced_by_each_update = True
+    traits = replace(_Handle.traits, replaced_by_each_update=True)
 
     async def handle_create(self) -> object:
-        self.admit_signals()
+        signal_access.admit(self)
         return await super().handle_create()
 
-    def reference_id(self) -> object:
+    async def reference(self) -> object:
         """As in Heat: the address to signal to, where there is one."""
-        return self.signed_url("PUT") or super().reference_id()
+        return signal_access.signed_url(self, "PUT") or await super().reference()
 
 
 HANDLES = frozenset({WaitConditionHandle.TYPE, UpdateWaitConditionHandle.TYPE})
@@ -162,7 +163,7 @@ class WaitCondition(contract.RowOnly):
 
     TYPE = "OS::Heat::WaitCondition"
     DESCRIPTION = "Waits until a handle has received a number of signals; fails if one says so, or if time runs out."
-    only_waits = True
+    traits = contract.Traits(only_waits=True)
     support = Support(version="2014.2")
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         HANDLE: Schema(STRING, "The handle whose signals count.", required=True),
@@ -191,16 +192,16 @@ class WaitCondition(contract.RowOnly):
 
     async def handle_delete(self) -> object:
         # Whoever waits with this handle after us waits for signals of his own.
-        inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
+        inbox = await signal_access.inbox(self, signal_urls.token_in(self.properties[HANDLE]))
         if inbox is not None and inbox.signals and self.context.signals is not None:
             await self.context.signals.clear(inbox)
         return None
 
-    def reference_id(self) -> object:
+    async def reference(self) -> object:
         return self.name
 
     async def attribute(self, name: str) -> object:
-        inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
+        inbox = await signal_access.inbox(self, signal_urls.token_in(self.properties[HANDLE]))
         if inbox is None:
             return ""
         return json.dumps({one.key: one.details["data"] for one in inbox.signals})
@@ -209,7 +210,7 @@ class WaitCondition(contract.RowOnly):
         return {"until": self.context.clock.now() + self.properties[TIMEOUT]}
 
     async def _handle(self) -> Inbox:
-        inbox = await self.inbox(signal_urls.token_in(self.properties[HANDLE]))
+        inbox = await signal_access.inbox(self, signal_urls.token_in(self.properties[HANDLE]))
         if inbox is None or inbox.type not in HANDLES:
             raise ValueError(f"{self.properties[HANDLE]} is not a valid wait condition handle.")
         return inbox

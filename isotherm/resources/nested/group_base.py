@@ -91,7 +91,7 @@ class Group(nested_stack.StackResource):
     """A stack of members."""
 
     attributes_by_path = True
-    has_more_attributes = True
+    traits = contract.Traits(has_more_attributes=True)
 
     async def whole(self) -> contract.Child:
         """The stack as it should be in the end."""

@@ -31,7 +31,8 @@ STACK_ID = "OS::stack_id"
 class StackResource(contract.Resource):
     """A resource that is a stack."""
 
-    preemptible = True
+    # Whether `attribute` gets the JSON of a whole path in place of a name.
+    attributes_by_path: ClassVar[bool] = False
     # Whether the stack is inside of the one around it, and goes with it; one of its own is among the user's stacks.
     owned: ClassVar[bool] = True
     # How the stack inside is called where the path to a problem is told.
@@ -176,10 +177,13 @@ class TemplateResource(StackResource):
     DESCRIPTION = "A stack from a template of the user's."
     template: ClassVar[str] = ""
     implementation: ClassVar[str] = IMPLEMENTATION
-    # What the outputs lack is not there when it is read; `resource.web.ip` reads further down.
-    has_more_attributes = True
-    # Where nothing is known of the template (it is gone, and only its stack is left to delete), nothing is judged.
-    accepts_anything = True
+    # An attribute that is no output reads as null; `resource.web.ip` reads further down. Where the template is not known
+    # (its text is gone, and only its stack is left to delete), nothing is checked.
+    traits = contract.Traits(has_more_attributes=True, accepts_anything=True)
+
+    @classmethod
+    def implementation_name(cls) -> str:
+        return cls.implementation
 
     @classmethod
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
@@ -193,7 +197,7 @@ class TemplateResource(StackResource):
     async def reference(self) -> object:
         """Give what the template says by an output; otherwise the ARN of the stack. Groups go by the id of theirs."""
         if self.physical_id is None:
-            return self.reference_id()
+            return self.name
         told = (await self.stacks.outputs(self.physical_id)).get(STACK_ID) if STACK_ID in self.attributes_schema else None
         return await self.stacks.arn(self.physical_id) if told is None else told
 
@@ -216,6 +220,16 @@ def _items(value: list[Any]) -> list[Any]:
 def is_template(implementation: str) -> bool:
     """Whether an implementation, by its name, is a template."""
     return implementation.startswith(IMPLEMENTATION)
+
+
+def is_stack(one: type[contract.Resource]) -> bool:
+    """Return whether the objects of a type are stacks: a newer operation may change them while an older one is at work."""
+    return issubclass(one, StackResource)
+
+
+def reads_paths(one: type[contract.Resource]) -> bool:
+    """Return whether `attribute` of a type gets the JSON of a whole path in place of a name."""
+    return issubclass(one, StackResource) and one.attributes_by_path
 
 
 def is_inside(one: type[contract.Resource]) -> bool:
@@ -250,13 +264,14 @@ def template_type(
             "template": text,
             "implementation": IMPLEMENTATION + digest,
             "inside": file or StackResource.inside,
-            "accepts_anything": False,
+            "traits": _KNOWN_TEMPLATE,
             "properties_schema": {name: _property(one, given) for name, one in found.parameters.items()},
             "attributes_schema": outputs,
         },
     )
 
 
+_KNOWN_TEMPLATE = contract.Traits(has_more_attributes=True)
 _TYPES = {
     ParameterType.STRING: schema.STRING,
     ParameterType.NUMBER: schema.NUMBER,

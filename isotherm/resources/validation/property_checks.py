@@ -151,7 +151,7 @@ class Judge:
         A value that cannot be told, or that does not fit, gives way to an empty one of its type, as in Heat. Properties
         that the type cannot translate are none.
         """
-        if one.accepts_anything:
+        if one.traits.accepts_anything:
             return {}
         found = {}
         for name, value in self._given(definition.properties).items():

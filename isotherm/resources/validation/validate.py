@@ -187,8 +187,9 @@ class _Validation:
 
     def has_attribute(self, resource: str, attribute: str) -> bool:
         one = self._types.get(resource)
-        return (one is None or one.accepts_anything or one.has_more_attributes or attribute in one.attributes_schema
-                or attribute == attributes.SHOW_ATTRIBUTE)
+        if one is None or one.traits.accepts_anything or one.traits.has_more_attributes:
+            return True
+        return attribute in one.attributes_schema or attribute == attributes.SHOW_ATTRIBUTE
 
     # The steps.
 
@@ -238,7 +239,7 @@ class _Validation:
             if wrong:
                 return
         yield from self._policies(definition, one)
-        if not one.accepts_anything:
+        if not one.traits.accepts_anything:
             yield from self._judge.problems(definition, one)
         if self._inside and issubclass(one, nested_stack.StackResource):
             yield from self._child(definition, one)
@@ -318,7 +319,7 @@ class _Validation:
 
     def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
         words = self._bound.dialect.words
-        if definition.deletion_policy == "Snapshot" and not one.supports_snapshot_delete:
+        if definition.deletion_policy == "Snapshot" and not one.traits.supports_snapshot_delete:
             yield Problem('"Snapshot" deletion policy not supported', path_to(definition, words.deletion_policy))
         try:
             given = definition.resolve_update_policy(self._unborn)

@@ -55,8 +55,7 @@ class Other(Thing):
 
 
 class Inside(Thing):
-    TYPE = ""
-    implementation = "template:2"
+    TYPE = "template:2"
 
 
 def test_another_class_is_another_thing():

@@ -155,8 +155,8 @@ def test_whatever_is_live_can_be_compared(live):
 
 @pytest.mark.ledger("S1.1")
 def test_a_type_that_cannot_be_observed_says_so():
-    assert not value.Value.is_observable()
-    seen = asyncio.run(value.Value(state(), context()).get_reality())
+    assert not contract.is_observable(value.Value)
+    seen = asyncio.run(contract.observe(value.Value(state(), context())))
     assert seen == contract.Unseen("OS::Heat::Value cannot be observed")
 
 
@@ -165,16 +165,16 @@ def test_a_type_that_cannot_be_observed_says_so():
     (OSError("no route"), contract.Unseen("OSError: no route")),
 ])
 def test_unknown_is_not_gone(raises, seen):
-    assert asyncio.run(Shy(state(raises=raises), context()).get_reality()) == seen
+    assert asyncio.run(contract.observe(Shy(state(raises=raises), context()))) == seen
 
 
 def test_what_is_superseded_stops_looking():
     with pytest.raises(errors.Superseded):
-        asyncio.run(Shy(state(raises=errors.Superseded("newer")), context()).get_reality())
+        asyncio.run(contract.observe(Shy(state(raises=errors.Superseded("newer")), context())))
 
 
 def test_what_was_never_made_is_not_gone():
-    assert isinstance(asyncio.run(Shy(state(physical_id=None), context()).get_reality()), contract.Unseen)
+    assert isinstance(asyncio.run(contract.observe(Shy(state(physical_id=None), context()))), contract.Unseen)
 
 
 def test_many_are_looked_at_in_their_order():
@@ -195,7 +195,7 @@ def test_types_without_a_cloud_have_a_reality(type_, given, other):
         applied = registry.typed_properties(type_, given)
         one = type_(state(applied, None), here)
         await one.handle_create()
-        seen = await one.get_reality()
+        seen = await contract.observe(one)
         assert isinstance(seen, contract.Seen)
         assert drift.compare(type_, applied, seen) == []
         await here.reality.update(one.physical_id, other)
@@ -203,6 +203,6 @@ def test_types_without_a_cloud_have_a_reality(type_, given, other):
         [seen] = await type_.observe_many(here, [known])
         assert [(one.applied, one.live) for one in drift.compare(type_, applied, seen)] == [("a", "b")]
         await here.reality.delete(one.physical_id)
-        assert await type_.observe_many(here, [known]) == [contract.Gone()] == [await one.get_reality()]
+        assert await type_.observe_many(here, [known]) == [contract.Gone()] == [await contract.observe(one)]
 
     asyncio.run(story())

@@ -140,7 +140,7 @@ def test_check_sees_what_is_gone(kind: type[contract.Resource]) -> None:
 def test_test_resource_stores_a_value() -> None:
     stage = Stage(test_resource.TestResource, value="one")
     assert stage.run("create") == 0
-    assert stage.resource().reference_id() == stage.physical_id == stage.resource().physical_name
+    assert asyncio.run(stage.resource().reference()) == stage.physical_id == stage.resource().physical_name
     assert stage.attribute("output") == "one"
     stage.update(value="two")
     assert stage.attribute("output") == "two"
@@ -189,7 +189,7 @@ def test_random_string_fulfils_its_minimums() -> None:
     assert sum(char in "#!" for char in drawn) >= 4
     assert sum(char.isdigit() for char in drawn) >= 3
     assert sum(char.isupper() for char in drawn) >= 2
-    assert stage.resource().reference_id() == drawn
+    assert asyncio.run(stage.resource().reference()) == drawn
 
 
 @pytest.mark.ledger("S0.4")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from isotherm.resources import contract
+from isotherm.resources import contract, signal_access
 from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
 from isotherm.template.parameters import constraints
 
@@ -43,12 +43,12 @@ class ScalingPolicy(contract.RowOnly):
 
     async def handle_create(self) -> object:
         self.physical_id = self.physical_name
-        self.admit_signals()
+        signal_access.admit(self)
         return None
 
     async def attribute(self, name: str) -> object:
         if name == "alarm_url":
-            return self.signed_url()
+            return signal_access.signed_url(self)
         return self.context.signal_urls.signal_url(self.stack_name, self.stack_id, self.name)
 
 

@@ -23,7 +23,7 @@ class DeployedServer(contract.RowOnly):
 
     TYPE = "OS::Heat::DeployedServer"
     DESCRIPTION = "Stands for a server that exists already, so that software can be deployed to it."
-    shows_deployments = True
+    traits = contract.Traits(shows_deployments=True)
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         NAME: Schema(STRING, "The name of the server.", update_allowed=True),
         "metadata": Schema(

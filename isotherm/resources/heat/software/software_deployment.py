@@ -7,13 +7,14 @@ was put up count: the answer to an older one means nothing to a newer one.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.resources import contract
+from isotherm.resources import contract, signal_access
 from isotherm.resources.context import signal_urls, software
 from isotherm.resources.context.signals import Taken
 from isotherm.resources.schema import LIST, MAP, STRING, AttributeSchema, Schema, Support
@@ -35,11 +36,8 @@ class SoftwareDeployment(contract.Resource):
     TYPE = "OS::Heat::SoftwareDeployment"
     DESCRIPTION = "Has a server apply a software configuration, and waits for what comes of it."
     support = Support(version="2014.1")
-    has_more_attributes = True
-    only_waits = True
-    # The server answers whatever is being done: that is what it was asked for.
-    no_signal_actions = ()
-    signals_awaited_by = "OS::Heat::SoftwareDeployment"
+    # Signals are taken during any action: the server answers what it was asked to do.
+    traits = contract.Traits(has_more_attributes=True, only_waits=True, no_signal_actions=(), signals_awaited_by=TYPE)
     nothing: ClassVar[Any] = ""
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         CONFIG: Schema(STRING, "The id of the software config to apply.", update_allowed=True),
@@ -103,7 +101,7 @@ class SoftwareDeployment(contract.Resource):
         return await self._answered(progress)
 
     async def handle_delete(self) -> object:
-        if self.physical_id is None or await self.inbox(self.properties[SERVER]) is None:
+        if self.physical_id is None or await signal_access.inbox(self, self.properties[SERVER]) is None:
             # There is no server any more that could answer.
             return {"idle": True}
         return await self._deploy("DELETE")
@@ -151,8 +149,8 @@ class SoftwareDeployment(contract.Resource):
         if action not in _actions(source, self.properties[ACTIONS]):
             return {"idle": True}
         self.context.signal_urls.require(self.properties[TRANSPORT])
-        self.admit_signals()
-        inbox = await self.inbox()
+        signal_access.admit(self)
+        inbox = await signal_access.inbox(self)
         seen = 0 if inbox is None else inbox.seen
         id_ = self.physical_id or self._own_id()
         older = await self._software.deployment(self.stack_id, id_)
@@ -195,7 +193,7 @@ class SoftwareDeployment(contract.Resource):
         given = dict(self.properties[VALUES] or {})
         inputs = [{**one, "value": given.pop(one["name"], one.get("default"))} for one in source.inputs]
         inputs += [_input(name, value) for name, value in given.items()]
-        url = self.signed_url()
+        url = signal_access.signed_url(self)
         inputs += [
             _input("deploy_server_id", self.properties[SERVER], "The id of the server that this goes to"),
             _input("deploy_action", action, "The action at which this is run"),
@@ -233,7 +231,7 @@ class SoftwareDeployment(contract.Resource):
     async def _answered(self, progress: Any) -> bool | contract.Wait:
         """Whether the server has answered; raises Error if it says that it did not work out."""
         # First: whoever changes the deployment after this was counted is not missed.
-        inbox = await self.inbox()
+        inbox = await signal_access.inbox(self)
         found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
         if found is None or (progress or {}).get("idle"):
             return True
@@ -272,7 +270,7 @@ class StructuredDeployment(SoftwareDeployment):
     """A configuration that is a map, with the values of its inputs put in."""
 
     TYPE = "OS::Heat::StructuredDeployment"
-    signals_awaited_by = "OS::Heat::StructuredDeployment"
+    traits = dataclasses.replace(SoftwareDeployment.traits, signals_awaited_by=TYPE)
     DESCRIPTION = "Has a server apply a configuration that is a map, with the values of inputs put into it."
     nothing: ClassVar[Any] = {}
     properties_schema: ClassVar[Mapping[str, Schema]] = {

@@ -1,0 +1,37 @@
+"""Traits: the facts about a resource type that the engine has to know before it calls a method of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isotherm.states import Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poll:
+    """The pauses between two calls of a `check_*` that answers False, in seconds."""
+
+    first: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """The traits of one type. A subclass that differs in one of them uses `dataclasses.replace`."""
+
+    poll: Poll = Poll()
+    # Any property and any attribute is accepted, and none is checked.
+    accepts_anything: bool = False
+    # The type may have attributes that its schema does not list, such as those of a group's members.
+    has_more_attributes: bool = False
+    # The deletion policy `snapshot` is supported.
+    supports_snapshot_delete: bool = False
+    # Every update of the stack replaces the resource, changed or not.
+    replaced_by_each_update: bool = False
+    # An operation under way does nothing but wait, so that a new definition need not wait for its end.
+    only_waits: bool = False
+    # While one of these is under way, or was the last to be done, signals are refused.
+    no_signal_actions: tuple[Action, ...] = (Action.SUSPEND, Action.DELETE)
+    # The type that waits for the signals; once a resource of it is complete, a signed URL takes no more signals.
+    signals_awaited_by: str = ""
+    # The metadata shows the software that is to be deployed to the resource.
+    shows_deployments: bool = False
