@@ -51,7 +51,7 @@ That was the tour; its stacks are gone. Yours live in ~/.local/share/isotherm, o
   isotherm deploy demo -t examples/site.yaml        Ctrl-C or kill -9 does no harm ...
   isotherm watch demo                               ... this goes on
   isotherm plan demo -t examples/site.yaml -e examples/production.env.yaml
-  isotherm deploy web -t examples/webapp.yaml       then see "Watch it heal" in README.md
+  isotherm deploy web -t examples/webapp.yaml       then see "Repair drift" in README.md
   isotherm --help"""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ from tests.clients.command import PATIENCE_S
 from tools import running
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTION = (ROOT / "README.md").read_text().partition("## Use it with OpenStack's clients")[2].partition("\n## ")[0]
+README = (ROOT / "README.md").read_text()
+SECTION = README.partition("## Use it with OpenStack's clients")[2].partition("\n## ")[0]
+REPAIR = README.partition("## Repair drift")[2].partition("\n## ")[0]
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
@@ -25,6 +28,13 @@ def user(tmp_path: Path) -> dict[str, str]:
     left_out = ("OS_", "XDG_", "ISOTHERM_")
     mine = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return {**mine, "HOME": str(tmp_path), "PATH": PATH}
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
 
 
 def typed(lines: list[str], user: dict[str, str]) -> list[str]:
@@ -66,3 +76,19 @@ def test_the_client_answers_in_json_and_with_its_exit_code(user: dict[str, str],
     assert (done.returncode, set(json.loads(done.stdout))) == (0, {"api", "engine"})
     done = openstack("stack", "show", "nobody")
     assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", "Stack not found: nobody")
+
+
+@pytest.mark.ledger("S1.5")
+def test_the_readme_repairs_drift(user: dict[str, str], tmp_path: Path) -> None:
+    lines = [line for line in re.findall(r"^\$ (.+)$", REPAIR, re.MULTILINE) if line != "isotherm up"]
+    assert [line.split()[1] for line in lines if line.startswith("isotherm")] == ["deploy", "drift", "drift", "events"]
+    home = tmp_path / ".local" / "share" / "isotherm"
+    lines[0] += f" --parameter port={free_port()}"
+    outputs = ["isotherm outputs web config", "isotherm outputs web pid"]
+    config, pid = (Path(text.strip()) for text in typed([*lines[:2], *outputs], user)[2:])
+    with running.isotherm(home, {}):
+        typed([*lines[2:4], f"until test -e {config} && ! test -e /proc/{pid}; do sleep 0.1; done"], user)
+        until = "until isotherm drift web --json | grep -q '\"drift\": *\"in_sync\"'; do sleep 0.1; done"
+        said = typed([until, *lines[4:], "isotherm outputs web pid", "isotherm delete web --yes"], user)
+    assert said[3].strip() != str(pid)
+    assert not config.exists()
