@@ -159,14 +159,14 @@ class Cluster:
         """Seconds until so many engines have made it."""
         with self.folder(concurrency) as folder, contextlib.closing(_opened(folder)) as asked:
             async with asked.on_bus(), self.engines.running(folder, engines):
-                return await _seconds(asked, asked.orchestrator.create("s", Request(template, timeout_s=None)))
+                return await _seconds(asked, asked.orchestrator.stacks.create("s", Request(template, timeout_s=None)))
 
 
 async def _seconds(engine: Embedded, asked: Awaitable[Any]) -> float:
     began = time.perf_counter()
     accepted = await asked
     async with asyncio.timeout(PATIENCE_S):
-        while (stack := await engine.orchestrator.find(accepted.stack_id))["status"] == "IN_PROGRESS":
+        while (stack := await engine.orchestrator.stacks.find(accepted.stack_id))["status"] == "IN_PROGRESS":
             await asyncio.sleep(0.02)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
@@ -178,7 +178,7 @@ async def _alone(template: str) -> float:
     with (tempfile.TemporaryDirectory(prefix="isotherm-cluster-") as name,
           contextlib.closing(Embedded(Path(name))) as engine):
         async with engine.driving():
-            return await _seconds(engine, engine.orchestrator.create("s", Request(template, timeout_s=None)))
+            return await _seconds(engine, engine.orchestrator.stacks.create("s", Request(template, timeout_s=None)))
 
 
 async def _throughput(report: harness.Report, cluster: Cluster, size: int) -> None:
@@ -228,8 +228,8 @@ async def _made(engine: Embedded, request: Request, numbers: range) -> float:
     began, api = time.perf_counter(), engine.orchestrator
 
     async def one(number: int) -> None:
-        accepted = await api.create(f"s{number}", request)
-        while (await api.find(accepted.stack_id))["status"] == "IN_PROGRESS":
+        accepted = await api.stacks.create(f"s{number}", request)
+        while (await api.stacks.find(accepted.stack_id))["status"] == "IN_PROGRESS":
             await asyncio.sleep(0.1)
 
     for first in range(0, len(numbers), 100):
@@ -241,7 +241,7 @@ async def _listed(engine: Embedded) -> float:
     """Seconds for the first page of the list of stacks: the median of some."""
     async def once() -> float:
         began = time.perf_counter()
-        await engine.orchestrator.page(Wish(limit=100))
+        await engine.orchestrator.stacks.page(Wish(limit=100))
         return time.perf_counter() - began
 
     return statistics.median([await once() for _ in range(15)])

@@ -43,7 +43,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
     commits, began, worked, pace = engine.store.commits, time.perf_counter(), time.process_time(), harness.Pace()
     accepted = await asked
     pace.tick()
-    while (stack := await engine.orchestrator.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.stacks.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.01)
         pace.tick()
     if stack["status"] != "COMPLETE":
@@ -59,14 +59,14 @@ async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
     api, found = engine.orchestrator, {}
     same = Request(shapes.template(shape, size))
     async with engine.driving():
-        found["create"] = await _timed(engine, api.create("s", same))
+        found["create"] = await _timed(engine, api.stacks.create("s", same))
         sample = await engine.store.read(lambda c: dict(c.execute(sa.select(t.resources).limit(1)).mappings().one()))
         found["read"] = {"seconds": harness.seconds(lambda: _read(same.template))}
-        found["no-op"] = await _timed(engine, api.update("s", same))
+        found["no-op"] = await _timed(engine, api.stacks.update("s", same))
         ten = Request(shapes.template(shape, size, "y", changed=10))
-        found["change ten"] = await _timed(engine, api.update("s", ten))
-        found["update all"] = await _timed(engine, api.update("s", Request(shapes.template(shape, size, "z"))))
-        found["delete"] = await _timed(engine, api.delete("s"))
+        found["change ten"] = await _timed(engine, api.stacks.update("s", ten))
+        found["update all"] = await _timed(engine, api.stacks.update("s", Request(shapes.template(shape, size, "z"))))
+        found["delete"] = await _timed(engine, api.stacks.delete("s"))
     engine.close()
     found["bare"] = {"seconds": bare(folder / "bare.db", size, sample)}
     found["memory"] = {"mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}

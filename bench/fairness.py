@@ -42,7 +42,7 @@ def by_age(connection: sa.Connection, wish: choose.Wish, now: float) -> choose.C
 
 
 async def _ended(engine: Embedded, accepted: Accepted) -> None:
-    while (stack := await engine.orchestrator.find(accepted.stack_id))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.stacks.find(accepted.stack_id))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.005)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
@@ -60,12 +60,12 @@ async def _beside(engine: Embedded, size: int) -> dict[str, float]:
     """The time of a small stack, alone and beside a big one; and how much of the big one was made when it ended."""
     async def small(name: str) -> float:
         began = time.perf_counter()
-        await _ended(engine, await engine.orchestrator.create(name, Request(shapes.template("independent", SMALL))))
+        await _ended(engine, await engine.orchestrator.stacks.create(name, Request(shapes.template("independent", SMALL))))
         return time.perf_counter() - began
 
     await small("first")
     alone = statistics.median([await small(f"alone{number}") for number in range(3)])
-    big = await engine.orchestrator.create("big", Request(shapes.template("independent", size)))
+    big = await engine.orchestrator.stacks.create("big", Request(shapes.template("independent", size)))
     while await _left(engine, big) > size * 0.9:
         await asyncio.sleep(0.01)
     beside = await small("beside")
@@ -78,7 +78,7 @@ async def _create(engine: Embedded, stacks: int, size: int) -> dict[str, float]:
     """The processor's time for so many stacks at once."""
     template = Request(shapes.template("layered", size))
     began = time.process_time()
-    for one in [await engine.orchestrator.create(f"s{number}", template) for number in range(stacks)]:
+    for one in [await engine.orchestrator.stacks.create(f"s{number}", template) for number in range(stacks)]:
         await _ended(engine, one)
     return {"cpu": time.process_time() - began}
 

@@ -48,7 +48,7 @@ def grouped(size: int) -> Request:
 async def _timed(engine: Embedded, asked: Awaitable[Any]) -> float:
     began = time.process_time()
     accepted = await asked
-    while (stack := await engine.orchestrator.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.stacks.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.01)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
@@ -59,15 +59,15 @@ async def _life(folder: Path, request: Any) -> dict[str, float]:
     engine, found = Embedded(folder), {}
     api = engine.orchestrator
     async with engine.driving():
-        found["create"] = await _timed(engine, api.create("s", request(SIZE)))
+        found["create"] = await _timed(engine, api.stacks.create("s", request(SIZE)))
         began = time.process_time()
-        [read] = await api.outputs("s")
+        [read] = await api.outputs.list("s")
         found["read"] = time.process_time() - began
         if len(read["output_value"]) != SIZE:
             raise SystemExit("not all members can be read")
-        found["no-op"] = await _timed(engine, api.update("s", request(SIZE)))
-        found["add ten"] = await _timed(engine, api.update("s", request(SIZE + MORE)))
-        found["delete"] = await _timed(engine, api.delete("s"))
+        found["no-op"] = await _timed(engine, api.stacks.update("s", request(SIZE)))
+        found["add ten"] = await _timed(engine, api.stacks.update("s", request(SIZE + MORE)))
+        found["delete"] = await _timed(engine, api.stacks.delete("s"))
     engine.close()
     return found
 

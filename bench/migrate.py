@@ -53,11 +53,11 @@ async def fill(engine: Embedded, count: int) -> None:
     """Make the stacks."""
     async with engine.driving():
         for number in range(count):
-            await engine.orchestrator.create(f"s{number:04}", NESTED if number % 5 == 0 else PLAIN)
-        while any(one["status"] == "IN_PROGRESS" for one in await engine.orchestrator.stacks()):
+            await engine.orchestrator.stacks.create(f"s{number:04}", NESTED if number % 5 == 0 else PLAIN)
+        while any(one["status"] == "IN_PROGRESS" for one in await engine.orchestrator.stacks.list()):
             await asyncio.sleep(0.2)
     for number in busy(count):
-        await engine.orchestrator.check(f"s{number:04}")
+        await engine.orchestrator.stacks.check(f"s{number:04}")
 
 
 async def migrated(engine: Embedded, count: int) -> tuple[float, float]:

@@ -38,7 +38,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> tuple[float, float]
     """Seconds by the wall, and of the processor."""
     began, busy = time.perf_counter(), time.process_time()
     accepted = await asked
-    while (stack := await engine.orchestrator.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
+    while (stack := await engine.orchestrator.stacks.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":
         await asyncio.sleep(0.2)
     if stack["status"] != "COMPLETE":
         raise SystemExit(f"{stack['stack_status']}: {stack['stack_status_reason']}")
@@ -51,9 +51,9 @@ async def _life(folder: Path, groups: int) -> dict[str, Any]:
     api, request = engine.orchestrator, Request(template(groups), timeout_s=None)
     found: dict[str, Any] = {}
     async with engine.driving():
-        found["create"] = await _timed(engine, api.create("s", request))
-        found["no-op"] = await _timed(engine, api.update("s", request))
-        found["delete"] = await _timed(engine, api.delete("s"))
+        found["create"] = await _timed(engine, api.stacks.create("s", request))
+        found["no-op"] = await _timed(engine, api.stacks.update("s", request))
+        found["delete"] = await _timed(engine, api.stacks.delete("s"))
     engine.close()
     found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return found

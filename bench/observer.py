@@ -54,16 +54,16 @@ class Watched:
     async def make(self) -> None:
         api, text = self.engine.orchestrator, template(self.members)
         for first in range(0, self.stacks, 10):
-            some = [await api.create(f"s{n}", Request(text)) for n in range(first, min(first + 10, self.stacks))]
+            some = [await api.stacks.create(f"s{n}", Request(text)) for n in range(first, min(first + 10, self.stacks))]
             for one in some:
-                while (await api.find(one.stack_id))["status"] == "IN_PROGRESS":
+                while (await api.stacks.find(one.stack_id))["status"] == "IN_PROGRESS":
                     await asyncio.sleep(0.05)
 
     async def round(self) -> dict[str, float]:
         """One look at everything, without a budget: seconds, and seconds of the processor."""
         began, worked = time.perf_counter(), time.process_time()
         at = self.engine.clock.now()
-        ids = [one["id"] for one in await self.engine.orchestrator.stacks()]
+        ids = [one["id"] for one in await self.engine.orchestrator.stacks.list()]
 
         def ask(connection: Any) -> None:
             for stack_id in ids:

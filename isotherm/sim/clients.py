@@ -93,25 +93,25 @@ class Clients:
         wanted = _api_request(request)
         match request.verb:
             case Verb.CREATE:
-                return await api.create(stack, wanted)
+                return await api.stacks.create(stack, wanted)
             case Verb.UPDATE:
-                return await api.update(stack, wanted)
+                return await api.stacks.update(stack, wanted)
             case Verb.DELETE:
-                return await api.delete(stack)
+                return await api.stacks.delete(stack)
             case Verb.ROLLBACK:
-                return await api.rollback(stack)
+                return await api.stacks.rollback(stack)
             case Verb.CANCEL:
-                return await api.cancel(stack)
+                return await api.stacks.cancel(stack)
             case Verb.CANCEL_STAY:
-                return await api.cancel(stack, rollback=False)
+                return await api.stacks.cancel(stack, rollback=False)
             case Verb.CHECK:
-                return await api.check(stack)
+                return await api.stacks.check(stack)
             case Verb.SUSPEND:
-                return await api.suspend(stack)
+                return await api.stacks.suspend(stack)
             case Verb.RESUME:
-                return await api.resume(stack)
+                return await api.stacks.resume(stack)
             case Verb.SNAPSHOT:
-                return await api.snapshot(stack)
+                return await api.snapshots.take(stack)
             case Verb.RESTORE | Verb.FORGET:
                 return await self._snapshot(name, request)
             case Verb.SIGNAL:
@@ -125,11 +125,11 @@ class Clients:
             case Verb.STIR:
                 return None if self._chance.calm else self._cloud.drift(stack, boldly=True)
             case Verb.MEND:
-                return await api.converge_one(stack, request.resource)
+                return await api.drift.converge_one(stack, request.resource)
             case Verb.HINT:
-                return await api.hint(stack, [request.resource] if request.resource else None)
+                return await api.drift.hint(stack, [request.resource] if request.resource else None)
             case Verb.OBSERVE:
-                return await api.observe(stack)
+                return await api.drift.observe(stack)
             case Verb.WATCH | Verb.OVERRIDE | Verb.PROJECT:
                 return await self._watch(name, request)
             case _:
@@ -137,34 +137,34 @@ class Clients:
 
     async def _watch(self, name: str, request: Request) -> None:
         """Set a watch policy or mode of the stack that has the name now."""
-        stack = (await self._api.show(request.stack))["id"]
+        stack = (await self._api.stacks.show(request.stack))["id"]
         self._witness.requests.watched_stacks[name] = stack
         if request.verb is Verb.PROJECT:
-            await self._api.set_project_mode(request.word)
+            await self._api.drift.set_project_mode(request.word)
         elif request.verb is Verb.OVERRIDE:
-            await self._api.set_resource_policy(stack, request.resource, request.word)
+            await self._api.drift.set_resource_policy(stack, request.resource, request.word)
         elif request.word in watch_policies.MODES:
-            await self._api.set_watch(stack, mode=request.word)
+            await self._api.drift.set_watch(stack, mode=request.word)
         else:
-            await self._api.set_watch(stack, policy=request.word)
+            await self._api.drift.set_watch(stack, policy=request.word)
 
     async def _snapshot(self, name: str, request: Request) -> Any:
         """Restore a snapshot of the stack, or delete it."""
-        found = [one["id"] for one in await self._api.snapshots(request.stack)]
+        found = [one["id"] for one in await self._api.snapshots.list(request.stack)]
         if not found:
             return None
         chosen = self._chance.world.choice(found)
         if request.verb is Verb.FORGET:
-            return await self._api.delete_snapshot(request.stack, chosen)
+            return await self._api.snapshots.delete(request.stack, chosen)
         self._witness.requests.shapes[name] = self._witness.operations.operations[chosen].shape
-        return await self._api.restore(request.stack, chosen)
+        return await self._api.snapshots.restore(request.stack, chosen)
 
     async def _signal(self, name: str, stack: str) -> None:
         """Signal every handle of the stack, and some twice, as a client does that got no answer."""
-        for one in await self._api.resources(stack):
+        for one in await self._api.resources.list(stack):
             if one["resource_type"] == "OS::Heat::WaitConditionHandle":
                 for _ in range(self._chance.world.choice((1, 1, 2))):
-                    await self._api.signal(stack, one["resource_name"], {"id": name}, signal_id=name)
+                    await self._api.signals.send(stack, one["resource_name"], {"id": name}, signal_id=name)
 
     def signal_soon(self, stack: str, handle: str) -> None:
         """Signal a handle soon, at times: before its wait condition waits, or at the same moment."""
@@ -175,7 +175,7 @@ class Clients:
     async def _signal_after(self, stack: str, handle: str, delay: float) -> None:
         await asyncio.sleep(delay)
         with contextlib.suppress(errors.UserError, DatabaseGone):
-            await self._api.signal(stack, handle)
+            await self._api.signals.send(stack, handle)
 
     def _start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         context = contextvars.copy_context()
@@ -190,12 +190,12 @@ class Clients:
                 await asyncio.sleep(5.0)
                 for stack, handle in waiting():
                     with contextlib.suppress(errors.UserError):
-                        await self._api.signal(stack, handle)
+                        await self._api.signals.send(stack, handle)
 
         self._start("signaller", signal())
 
     async def _abandon(self, stack: str) -> Any:
-        answer = await self._api.abandon(stack, hidden=True)
+        answer = await self._api.exports.abandon(stack, hidden=True)
         before = self._witness.operations.before_abandoning[answer.accepted.operation_id]
         self._exports[stack] = answer.papers, before
         return answer
@@ -204,14 +204,15 @@ class Clients:
         if stack not in self._exports:
             return None
         document, self._witness.requests.shapes[name] = self._exports[stack]
-        return await self._api.adopt(stack, document)
+        return await self._api.exports.adopt(stack, document)
 
     async def _read(self, stack: str) -> None:
         """I14: reads work at any moment. I17: they show no secrets."""
-        answers = [await self._api.show(stack), await self._api.resources(stack), await self._api.events(stack),
-                   await self._api.stacks(), await self._api.edges(stack), await self._api.outputs(stack)]
+        api = self._api
+        answers = [await api.stacks.show(stack), await api.resources.list(stack), await api.events.list(stack),
+                   await api.stacks.list(), await api.resources.edges(stack), await api.outputs.list(stack)]
         if self._witness.observer_checks is not None:
-            answers.append(await self._api.drift(stack, whole=True))
+            answers.append(await api.drift.show(stack, whole=True))
         if shapes.SECRET in str(answers):
             self._witness.broken("I17", f"a read of {stack} shows a secret")
 

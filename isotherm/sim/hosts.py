@@ -11,7 +11,7 @@ from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
-from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.orchestrator import Orchestrator, Requester, ServicePorts
 from isotherm.observer import service
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
@@ -98,17 +98,17 @@ class Hosts:
     def _boot_observer(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        ports = self._ports(clock)
+        resource_context = self._ports(clock)
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
+        ports = ServicePorts(self._store, types, clock, self._chance.new_id, planning, self._settings, self.wake)
 
-        def mender(project: str) -> Orchestrator:
-            return Orchestrator(self._store, types, clock, self._chance.new_id, self.wake, project, self._settings,
-                                plans=planning)
+        def repairer(project: str) -> service.Repairer:
+            return Orchestrator(ports, Requester(project)).drift
 
         tuning = service.Tuning(lease_s=LEASE_S, concurrency=2, idle_s=PEEK_S, enrol_s=BEAT_S, beat_s=BEAT_S)
-        observer = context.run(service.Observer, process.name, self._store, ports, types.implementation, planning, mender,
-                               self._settings, tuning, Random(self._chance.new_id()))
+        observer = context.run(service.Observer, process.name, self._store, resource_context, types.implementation,
+                               planning, repairer, self._settings, tuning, Random(self._chance.new_id()))
         task = context.run(lambda: self._loop.create_task(observer.run(), context=context))
         self._hosts[name] = _Host(name, process, context, observer, task)
 

@@ -19,6 +19,7 @@ from random import Random
 from typing import Any
 
 from isotherm.engine import contexts, orchestrator
+from isotherm.planning.planner import Planning
 from isotherm.resources.registry import Registry
 from isotherm.sim import hosts
 from isotherm.sim.checks import idle
@@ -131,13 +132,13 @@ class Run:
             self.cloud.add_foreign(foreign, {"a": foreign})
 
     def _orchestrator(self, *, convergence: bool = True) -> orchestrator.Orchestrator:
-        made = orchestrator.Orchestrator(
-            self.store, registry(), VirtualClock(self.loop), self.chance.new_id, self.hosts.wake,
-            settings=hosts.settings(self.history.watched, convergence=convergence),
-        )
+        types, clock = registry(), VirtualClock(self.loop)
         process_ports = contexts.ProcessPorts(self.cloud, Random(0), threads=SimThreads())
-        made.process_ports = lambda: process_ports
-        return made
+        return orchestrator.Orchestrator(orchestrator.ServicePorts(
+            self.store, types, clock, self.chance.new_id, Planning(self.store, types, clock),
+            hosts.settings(self.history.watched, convergence=convergence), self.hosts.wake,
+            lambda: process_ports,
+        ))
 
     def play(self) -> Outcome:
         with self.reporting_errors():

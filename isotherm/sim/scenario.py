@@ -266,8 +266,8 @@ class _Stepper:
         # Heat's own clean-up comes after all updates: that is what rollback asks of ours.
         wish = orchestrator.Request(template.text() if template else "", disable_rollback=False)
         asked: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
-            "create": lambda: api.create(name, wish), "update": lambda: api.update(name, wish),
-            "delete": lambda: api.delete(name), "rollback": lambda: api.rollback(name),
+            "create": lambda: api.stacks.create(name, wish), "update": lambda: api.stacks.update(name, wish),
+            "delete": lambda: api.stacks.delete(name), "rollback": lambda: api.stacks.rollback(name),
         }  # fmt: skip
         self.run.log.note(f"{kind} {name}")
         self.run.loop.run_until(asked[kind]())

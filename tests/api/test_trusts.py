@@ -17,7 +17,7 @@ from keystoneauth1 import exceptions, session
 
 from isotherm import errors
 from isotherm.config import files
-from isotherm.engine.orchestrator import Request
+from isotherm.engine.orchestrator import Request, Requester
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.identity import credentials
 from isotherm.identity.caller import Caller
@@ -49,22 +49,23 @@ class Site:
                       token=self.keystone.token(name))
 
     async def create(self, caller: Caller, name: str = "s") -> str:
-        orchestrator = self.engine.orchestrator_for(caller.project, caller.user_name)
-        async with self.trusts.borrowed(caller, caller.project) as orchestrator.credential:
-            made = await orchestrator.create(name, Request(EMPTY))
+        async with self.trusts.borrowed(caller, caller.project) as credential:
+            orchestrator = self.engine.orchestrator_for(Requester(caller.project, caller.user_name, credential=credential))
+            made = await orchestrator.stacks.create(name, Request(EMPTY))
         return made.stack_id
 
     async def update(self, caller: Caller, stack_id: str, project: str = "") -> None:
-        orchestrator = self.engine.orchestrator_for(project or caller.project, caller.user_name)
-        async with self.trusts.borrowed(caller, project or caller.project, stack_id) as orchestrator.credential:
-            await orchestrator.update(stack_id, Request(EMPTY))
+        project = project or caller.project
+        async with self.trusts.borrowed(caller, project, stack_id) as credential:
+            orchestrator = self.engine.orchestrator_for(Requester(project, caller.user_name, credential=credential))
+            await orchestrator.stacks.update(stack_id, Request(EMPTY))
 
     async def delete(self, caller: Caller, stack_id: str) -> None:
-        orchestrator = self.engine.orchestrator_for(caller.project, caller.user_name)
+        orchestrator = self.engine.orchestrator_for(Requester(caller.project, caller.user_name))
         async with self.engine.driving():
-            await orchestrator.delete(stack_id)
+            await orchestrator.stacks.delete(stack_id)
             with contextlib.suppress(errors.NotFound):
-                while await orchestrator.find(stack_id):
+                while await orchestrator.stacks.find(stack_id):
                     await asyncio.sleep(0.02)
 
     def lent(self) -> list[dict[str, Any]]:
@@ -173,9 +174,9 @@ class TestUse:
 
         async def story() -> None:
             caller = it.caller("demo")
-            orchestrator = it.engine.orchestrator_for(caller.project, caller.user_name)
-            async with it.trusts.borrowed(caller, caller.project) as orchestrator.credential:
-                made = await orchestrator.create("s", Request(EMPTY))
+            async with it.trusts.borrowed(caller, caller.project) as credential:
+                orchestrator = it.engine.orchestrator_for(Requester(caller.project, credential=credential))
+                made = await orchestrator.stacks.create("s", Request(EMPTY))
                 assert await it.trusts.authentication(made.stack_id)
 
         run(story())
@@ -201,9 +202,8 @@ class TestGivingBack:
             caller = it.caller("demo")
             with pytest.raises(ConnectionError):
                 async with it.trusts.borrowed(caller, caller.project) as credential:
-                    orchestrator = it.engine.orchestrator_for(caller.project, caller.user_name)
-                    orchestrator.credential = credential
-                    await orchestrator.create("s", Request(EMPTY))
+                    orchestrator = it.engine.orchestrator_for(Requester(caller.project, credential=credential))
+                    await orchestrator.stacks.create("s", Request(EMPTY))
                     raise ConnectionError("the answer is lost")
             await it.trusts.sweep()
 

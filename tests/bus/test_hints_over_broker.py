@@ -32,13 +32,13 @@ def test_a_hint_heals(story, broker, tmp_path):
             async with one.on_bus(), two.on_bus(), one.driving(), two.observing(Tuning(idle_s=0.05, enrol_s=0.05)):
                 await connected(one.bus, two.bus)
                 api = one.orchestrator
-                await api.create("s", Request(TEMPLATE))
+                await api.stacks.create("s", Request(TEMPLATE))
                 await until(place.exists)
 
                 async with asyncio.timeout(PATIENCE_S):
-                    while (await api.resource_drift("s", "a"))["drift"] != "in_sync":
+                    while (await api.drift.show_resource("s", "a"))["drift"] != "in_sync":
                         await asyncio.sleep(0.02)
-                object_ = (await api.resource("s", "a"))["physical_resource_id"]
+                object_ = (await api.resources.show("s", "a"))["physical_resource_id"]
                 await publish(broker.url, "isotherm.hints", b'{"nonsense": [null, {"stack": 5}]}', "anything")
                 for what in ({"stack": "s", "resource": "a"}, {"event_type": "gone", "payload": {"path": object_}}):
                     place.unlink()

@@ -220,9 +220,9 @@ def test_a_stack_that_is_stuck_is_reset(run: Run, home: Path, tmp_path: Path, co
 
 async def _begin(engine: Embedded, text: str) -> None:
     async with engine.driving():
-        await engine.orchestrator.create("s", Request(text))
+        await engine.orchestrator.stacks.create("s", Request(text))
         async with asyncio.timeout(60):
-            while not [one for one in await engine.orchestrator.resources("s") if one["physical_resource_id"]]:
+            while not [one for one in await engine.orchestrator.resources.list("s") if one["physical_resource_id"]]:
                 await asyncio.sleep(0.01)
 
 

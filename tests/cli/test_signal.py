@@ -97,9 +97,9 @@ async def _clear_hooks(stack):
     """What a command in another terminal does, while the first one drives."""
     engine = Embedded(home.folder())
     try:
-        found = await engine.orchestrator.hooks(stack)
+        found = await engine.orchestrator.signals.hooks(stack)
         for one in found:
-            await engine.orchestrator.clear_hook(stack, one["resource_name"], one["hook"])
+            await engine.orchestrator.signals.clear_hook(stack, one["resource_name"], one["hook"])
         return found
     except errors.NotFound:
         return []

@@ -42,13 +42,13 @@ REQUEST = Request(TEMPLATE, {"leaf.yaml": LEAF})
 async def make_stacks(engine: Embedded) -> None:
     async with engine.driving():
         for number in range(STACKS):
-            await engine.orchestrator.create(f"s{number:03}", REQUEST)
+            await engine.orchestrator.stacks.create(f"s{number:03}", REQUEST)
         await at_rest(engine)
 
 
 async def at_rest(engine: Embedded) -> None:
     async with asyncio.timeout(300):
-        while {one["status"] for one in await engine.orchestrator.stacks()} != {"COMPLETE"}:
+        while {one["status"] for one in await engine.orchestrator.stacks.list()} != {"COMPLETE"}:
             await asyncio.sleep(0.05)
 
 
@@ -133,14 +133,14 @@ async def live_on(engine: Embedded) -> None:
     """A no-op update of each stack changes nothing; then all of them are deleted."""
     async with engine.driving():
         last = max(row["id"] for row in rows(engine.path, t.events)[0])
-        for one in await engine.orchestrator.stacks():
-            await engine.orchestrator.update(one["id"], REQUEST)
+        for one in await engine.orchestrator.stacks.list():
+            await engine.orchestrator.stacks.update(one["id"], REQUEST)
         await at_rest(engine)
         assert {row["name"] for row in rows(engine.path, t.events)[0] if row["id"] > last} == {""}
-        for one in await engine.orchestrator.stacks():
-            await engine.orchestrator.delete(one["id"])
+        for one in await engine.orchestrator.stacks.list():
+            await engine.orchestrator.stacks.delete(one["id"])
         async with asyncio.timeout(300):
-            while await engine.orchestrator.stacks():
+            while await engine.orchestrator.stacks.list():
                 await asyncio.sleep(0.05)
 
 

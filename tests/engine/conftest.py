@@ -61,20 +61,26 @@ class Lab:
         return Request(yaml.safe_dump(template, sort_keys=False), **options)
 
     async def create(self, resources: dict[str, Any], **options: Any) -> dict[str, Any]:
-        return await self.end(await self.api.create("s", self.request(resources, **options)))
+        return await self.end(await self.api.stacks.create("s", self.request(resources, **options)))
 
     async def update(self, resources: dict[str, Any], **options: Any) -> dict[str, Any]:
-        return await self.end(await self.api.update("s", self.request(resources, **options)))
+        return await self.end(await self.api.stacks.update("s", self.request(resources, **options)))
 
     async def delete(self) -> dict[str, Any]:
-        return await self.end(await self.api.delete("s"))
+        return await self.end(await self.api.stacks.delete("s"))
 
     async def end(self, accepted: Accepted) -> dict[str, Any]:
         """Wait until the newest operation of the stack has ended."""
         async with asyncio.timeout(PATIENCE_S):
-            while (stack := await self.api.show(accepted.stack_id))["status"] == "IN_PROGRESS":
+            while (stack := await self.api.stacks.show(accepted.stack_id))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.01)
         return stack
+
+    def act(self, action: str) -> Coroutine[Any, Any, Accepted]:
+        """Ask for the operation of this name."""
+        asked: Coroutine[Any, Any, Accepted]
+        asked = self.api.snapshots.take("s") if action == "snapshot" else getattr(self.api.stacks, action)("s")
+        return asked
 
     async def until(self, condition: Callable[[], Coroutine[Any, Any, bool]]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -82,11 +88,11 @@ class Lab:
                 await asyncio.sleep(0.01)
 
     async def status(self, name: str) -> str:
-        found = [one for one in await self.api.resources("s") if one["resource_name"] == name]
+        found = [one for one in await self.api.resources.list("s") if one["resource_name"] == name]
         return found[0]["resource_status"] if found else "gone"
 
     async def physical(self) -> dict[str, str]:
-        return {one["resource_name"]: one["physical_resource_id"] for one in await self.api.resources("s")}
+        return {one["resource_name"]: one["physical_resource_id"] for one in await self.api.resources.list("s")}
 
     def objects(self) -> dict[str, Any]:
         """What exists, whatever the engine believes: physical id and properties."""
@@ -108,7 +114,8 @@ class Lab:
         return sorted(one["value"] for one in self.objects().values())
 
     async def history(self, name: str) -> list[str]:
-        return [one["resource_status"] for one in await self.api.events("s", last=1000) if one["resource_name"] == name]
+        events = await self.api.events.list("s", last=1000)
+        return [one["resource_status"] for one in events if one["resource_name"] == name]
 
 
 def resource(value: str = "x", *, needs: list[str] | None = None, **properties: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import operator
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -69,23 +70,24 @@ def traces(text: str, *more: str) -> list[str]:
 async def replies(lab: Lab, name: str) -> AsyncIterator[tuple[str, Any]]:
     """All that can be read of a stack."""
     api = lab.api
-    for what in ("show", "find", "resources", "edges", "events", "outputs", "output_names", "parameters", "template",
-                 "environment", "files", "export", "snapshots", "hooks"):
-        yield what, await getattr(api, what)(name)
-    yield "stacks", await api.stacks()
-    for one in await api.output_names(name):
-        yield "output", await api.output(name, one["output_key"])
-    async for piece in api.resource_pages(name, depth=5, detail=True):
+    for what in ("stacks.show", "stacks.find", "resources.list", "resources.edges", "events.list", "outputs.list",
+                 "outputs.names", "inputs.parameters", "inputs.template", "inputs.environment", "inputs.files",
+                 "exports.export", "snapshots.list", "signals.hooks"):
+        yield what, await operator.attrgetter(what)(api)(name)
+    yield "stacks", await api.stacks.list()
+    for one in await api.outputs.names(name):
+        yield "output", await api.outputs.show(name, one["output_key"])
+    async for piece in api.resources.pages(name, depth=5, detail=True):
         yield "resource_pages", piece
-    for one in await api.resources(name):
-        yield "resource", await api.resource(name, one["resource_name"])
-    async for page in api.event_pages(name, EventWish()):
+    for one in await api.resources.list(name):
+        yield "resource", await api.resources.show(name, one["resource_name"])
+    async for page in api.events.pages(name, EventWish()):
         yield "event_pages", page
-    for event in await api.events(name):
+    for event in await api.events.list(name):
         if event["resource_name"]:
-            yield "event", await api.event(name, event["resource_name"], str(event["id"]))
-    for snapshot in await api.snapshots(name):
-        yield "show_snapshot", await api.show_snapshot(name, snapshot["id"])
+            yield "event", await api.events.show(name, event["resource_name"], str(event["id"]))
+    for snapshot in await api.snapshots.list(name):
+        yield "show_snapshot", await api.snapshots.show(name, snapshot["id"])
 
 
 async def told(lab: Lab, name: str, *more: str) -> list[tuple[str, str]]:
@@ -99,7 +101,7 @@ async def told(lab: Lab, name: str, *more: str) -> list[tuple[str, str]]:
 
 async def inner(lab: Lab, name: str) -> str:
     """The id of the stack that a resource is."""
-    return next(one["physical_resource_id"] for one in await lab.api.resources("s") if one["resource_name"] == name)
+    return next(one["physical_resource_id"] for one in await lab.api.resources.list("s") if one["resource_name"] == name)
 
 
 NESTED = """

@@ -26,7 +26,7 @@ def test_another_class_behind_the_name_replaces_the_object(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": thing()}, environment=aliased(THING))
         assert it.values() == ["1"]
-        preview = await it.api.preview("s", it.request({"a": thing()}, environment=aliased(NONE)))
+        preview = await it.api.preview.changes("s", it.request({"a": thing()}, environment=aliased(NONE)))
         assert preview.counts == {"replace": 1}
         assert [one.cause for one in preview.items] == ["type"]
         stack = await it.update({"a": thing()}, environment=aliased(NONE))
@@ -73,15 +73,15 @@ def test_another_name_of_the_same_class_keeps_the_object(lab):
         await it.create({"a": thing()}, environment=aliased(THING))
         before = await it.physical()
         other = aliased(THING, "My::Y")
-        preview = await it.api.preview("s", it.request({"a": thing(type_="My::Y")}, environment=other))
+        preview = await it.api.preview.changes("s", it.request({"a": thing(type_="My::Y")}, environment=other))
         assert preview.counts == {"no change": 1}
         await it.update({"a": thing(type_="My::Y")}, environment=other)
         assert await it.physical() == before
-        assert [one["resource_type"] for one in await it.api.resources("s")] == ["My::Y"]
+        assert [one["resource_type"] for one in await it.api.resources.list("s")] == ["My::Y"]
         await it.update({"a": resource("2")})
         assert await it.physical() == before, "nor does it matter that there is no alias"
         assert it.values() == ["2"]
-        assert [one["resource_type"] for one in await it.api.resources("s")] == [THING]
+        assert [one["resource_type"] for one in await it.api.resources.list("s")] == [THING]
         await it.delete()
         assert it.objects() == {}
 

@@ -47,23 +47,23 @@ def test_any_value_is_used_or_refused(lab, caplog, seed):
         accepted: list[Accepted] = []
         while len(accepted) < 30:
             try:
-                accepted.append(await it.api.create(f"s{len(accepted)}", asked()))
+                accepted.append(await it.api.stacks.create(f"s{len(accepted)}", asked()))
             except errors.UserError as error:
                 assert not OURS.search(str(error))
         for name in [(await it.end(one))["stack_name"] for one in accepted]:
             try:
-                await it.api.update(name, asked())
+                await it.api.stacks.update(name, asked())
             except errors.UserError as error:
                 assert not OURS.search(str(error))
         told = []
         for one in accepted:
             stack = await it.end(one)
-            rows = await it.api.resources(stack["stack_name"])
+            rows = await it.api.resources.list(stack["stack_name"])
             told += [stack["stack_status_reason"], *(row["resource_status_reason"] for row in rows)]
-            told += [output.get("output_error") or "" for output in await it.api.outputs(stack["stack_name"])]
+            told += [output.get("output_error") or "" for output in await it.api.outputs.list(stack["stack_name"])]
         assert [text for text in told if OURS.search(text)] == []
         assert any(told), "nothing went wrong: this was not hard enough"
-        for one in [await it.api.delete(one.stack_id) for one in accepted]:
+        for one in [await it.api.stacks.delete(one.stack_id) for one in accepted]:
             assert (await it.end(one))["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
         assert [one for one in caplog.records if one.levelname == "ERROR"] == [], "nor was anybody else disturbed"

@@ -50,8 +50,8 @@ def test_the_others_go_on(lab, refusing, caplog, module, name, is_refused, is_to
     async def story(it: Lab) -> None:
         refusing(module, name, is_refused)
         many = {f"a{number}": resource(needs=[f"a{number - 1}"] if number else None) for number in range(5)}
-        bad = await it.api.create("s1", it.request({"bad": resource(), **many}))
-        good = [await it.api.create(f"t{number}", it.request(many)) for number in range(3)]
+        bad = await it.api.stacks.create("s1", it.request({"bad": resource(), **many}))
+        good = [await it.api.stacks.create(f"t{number}", it.request(many)) for number in range(3)]
         for one in good:
             assert (await it.end(one))["stack_status"] == "CREATE_COMPLETE"
         if is_told:
@@ -59,7 +59,7 @@ def test_the_others_go_on(lab, refusing, caplog, module, name, is_refused, is_to
             assert stack["stack_status"] == "CREATE_FAILED"
             assert "cannot be stored: TypeError: type 'set' is not supported" in stack["stack_status_reason"]
         else:
-            assert (await it.api.show("s1"))["status"] == "IN_PROGRESS"
+            assert (await it.api.stacks.show("s1"))["status"] == "IN_PROGRESS"
         assert "starting over" not in caplog.text
 
     lab(story)

@@ -19,7 +19,8 @@ from isotherm.clock import SystemClock
 from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.convergence import worker
-from isotherm.engine.orchestrator import Orchestrator
+from isotherm.engine.operations.stacks import Stacks
+from isotherm.engine.orchestrator import Orchestrator, ServicePorts
 from isotherm.engine.process import key_file
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.engine.steps import act
@@ -68,7 +69,7 @@ def test_the_logic_of_an_update_is_not_in_the_service():
     """The door (command line, later the API) asks the Orchestrator; what an update does is decided behind it."""
     for module in (HOUSE / "cli").glob("*.py"):
         assert not any(name.startswith("isotherm.store") for name in imports(module)), module
-    assert len(inspect.getsource(Orchestrator.update).splitlines()) < 40
+    assert len(inspect.getsource(Stacks.update).splitlines()) < 40
 
 
 @pytest.mark.ledger("S2.22", "S2.20")
@@ -78,7 +79,7 @@ def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
 
     async def ask() -> None:
         engine = Embedded(tmp_path)
-        await engine.orchestrator.create("s", Lab.request({"a": resource("1"), "b": resource("2", needs=["a"])}))
+        await engine.orchestrator.stacks.create("s", Lab.request({"a": resource("1"), "b": resource("2", needs=["a"])}))
         engine.close()
 
     async def work() -> None:
@@ -120,18 +121,19 @@ def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path
         types = Registry([Blocking, builtin.registry().get("OS::Heat::TestResource")])
         context = contexts.shared(store, clock, contexts.ProcessPorts(reality, random.Random(1)))
         one = worker.Worker("one", store, context, types.implementation, planner.Planning(store, types, clock), new_id)
-        api = Orchestrator(store, types, clock, new_id, lambda *_: one.wake())
+        api = Orchestrator(ServicePorts(
+            store, types, clock, new_id, planner.Planning(store, types, clock), wake=lambda *_: one.wake()))
         task = asyncio.create_task(one.run())
-        blocked = await api.create("blocked", Lab.request({"a": {"type": "Test::Blocking"}}))
+        blocked = await api.stacks.create("blocked", Lab.request({"a": {"type": "Test::Blocking"}}))
         async with asyncio.timeout(60):
             while not Blocking.inside.is_set():
                 await asyncio.sleep(0.01)
-            free = await api.create("free", Lab.request({f"r{i}": resource() for i in range(20)}))
-            while (await api.show(free.stack_id))["status"] != "COMPLETE":
+            free = await api.stacks.create("free", Lab.request({f"r{i}": resource() for i in range(20)}))
+            while (await api.stacks.show(free.stack_id))["status"] != "COMPLETE":
                 await asyncio.sleep(0.01)
-            assert (await api.show(blocked.stack_id))["status"] == "IN_PROGRESS"
+            assert (await api.stacks.show(blocked.stack_id))["status"] == "IN_PROGRESS"
             Blocking.gate.set()
-            while (await api.show(blocked.stack_id))["status"] != "COMPLETE":
+            while (await api.stacks.show(blocked.stack_id))["status"] != "COMPLETE":
                 await asyncio.sleep(0.01)
         one.stop()
         await task
@@ -155,7 +157,7 @@ def test_only_an_operation_that_overtakes_another_looks_for_what_is_under_way(la
         await it.update({"a": resource("2")})
         halts = "UPDATE nodes SET state=?, due=? WHERE nodes.stack_id = ? AND nodes.due IS NOT NULL"
         assert halts not in said, "nothing was running: nothing is searched for"
-        await it.api.update("s", it.request({"a": resource("3", wait_secs=30)}))
+        await it.api.stacks.update("s", it.request({"a": resource("3", wait_secs=30)}))
         said.clear()
         await it.update({"a": resource("4")})
         assert halts in said

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.stack_reads import Wish
+from isotherm.engine.queries.stacks import Wish
 from tests.engine.conftest import Lab
 from tests.engine.test_groups import complete, inside
 
@@ -45,7 +45,7 @@ def group(kind: str, value: str, *, count: int = 3, of: str = "leaf.yaml", pause
 
 async def begin(it: Lab, kind: str, value: str, **options: Any) -> Any:
     own = {key: options.pop(key) for key in ("of", "pause") if key in options}
-    return await it.api.update("s", it.request({"g": group(kind, value, **own)}, timeout_s=40000.0, **options))
+    return await it.api.stacks.update("s", it.request({"g": group(kind, value, **own)}, timeout_s=40000.0, **options))
 
 
 def made(it: Lab, **counts: int) -> bool:
@@ -57,7 +57,7 @@ async def pauses(it: Lab, **counts: int) -> None:
     """Wait until the group pauses with so many members of each; nothing else is reached on the way."""
 
     async def rests() -> bool:
-        return made(it, **counts) and (await it.api.show(await inside(it)))["status"] == "COMPLETE"
+        return made(it, **counts) and (await it.api.stacks.show(await inside(it)))["status"] == "COMPLETE"
 
     await it.until(rests)
 
@@ -69,8 +69,8 @@ def test_members_that_are_not_reached_keep_their_files(lab, kind):
         await begin(it, kind, "2", files=files("two"))
         await pauses(it, one=2, two=1)
         # A check of the members that were not reached leaves them what they are.
-        for member in await it.api.resources(await inside(it)):
-            await it.end(await it.api.check(member["physical_resource_id"]))
+        for member in await it.api.resources.list(await inside(it)):
+            await it.end(await it.api.stacks.check(member["physical_resource_id"]))
         assert made(it, one=2, two=1)
 
     lab(story)
@@ -92,7 +92,7 @@ def test_changed_twice_before_a_member_is_reached(lab, kind):
         assert third.generation == 3
         await it.delete()
         assert it.objects() == {}
-        assert await it.api.page(Wish(nested=True)) == []
+        assert await it.api.stacks.page(Wish(nested=True)) == []
 
     async def _any(it: Lab, text: str) -> bool:
         return text in it.values()

@@ -63,7 +63,7 @@ def record(text: str = "1", **more: str) -> dict[str, Any]:
 
 
 async def told(it: Lab, name: str) -> list[tuple[str, str]]:
-    found = await it.api.events("s", last=1000)
+    found = await it.api.events.list("s", last=1000)
     return [(one["resource_status"], one["resource_status_reason"]) for one in found if one["resource_name"] == name]
 
 
@@ -94,8 +94,8 @@ def test_what_was_found_gone_is_forgotten_even_where_the_type_changes(lab, servi
     async def story(it: Lab) -> None:
         it.engine.types.register(Record)
         await it.create({"a": record()})
-        await it.end(await it.api.suspend("s"))
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.suspend("s"))
+        await it.end(await it.api.stacks.check("s"))
         service.clear()
         stack = await it.update({"a": resource("1")}, converge=True)
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
@@ -114,7 +114,7 @@ def test_a_replacement_with_the_same_id_survives_the_clean_up(lab, service):
         assert (service, Record.deleted) == ({"x": "1"}, [])
         assert (await told(it, "a"))[-1] == ("DELETE_COMPLETE", "its object belongs to another version, forgotten")
         service.clear()
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.check("s"))
         await it.update({"a": record(zone="2")})
         assert (service, Record.deleted) == ({"x": "1"}, []), "nor is it deleted where only a check saw that it was gone"
         await it.delete()
@@ -142,10 +142,10 @@ def test_another_stack_of_the_project_keeps_the_object(lab, service):
     async def story(it: Lab) -> None:
         it.engine.types.register(Record)
         await it.create({"a": record()})
-        await it.end(await it.api.create("t", it.request({"other": record("2")})))
+        await it.end(await it.api.stacks.create("t", it.request({"other": record("2")})))
         await it.delete()
         assert (service, Record.deleted) == ({"x": "2"}, [])
-        await it.end(await it.api.delete("t"))
+        await it.end(await it.api.stacks.delete("t"))
         assert (service, Record.deleted) == ({}, ["x"])
 
     lab(story)
@@ -157,7 +157,7 @@ def test_what_is_kept_on_purpose_is_listed_once(lab, service):
         keep = {"deletion_policy": "Retain"}
         await it.create({"a": {**record(zone="1"), **keep}})
         await it.update({"a": {**record(zone="2"), **keep}})
-        assert (await it.api.show("s"))["retained"] == []
+        assert (await it.api.stacks.show("s"))["retained"] == []
         stack = await it.delete()
         assert [one["physical_resource_id"] for one in stack["retained"]] == ["x"]
         assert (service, Record.deleted) == ({"x": "1"}, [])

@@ -114,7 +114,7 @@ def of(type_: type[contract.Resource], value: str = "x") -> dict[str, Any]:
 
 
 async def waits_for(it: Lab, reason: str) -> bool:
-    return [one["waits_for"] for one in await it.api.resources("s")] == [reason]
+    return [one["waits_for"] for one in await it.api.resources.list("s")] == [reason]
 
 
 def example() -> str:
@@ -147,7 +147,7 @@ def test_the_example_of_the_contract_works(lab):
     async def story(it: Lab) -> None:
         lamps = {"a": {"type": lamp.TYPE, "properties": {"colour": "red"}},
                  "b": {"type": Forgetful.TYPE, "properties": {"colour": "blue"}}}
-        accepted = await it.api.create("s", it.request(lamps))
+        accepted = await it.api.stacks.create("s", it.request(lamps))
 
         async def warming() -> bool:
             return (await it.status("a"), len(it.objects())) == ("CREATE_IN_PROGRESS", 2)
@@ -183,7 +183,7 @@ def test_what_cannot_be_found_is_told_and_not_made_again(lab, type_, says):
         stack = await it.update({"r": of(type_), "other": resource("y")})
         assert stack["status"] == "COMPLETE", stack
         assert len(set(type_.asked)) == 2
-        deleted = [one for one in await it.api.events("s", last=1000)
+        deleted = [one for one in await it.api.events.list("s", last=1000)
                    if (one["resource_name"], one["resource_status"]) == ("r", "DELETE_COMPLETE")]
         assert says in deleted[0]["resource_status_reason"]
 
@@ -193,9 +193,9 @@ def test_what_cannot_be_found_is_told_and_not_made_again(lab, type_, says):
 def test_a_delete_that_meets_it_first_fails_once(lab, monkeypatch):
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Blind, "busy", True)
-        await it.api.create("s", it.request({"r": of(Blind)}))
+        await it.api.stacks.create("s", it.request({"r": of(Blind)}))
         await it.until(lambda: waits_for(it, "the service is busy"))
-        accepted = await it.api.delete("s")
+        accepted = await it.api.stacks.delete("s")
         monkeypatch.setattr(Blind, "busy", False)
         stack = await it.end(accepted)
         assert (stack["action"], stack["status"]) == ("DELETE", "FAILED")
@@ -219,9 +219,9 @@ def test_what_is_harmless_to_repeat_is_repeated(lab):
 def test_what_a_newer_template_wants_is_applied_after_the_repeated_request(lab, monkeypatch):
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Keyed, "busy", True)
-        await it.api.create("s", it.request({"r": of(Keyed, "x")}))
+        await it.api.stacks.create("s", it.request({"r": of(Keyed, "x")}))
         await it.until(lambda: waits_for(it, "the service is busy"))
-        accepted = await it.api.update("s", it.request({"r": of(Keyed, "y")}))
+        accepted = await it.api.stacks.update("s", it.request({"r": of(Keyed, "y")}))
         monkeypatch.setattr(Keyed, "busy", False)
         stack = await it.end(accepted)
         assert stack["status"] == "COMPLETE", stack
@@ -235,7 +235,7 @@ def test_a_repeated_request_that_was_not_begun_takes_back_nothing(lab, monkeypat
     """The first one made an object, and nobody knows of it: a delete tells of it."""
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Keyed, "full", True)
-        await it.api.create("s", it.request({"r": of(Keyed)}))
+        await it.api.stacks.create("s", it.request({"r": of(Keyed)}))
         await it.until(lambda: waits_for(it, "too many requests"))
         stack = await it.delete()
         assert (stack["action"], stack["status"]) == ("DELETE", "FAILED")

@@ -10,6 +10,7 @@ import pytest
 from isotherm import errors
 from isotherm.engine.process.embedded import new_id
 from isotherm.identity.credentials import Custody
+from isotherm.identity.requester import Requester
 from isotherm.resources import builtin, contract
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.store import credentials
@@ -55,18 +56,18 @@ async def lent(it: Lab, user: str = "ada") -> str:
 
 
 async def outputs(it: Lab) -> Any:
-    return [one["output_value"] for one in await it.api.outputs("s")]
+    return [one["output_value"] for one in await it.api.outputs.list("s")]
 
 
 def test_it_is_bound_on_acceptance(lab):
     async def story(it: Lab) -> None:
-        it.api.credential = await lent(it)
+        it.api = it.engine.orchestrator_for(Requester(credential=await lent(it)))
         stack = await it.create(OF_USER, outputs=OUTPUTS)
         assert stack["status"] == "COMPLETE", stack
         assert await outputs(it) == ["ada"]
         # Another user takes over with an update, and with that alone.
-        it.api.credential = await lent(it, "bob")
-        await it.end(await it.api.check("s"))
+        it.api = it.engine.orchestrator_for(Requester(credential=await lent(it, "bob")))
+        await it.end(await it.api.stacks.check("s"))
         assert (await kept_by(it).needed(stack["id"])).user_id == "ada"
         await it.update({"other": resource()})
         assert (await kept_by(it).needed(stack["id"])).user_id == "bob"
@@ -77,9 +78,10 @@ def test_it_is_bound_on_acceptance(lab):
 def test_a_request_that_is_refused_binds_nothing(lab):
     async def story(it: Lab) -> None:
         await it.create({"r": resource()})
-        it.api.credential = id_ = await lent(it)
+        id_ = await lent(it)
+        it.api = it.engine.orchestrator_for(Requester(credential=id_))
         with pytest.raises(errors.Conflict):
-            await it.api.create("s", it.request({"r": resource()}))
+            await it.api.stacks.create("s", it.request({"r": resource()}))
         assert not await it.engine.store.read(lambda connection: credentials.is_bound(connection, id_))
 
     lab(story)
@@ -87,12 +89,13 @@ def test_a_request_that_is_refused_binds_nothing(lab):
 
 def test_what_was_given_back_meanwhile_is_not_accepted(lab):
     async def story(it: Lab) -> None:
-        it.api.credential = id_ = await lent(it)
+        id_ = await lent(it)
+        it.api = it.engine.orchestrator_for(Requester(credential=id_))
         await it.engine.store.write(lambda connection: credentials.forget(connection, id_))
         with pytest.raises(errors.Conflict):
-            await it.api.create("s", it.request({"r": resource()}))
+            await it.api.stacks.create("s", it.request({"r": resource()}))
         with pytest.raises(errors.NotFound):
-            await it.api.show("s")
+            await it.api.stacks.show("s")
 
     lab(story)
 
@@ -100,10 +103,10 @@ def test_what_was_given_back_meanwhile_is_not_accepted(lab):
 def test_work_that_needs_one_waits_for_it(lab):
     async def story(it: Lab) -> None:
         id_ = await lent(it)
-        accepted = await it.api.create("s", it.request({**OF_USER, "other": resource()}, outputs=OUTPUTS))
+        accepted = await it.api.stacks.create("s", it.request({**OF_USER, "other": resource()}, outputs=OUTPUTS))
 
         async def waits() -> bool:
-            shown = {one["resource_name"]: one for one in await it.api.resources("s")}
+            shown = {one["resource_name"]: one for one in await it.api.resources.list("s")}
             told = f"No user has lent the service the right to act on stack {accepted.stack_id}"
             return shown["r"]["resource_status"] == "CREATE_IN_PROGRESS" and told in shown["r"]["waits_for"]
 
@@ -119,10 +122,10 @@ def test_work_that_needs_one_waits_for_it(lab):
 def test_a_stack_that_waits_for_one_can_be_deleted(lab):
     async def story(it: Lab) -> None:
         kept_by(it)
-        await it.api.create("s", it.request(OF_USER))
+        await it.api.stacks.create("s", it.request(OF_USER))
 
         async def waits() -> bool:
-            return [bool(one["waits_for"]) for one in await it.api.resources("s")] == [True]
+            return [bool(one["waits_for"]) for one in await it.api.resources.list("s")] == [True]
 
         await it.until(waits)
         assert (await it.delete())["status"] == "COMPLETE"

@@ -13,17 +13,17 @@ NESTED = yaml.safe_dump({"heat_template_version": "2021-04-16", "resources": {"x
 
 
 async def shown(it: Lab, name: str) -> tuple[str, str]:
-    [found] = [one for one in await it.api.resources("s") if one["resource_name"] == name]
+    [found] = [one for one in await it.api.resources.list("s") if one["resource_name"] == name]
     return found["resource_status"], found["resource_status_reason"]
 
 
 async def failures(it: Lab, name: str) -> list[tuple[str, str]]:
-    return [(one["resource_status"], one["resource_status_reason"]) for one in await it.api.events("s", last=1000)
+    return [(one["resource_status"], one["resource_status_reason"]) for one in await it.api.events.list("s", last=1000)
             if one["resource_name"] == name and one["resource_status"].endswith("FAILED")]
 
 
 async def assert_none_in_progress(it: Lab) -> None:
-    states = {one["resource_name"]: one["resource_status"] for one in await it.api.resources("s")}
+    states = {one["resource_name"]: one["resource_status"] for one in await it.api.resources.list("s")}
     assert not [one for one in states.values() if one.endswith("IN_PROGRESS")], states
 
 
@@ -80,7 +80,7 @@ def test_what_had_failed_stays_what_failed(lab):
         await it.create(good)
         before = await it.physical()
         await it.take_away(before["b"])
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.check("s"))
         await it.update({"a": resource("1"), "b": UNRESOLVED})
         status, reason = await shown(it, "b")
         assert status == "CHECK_FAILED", "it is still gone, and made anew by the next update"
@@ -102,7 +102,7 @@ def test_a_type_that_is_gone(lab, monkeypatch):
         status, reason = await shown(it, "b")
         assert (status, [(status, reason)]) == ("DELETE_FAILED", await failures(it, "b"))
         assert "OS::Heat::RandomString" in reason
-        stack = await it.end(await it.api.check("s"))
+        stack = await it.end(await it.api.stacks.check("s"))
         assert stack["stack_status"] == "CHECK_FAILED"
         await assert_none_in_progress(it)
         monkeypatch.undo()
@@ -139,7 +139,7 @@ def test_a_context_that_cannot_be_built(lab, monkeypatch, action):
 
 
 async def _checked(it: Lab) -> dict[str, object]:
-    return await it.end(await it.api.check("s"))
+    return await it.end(await it.api.stacks.check("s"))
 
 
 @pytest.mark.parametrize("action", ["create", "delete"])
@@ -182,17 +182,17 @@ def test_a_failed_check_inside_is_mended_inside(lab):
 
     async def story(it: Lab) -> None:
         asked = it.request({"n": {"type": "inner.yaml"}}, files={"inner.yaml": NESTED})
-        await it.end(await it.api.create("s", asked))
+        await it.end(await it.api.stacks.create("s", asked))
         before, objects = await it.physical(), it.objects()
         [gone] = [id_ for id_, one in objects.items() if one["value"] == "1"]
         await it.take_away(gone)
         stack = await _checked(it)
         assert stack["stack_status"] == "CHECK_FAILED"
         assert await it.status("n") == "CHECK_FAILED"
-        assert (await it.api.show(before["n"]))["stack_status"] == "CHECK_FAILED"
-        inner = {one["resource_name"]: one["resource_status"] for one in await it.api.resources(before["n"])}
+        assert (await it.api.stacks.show(before["n"]))["stack_status"] == "CHECK_FAILED"
+        inner = {one["resource_name"]: one["resource_status"] for one in await it.api.resources.list(before["n"])}
         assert inner == {"x": "CHECK_FAILED", "y": "CHECK_COMPLETE"}
-        assert (await it.end(await it.api.update("s", asked)))["stack_status"] == "UPDATE_COMPLETE"
+        assert (await it.end(await it.api.stacks.update("s", asked)))["stack_status"] == "UPDATE_COMPLETE"
         assert await it.physical() == before
         assert it.values() == ["1", "2"]
         assert set(objects) - {gone} < set(it.objects())
@@ -203,10 +203,10 @@ def test_a_failed_check_inside_is_mended_inside(lab):
 def test_a_stack_inside_that_is_marked_is_made_anew(lab):
     async def story(it: Lab) -> None:
         asked = it.request({"n": {"type": "inner.yaml"}}, files={"inner.yaml": NESTED})
-        await it.end(await it.api.create("s", asked))
+        await it.end(await it.api.stacks.create("s", asked))
         before, objects = await it.physical(), it.objects()
-        await it.api.mark_unhealthy("s", "n")
-        assert (await it.end(await it.api.update("s", asked)))["stack_status"] == "UPDATE_COMPLETE"
+        await it.api.signals.mark_unhealthy("s", "n")
+        assert (await it.end(await it.api.stacks.update("s", asked)))["stack_status"] == "UPDATE_COMPLETE"
         assert await it.physical() != before
         assert set(objects).isdisjoint(it.objects())
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.engine.process.embedded import Embedded
+from isotherm.identity.requester import Requester
 from isotherm.resources import contract
 from isotherm.resources.schema import STRING, Schema
 from isotherm.states import NodeState
@@ -132,17 +133,17 @@ def test_a_small_stack_ends_long_before_a_big_one(tmp_path, architecture):
 
     async def story():
         async with driven(tmp_path) as (it,):
-            big = await it.api.create("big", it.request({f"r{n}": resource() for n in range(size)}))
+            big = await it.api.stacks.create("big", it.request({f"r{n}": resource() for n in range(size)}))
 
             async def is_under_way():
                 return (await finished(it, "big"))[0] > 0
 
             await it.until(is_under_way)
-            small = await it.end(await it.api.create("small", it.request({"one": resource()})))
+            small = await it.end(await it.api.stacks.create("small", it.request({"one": resource()})))
             assert small["stack_status"] == "CREATE_COMPLETE"
             (done,) = await finished(it, "big")
             assert done < size * 2 / 3, f"{done} of {size} came first"
-            await it.end(await it.api.delete("small"))
+            await it.end(await it.api.stacks.delete("small"))
             assert (await it.end(big))["stack_status"] == "CREATE_COMPLETE"
 
     asyncio.run(story())
@@ -155,9 +156,9 @@ def test_projects_share(tmp_path, gauge):
     async def story():
         async with driven(tmp_path) as (it,), closed_gate(gauge):
             other = Lab(it.engine)
-            other.api = it.engine.orchestrator_for("other", "")
-            first = [await it.api.create(f"a{n}", it.request(meters(40))) for n in range(5)]
-            second = await other.api.create("b", it.request(meters(40)))
+            other.api = it.engine.orchestrator_for(Requester("other"))
+            first = [await it.api.stacks.create(f"a{n}", it.request(meters(40))) for n in range(5)]
+            second = await other.api.stacks.create("b", it.request(meters(40)))
 
             async def are_planned():
                 return await planned(it) == 6
@@ -179,8 +180,8 @@ def test_a_type_and_its_service_have_no_more_steps_than_they_may(tmp_path, gauge
     async def story():
         async with driven(tmp_path) as (it,), closed_gate(gauge):
             both = await asyncio.gather(
-                it.api.create("a", it.request({**meters(10), **meters(10, Other.TYPE)})),
-                it.api.create("b", it.request(meters(10))))
+                it.api.stacks.create("a", it.request({**meters(10), **meters(10, Other.TYPE)})),
+                it.api.stacks.create("b", it.request(meters(10))))
             await at_once(it, gauge, 3)
             gauge.gate.set()
             for one in both:
@@ -198,10 +199,10 @@ def test_a_project_has_no_more_steps_than_it_may(tmp_path, gauge, engines):
     async def story():
         async with driven(tmp_path, engines) as labs:
             other = Lab(labs[-1].engine)
-            other.api = labs[-1].engine.orchestrator_for("other", "")
-            asked = [(labs[0], await labs[0].api.create("a", Lab.request(meters(12)))),
-                     (labs[-1], await labs[-1].api.create("b", Lab.request(meters(12)))),
-                     (other, await other.api.create("c", Lab.request(meters(12, project="other"))))]
+            other.api = labs[-1].engine.orchestrator_for(Requester("other"))
+            asked = [(labs[0], await labs[0].api.stacks.create("a", Lab.request(meters(12)))),
+                     (labs[-1], await labs[-1].api.stacks.create("b", Lab.request(meters(12)))),
+                     (other, await other.api.stacks.create("c", Lab.request(meters(12, project="other"))))]
             for lab, one in asked:
                 assert (await lab.end(one))["stack_status"] == "CREATE_COMPLETE"
 
@@ -218,17 +219,17 @@ def test_what_has_to_wait_says_why_and_nothing_else_waits_for_it(tmp_path, gauge
 
     async def story():
         async with driven(tmp_path) as (it,), closed_gate(gauge):
-            accepted = await it.api.create("s", it.request(meters(6)))
+            accepted = await it.api.stacks.create("s", it.request(meters(6)))
 
             async def is_told():
-                return gauge.begun and told in [one["waits_for"] for one in await it.api.resources("s")]
+                return gauge.begun and told in [one["waits_for"] for one in await it.api.resources.list("s")]
 
             await it.until(is_told)
             await asyncio.sleep(0.3)
             assert gauge.begun == 1
             gauge.gate.set()
             assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
-            assert {one["waits_for"] for one in await it.api.resources("s")} == {""}
+            assert {one["waits_for"] for one in await it.api.resources.list("s")} == {""}
 
     asyncio.run(story())
     assert max(gauge.most.values()) == 1
@@ -240,17 +241,17 @@ def test_what_waits_for_its_turn_has_not_begun_and_never_does_when_it_is_cancell
 
     async def story():
         async with driven(tmp_path) as (it,), closed_gate(gauge):
-            accepted = await it.api.create("s", it.request(meters(8), disable_rollback=True))
+            accepted = await it.api.stacks.create("s", it.request(meters(8), disable_rollback=True))
 
             async def has_begun():
-                return gauge.begun == 1 and any(one["waits_for"] for one in await it.api.resources("s"))
+                return gauge.begun == 1 and any(one["waits_for"] for one in await it.api.resources.list("s"))
 
             await it.until(has_begun)
             await asyncio.sleep(0.2)
-            await it.api.cancel("s", rollback=False)
+            await it.api.stacks.cancel("s", rollback=False)
             gauge.gate.set()
             assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
-            made = [one for one in await it.api.resources("s") if one["physical_resource_id"]]
+            made = [one for one in await it.api.resources.list("s") if one["physical_resource_id"]]
             # One more may have been in somebody's hand at that moment.
             assert 1 <= len(made) <= 2
 
@@ -263,7 +264,7 @@ def test_a_limit_outlives_the_engine(tmp_path, gauge):
 
     async def story():
         async with driven(tmp_path) as (it,):
-            await it.api.create("s", it.request(meters(20)))
+            await it.api.stacks.create("s", it.request(meters(20)))
 
             async def is_under_way():
                 return gauge.begun > 4
@@ -274,10 +275,10 @@ def test_a_limit_outlives_the_engine(tmp_path, gauge):
             gauge.gate.set()
 
             async def is_over():
-                return (await it.api.show("s"))["status"] != "IN_PROGRESS"
+                return (await it.api.stacks.show("s"))["status"] != "IN_PROGRESS"
 
             await it.until(is_over)
-            assert (await it.api.show("s"))["stack_status"] == "CREATE_COMPLETE"
+            assert (await it.api.stacks.show("s"))["stack_status"] == "CREATE_COMPLETE"
 
     asyncio.run(story())
     assert gauge.most[Meter.service] == 2

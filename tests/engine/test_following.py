@@ -25,7 +25,7 @@ def template(size: int) -> str:
 
 
 async def accepted(engine: Embedded, size: int) -> str:
-    return (await engine.orchestrator.create("s", Request(template(size)))).stack_id
+    return (await engine.orchestrator.stacks.create("s", Request(template(size)))).stack_id
 
 
 def take_stack(connection: Connection, engine: str, until: float, now: float) -> int:
@@ -82,7 +82,7 @@ def test_what_a_dead_worker_held_is_free_and_what_others_hold_is_not(tmp_path: P
         await accepted(engine, 2)
         until = engine.clock.now() + 30
         assert await take(engine, "dead", until) == 1
-        await engine.orchestrator.create("other", Request(template(0)))
+        await engine.orchestrator.stacks.create("other", Request(template(0)))
         assert await take(engine, "alive", until) == 1
         assert await engine.store.write(lambda c: release.workers(c, ["dead"], engine.clock.now())) == 1
         assert await take(engine, "next", until) == 1
@@ -108,7 +108,7 @@ def test_what_a_newer_operation_holds_back_is_not_let_loose_by_a_death(tmp_path:
     async def work(engine: Embedded) -> list[tuple[int, float | None]]:
         await accepted(engine, 2)
         await take(engine, "dead", engine.clock.now() + 30)
-        await engine.orchestrator.delete("s")
+        await engine.orchestrator.stacks.delete("s")
         await engine.store.write(lambda c: release.workers(c, ["dead"], engine.clock.now()))
         query = sa.select(t.nodes.c.state, t.nodes.c.due).where(t.nodes.c.name == "leaf0")
         return await engine.store.read(lambda c: [tuple(row) for row in c.execute(query)])

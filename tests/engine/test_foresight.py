@@ -11,7 +11,7 @@ from tests.engine.test_scaling import policy, scaling, signal
 
 
 async def plan(it: Lab, resources: dict[str, Any], **options: Any) -> dict[str, str]:
-    found = await it.api.preview("s", it.request(resources, **options))
+    found = await it.api.preview.changes("s", it.request(resources, **options))
     return {item.name: item.action for item in found.items}
 
 
@@ -21,7 +21,7 @@ def test_what_a_create_would_make(lab):
             "type": "OS::Heat::ResourceChain", "properties": {"resources": ["OS::Heat::TestResource"]}}}
         assert await plan(it, resources, files=FILES) == dict.fromkeys(
             ["g", "g.0", "g.1", "top", "top.leaf", "top.leaf.inner", "c", "c.0"], "create")
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
         assert it.objects() == {}
 
     lab(story)
@@ -72,13 +72,13 @@ def test_what_hangs_on_values_not_known_yet(lab):
     async def story(it: Lab) -> None:
         resources = {"r": resource("2"), "v": {"type": "OS::Heat::Value", "properties": {"value": "x"}},
                      "g": group({"get_attr": ["r", "output"]}, own={"client_name": {"get_attr": ["v", "value"]}})}
-        found = {item.name: item for item in (await it.api.preview("s", it.request(resources))).items}
+        found = {item.name: item for item in (await it.api.preview.changes("s", it.request(resources))).items}
         assert not found["g"].certain
         assert "g.0" not in found
         resources["g"] = group(1, own={"client_name": {"get_attr": ["v", "value"]}})
         await complete(it, await it.create(resources))
         resources["v"]["properties"]["value"] = "y"
-        found = {item.name: item for item in (await it.api.preview("s", it.request(resources))).items}
+        found = {item.name: item for item in (await it.api.preview.changes("s", it.request(resources))).items}
         assert found["g.0"].changes["client_name"].after == "(known only when applied)"
 
     lab(story)
@@ -90,7 +90,7 @@ def test_what_is_hidden_outside_is_not_told_inside(lab):
         resources = {"g": group(1, {"get_param": "p"})}
         await complete(it, await it.create(resources, parameters=hidden, environment={"parameters": {"p": "old-secret"}}))
         request = it.request(resources, parameters=hidden, environment={"parameters": {"p": "new-secret"}})
-        found = await it.api.preview("s", request)
+        found = await it.api.preview.changes("s", request)
         assert {item.name: item.action for item in found.items} == {"g": "update", "g.0": "update"}
         assert "secret" not in str(found.as_dict())
 

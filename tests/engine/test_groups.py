@@ -40,7 +40,7 @@ async def complete(it: Lab, answer: dict[str, Any]) -> None:
 
 
 async def outputs(it: Lab) -> dict[str, Any]:
-    return {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+    return {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
 
 
 async def inside(it: Lab, name: str = "g") -> str:
@@ -49,13 +49,13 @@ async def inside(it: Lab, name: str = "g") -> str:
 
 
 async def ids(it: Lab) -> dict[str, str]:
-    return {one["resource_name"]: one["physical_resource_id"] for one in await it.api.resources(await inside(it))}
+    return {one["resource_name"]: one["physical_resource_id"] for one in await it.api.resources.list(await inside(it))}
 
 
 async def batches(it: Lab) -> list[set[str]]:
     """The members that were changed by each operation on the group, in their order."""
     found: dict[str, set[str]] = {}
-    for one in await it.api.events(await inside(it), last=1000):
+    for one in await it.api.events.list(await inside(it), last=1000):
         changed = found.setdefault(one["operation_id"], set())
         if one["resource_name"].isdigit() and one["resource_status"] in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
             changed.add(one["resource_name"])
@@ -194,7 +194,7 @@ def test_enough_members_stay_in_service(lab):
         await complete(it, await it.create({"g": group(3, policy=policy)}))
         await complete(it, await it.update({"g": group(3, "new%index%", policy=policy)}))
         assert it.values() == ["new0", "new1", "new2"]
-        history = [one["resource_name"] for one in await it.api.events(await inside(it), last=1000)
+        history = [one["resource_name"] for one in await it.api.events.list(await inside(it), last=1000)
                    if one["resource_status"] == "CREATE_COMPLETE" and one["resource_name"].isdigit()]
         assert {"3", "4"} <= set(history), "two more for a while, so that three are left alone"
 
@@ -227,7 +227,7 @@ def test_a_newer_update_overtakes_a_rolling_one(lab):
     async def story(it: Lab) -> None:
         policy = {"rolling_update": {"max_batch_size": 1, "pause_time": 1000}}
         await complete(it, await it.create({"g": group(3, policy=policy)}))
-        await it.api.update("s", it.request({"g": group(3, "slow", policy=policy)}))
+        await it.api.stacks.update("s", it.request({"g": group(3, "slow", policy=policy)}))
 
         async def begun() -> bool:
             return "slow" in it.values()
@@ -257,7 +257,7 @@ def test_too_many_are_refused_before_anything_is_made(lab):
         assert refused.value.kind == "RequestLimitExceeded"
         with pytest.raises(errors.UserError):
             await it.create({"g": group({"get_param": "n"})}, parameters={"n": {"type": "number", "default": 10**9}})
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
         # A number that nobody knows beforehand.
         late = {"v": {"type": "OS::Heat::Value", "properties": {"value": 10**9}}, "g": group({"get_attr": ["v", "value"]})}
         answer = await it.create(late)
@@ -281,7 +281,7 @@ def test_too_many_in_the_whole_tree_are_refused(lab):
         with pytest.raises(errors.UserError) as refused:
             await it.create({"top": {"type": "0.yaml"}}, files=files)
         assert refused.value.kind == "RequestLimitExceeded"
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
@@ -326,9 +326,9 @@ def test_a_rollback_reaches_the_members(lab):
 def test_suspend_resume_and_check_reach_the_members(lab):
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(2)}, outputs={"all": out("g", "output")}))
-        for action, word in ((it.api.suspend, "SUSPEND"), (it.api.resume, "RESUME"), (it.api.check, "CHECK")):
-            await complete(it, await it.end(await action("s")))
-            members = await it.api.resources(await inside(it))
+        for word in ("SUSPEND", "RESUME", "CHECK"):
+            await complete(it, await it.end(await it.act(word.lower())))
+            members = await it.api.resources.list(await inside(it))
             assert {one["resource_status"] for one in members} == {f"{word}_COMPLETE"}
         # What was done to the stack inside has not made it forget what it is.
         await complete(it, await it.update({"g": group(3)}, outputs={"all": out("g", "output")}))
@@ -342,16 +342,16 @@ def test_batches_go_on_in_another_process(tmp_path):
 
     async def first() -> None:
         async with _lab(tmp_path) as it:
-            await it.api.create("s", it.request({"g": group(3, policy=policy)}))
+            await it.api.stacks.create("s", it.request({"g": group(3, policy=policy)}))
 
             async def pausing() -> bool:
-                return it.values() == ["m0"] and "pausing" in (await it.api.resources("s"))[0]["waits_for"]
+                return it.values() == ["m0"] and "pausing" in (await it.api.resources.list("s"))[0]["waits_for"]
 
             await it.until(pausing)
 
     async def second() -> None:
         async with _lab(tmp_path) as it:
-            stack = await it.api.show("s")
+            stack = await it.api.stacks.show("s")
             assert stack["status"] == "IN_PROGRESS"
             await complete(it, await it.end(Accepted(stack["id"], stack["operation_id"], 1)))
             assert await batches(it) == [{"0"}, {"1"}, {"2"}]
@@ -364,13 +364,13 @@ def test_batches_go_on_in_another_process(tmp_path):
 def test_cancelled_between_two_batches(lab):
     async def story(it: Lab) -> None:
         policy = {"batch_create": {"max_batch_size": 1, "pause_time": 1000}}
-        accepted = await it.api.create("s", it.request({"g": group(3, policy=policy)}))
+        accepted = await it.api.stacks.create("s", it.request({"g": group(3, policy=policy)}))
 
         async def pausing() -> bool:
-            return it.values() == ["m0"] and "pausing" in (await it.api.resources("s"))[0]["waits_for"]
+            return it.values() == ["m0"] and "pausing" in (await it.api.resources.list("s"))[0]["waits_for"]
 
         await it.until(pausing)
-        await it.api.cancel("s", rollback=False)
+        await it.api.stacks.cancel("s", rollback=False)
         assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
         assert it.values() == ["m0"]
         await complete(it, await it.update({"g": group(3)}))

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.stack_reads import Wish
+from isotherm.engine.queries.stacks import Wish
 from isotherm.store import tables as t
 from tests.engine.conftest import Lab, resource
 from tests.engine.test_moving import abandoned, adopted
@@ -55,7 +55,7 @@ def as_heat_has_it(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 async def all_stacks(it: Lab) -> list[str]:
-    return [one["stack_name"] for one in await it.api.page(Wish(nested=True))]
+    return [one["stack_name"] for one in await it.api.stacks.page(Wish(nested=True))]
 
 
 async def look(it: Lab, table: sa.Table) -> list[Any]:
@@ -104,12 +104,12 @@ def test_what_was_being_created_is_found(lab, known):
 
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("2")})
-        papers = await it.api.export("s", hidden=True)
+        papers = await it.api.exports.export("s", hidden=True)
         a = papers["resources"]["a"].pop("resource_id")
         tokens = {row.name: row.token for row in await look(it, t.resources)}
         papers["resources"]["a"] |= {"token": tokens["a"], "status": "IN_PROGRESS"}
         with pytest.raises(errors.Conflict, match=r"resources\.a: stack s is still busy with it"):
-            await it.api.adopt("t", papers)
+            await it.api.exports.adopt("t", papers)
         await abandoned(it)
         if not known:
             await it.engine.store.write(lambda connection: connection.execute(sa.delete(t.retained)))
@@ -144,7 +144,7 @@ def test_abandoned_in_the_middle_of_everything(lab):
         template = {"a": resource("a"), "n": inside("outer.yaml"), "b": resource("b", wait_secs=0.2),
                     "c": resource("c", needs=["b"])}
         for moment in range(6):
-            await it.api.create("s", it.request(template, files={**FILES, "inner.yaml": slow}))
+            await it.api.stacks.create("s", it.request(template, files={**FILES, "inner.yaml": slow}))
             await it.until(lambda moment=moment: _has(it, moment))
             papers = await abandoned(it)
             assert await all_stacks(it) == [], "the stacks inside are gone too"
@@ -178,7 +178,7 @@ def test_a_stack_inside_that_failed_half_way(lab, heat):
         assert stack["stack_status"] == "ADOPT_COMPLETE", stack["stack_status_reason"]
         assert it.values() == ["a", "a", "a", "y", "z"]
         assert made < set(it.objects()), "what was there was not made anew"
-        told = [one["resource_status"] for one in await it.api.resources((await it.physical())["n"])]
+        told = [one["resource_status"] for one in await it.api.resources.list((await it.physical())["n"])]
         assert told == ["ADOPT_COMPLETE"]
         await it.delete()
         assert it.objects() == {}
@@ -205,16 +205,16 @@ def test_a_delete_before_anything_was_looked_at_deletes_what_is_inside_too(lab):
 def test_an_object_inside_that_belongs_to_somebody_is_not_taken(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("a"), "n": inside()}, files=FILES)
-        papers = await it.api.export("s", hidden=True)
+        papers = await it.api.exports.export("s", hidden=True)
         papers["template"]["resources"] = {"n": {**inside(), "properties": {"fail": False, "value": "a"}}}
         with pytest.raises(errors.Conflict, match=r"resources\.x: .* belongs to resource x of stack s-n-"):
-            await it.api.adopt("thief", papers)
+            await it.api.exports.adopt("thief", papers)
         del papers["resources"]["n"]["resources"]["x"]
         with pytest.raises(errors.UserError, match=r"resources\.n\.resources\.x: Resource ID was not provided"):
-            await it.api.adopt("thief", papers)
+            await it.api.exports.adopt("thief", papers)
         del papers["resources"]["n"]["template"]
         with pytest.raises(errors.UserError, match=r"resources\.n: it is a stack inside, and its template"):
-            await it.api.adopt("thief", papers)
+            await it.api.exports.adopt("thief", papers)
 
     lab(story)
 
@@ -237,7 +237,7 @@ def test_the_members_of_a_group_come_along(lab, kind):
         assert it.objects() == {}
 
     async def members(it: Lab) -> dict[str, str]:
-        found = await it.api.resources((await it.physical())["g"])
+        found = await it.api.resources.list((await it.physical())["g"])
         return {one["resource_name"]: one["physical_resource_id"] for one in found}
 
     lab(story)
@@ -254,8 +254,8 @@ def test_an_update_overtakes_an_abandon(tmp_path):
             await it.create(template, files=FILES)
             before = it.objects()
         # Nobody drives: the abandon does not get any further.
-        await it.api.abandon("s")
-        accepted = await it.api.update("s", it.request(template, files=FILES))
+        await it.api.exports.abandon("s")
+        accepted = await it.api.stacks.update("s", it.request(template, files=FILES))
         async with engine.driving():
             stack = await it.end(accepted)
             assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]

@@ -20,7 +20,8 @@ def test_a_worker_hears_what_was_accepted_elsewhere(lab):
         listening = asyncio.create_task(it.engine.listen())
         await asyncio.sleep(file_listener.PERIOD_S)
         with contextlib.closing(Embedded(it.engine.path)) as other:
-            accepted = await other.orchestrator.create("s", it.request({"a": resource(), "b": resource(needs=["a"])}))
+            request = it.request({"a": resource(), "b": resource(needs=["a"])})
+            accepted = await other.orchestrator.stacks.create("s", request)
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
         listening.cancel()
 

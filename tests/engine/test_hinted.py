@@ -25,7 +25,7 @@ def test_what_is_hinted_at_is_looked_at(lab, tmp_path, form):
 
     async def story(it: Lab) -> None:
         await it.create({"a": file("a"), "b": file("b")})
-        id_ = (await it.api.show("s"))["id"]
+        id_ = (await it.api.stacks.show("s"))["id"]
         object_ = (await it.physical())["a"]
         what: dict[str, Any] = {
             "id": {"stack": id_}, "name": {"stack": "s"}, "project": {"stack": "s", "project": "default"},

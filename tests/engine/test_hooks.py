@@ -18,13 +18,13 @@ def hooked(*hooks: str, name: str = "a") -> dict[str, Any]:
 
 async def paused(it: Lab, hook: str, stack: str = "s") -> None:
     async def waits() -> bool:
-        return hook in [one["hook"] for one in await it.api.hooks(stack)]
+        return hook in [one["hook"] for one in await it.api.signals.hooks(stack)]
 
     await it.until(waits)
 
 
 async def told(it: Lab, name: str = "a") -> list[tuple[str, str]]:
-    return [(one["resource_status"], one["resource_status_reason"]) for one in await it.api.events("s", last=1000)
+    return [(one["resource_status"], one["resource_status_reason"]) for one in await it.api.events.list("s", last=1000)
             if one["resource_name"] == name]
 
 
@@ -32,14 +32,14 @@ async def told(it: Lab, name: str = "a") -> list[tuple[str, str]]:
 def test_a_create_pauses(lab, hook):
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": resource("2", needs=["a"])}
-        accepted = await it.api.create("s", it.request(template, **hooked(hook)))
+        accepted = await it.api.stacks.create("s", it.request(template, **hooked(hook)))
         await paused(it, hook)
         status = "INIT_COMPLETE" if hook == "pre-create" else "CREATE_COMPLETE"
         assert await it.status("a") == status
         assert it.values() == ([] if hook == "pre-create" else ["1"])
-        found = next(one for one in await it.api.resources("s") if one["resource_name"] == "a")
+        found = next(one for one in await it.api.resources.list("s") if one["resource_name"] == "a")
         assert found["waits_for"] == f"CREATE paused until Hook {hook} is cleared"
-        await it.api.signal("s", "a", {"unset_hook": hook})
+        await it.api.signals.send("s", "a", {"unset_hook": hook})
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
         assert it.values() == ["1", "2"]
         assert (status, f"CREATE paused until Hook {hook} is cleared") in await told(it)
@@ -51,12 +51,13 @@ def test_a_create_pauses(lab, hook):
 
 def test_all_hooks_of_a_create_in_turn(lab):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request({"a": resource()}, **hooked("pre-create", "post-create", name="*")))
+        request = it.request({"a": resource()}, **hooked("pre-create", "post-create", name="*"))
+        accepted = await it.api.stacks.create("s", request)
         for hook in ("pre-create", "post-create"):
             await paused(it, hook)
-            await it.api.clear_hook("s", "a", hook)
+            await it.api.signals.clear_hook("s", "a", hook)
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
-        assert await it.api.hooks("s") == []
+        assert await it.api.signals.hooks("s") == []
 
     lab(story)
 
@@ -65,17 +66,17 @@ def test_all_hooks_of_a_create_in_turn(lab):
 def test_every_update_pauses_whether_it_changes_something_or_not(lab, value):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        accepted = await it.api.update("s", it.request({"a": resource(value)}, **hooked("pre-update")))
+        accepted = await it.api.stacks.update("s", it.request({"a": resource(value)}, **hooked("pre-update")))
         await paused(it, "pre-update")
         assert it.values() == ["1"]
-        await it.api.signal("s", "a", {"unset_hook": "pre-update"})
+        await it.api.signals.send("s", "a", {"unset_hook": "pre-update"})
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
         assert it.values() == [value]
         assert ("CREATE_COMPLETE", "UPDATE paused until Hook pre-update is cleared") in await told(it)
         # And the next one pauses again.
-        accepted = await it.api.update("s", it.request({"a": resource(value)}, **hooked("pre-update")))
+        accepted = await it.api.stacks.update("s", it.request({"a": resource(value)}, **hooked("pre-update")))
         await paused(it, "pre-update")
-        await it.api.signal("s", "a", {"unset_hook": "pre-update"})
+        await it.api.signals.send("s", "a", {"unset_hook": "pre-update"})
         await it.end(accepted)
 
     lab(story)
@@ -87,11 +88,11 @@ def test_those_who_depend_hear_of_a_change_after_the_pause(lab):
             return {"a": resource(value), "b": resource({"get_attr": ["a", "output"]})}
 
         await it.create(template("1"))
-        accepted = await it.api.update("s", it.request(template("2"), **hooked("post-update")))
+        accepted = await it.api.stacks.update("s", it.request(template("2"), **hooked("post-update")))
         await paused(it, "post-update")
         assert it.values() == ["1", "2"]
         assert await it.status("a") == "UPDATE_COMPLETE"
-        await it.api.clear_hook("s", "a", "post-update")
+        await it.api.signals.clear_hook("s", "a", "post-update")
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
         assert it.values() == ["2", "2"]
 
@@ -111,11 +112,11 @@ def test_an_update_that_changes_nothing_does_not_pause_after_it(lab):
 def test_a_delete_pauses(lab, hook):
     async def story(it: Lab) -> None:
         await it.create({"b": resource("2"), "a": resource("1", needs=["b"])}, **hooked(hook))
-        accepted = await it.api.delete("s")
+        accepted = await it.api.stacks.delete("s")
         await paused(it, hook)
         assert it.values() == (["1", "2"] if hook == "pre-delete" else ["2"])
         assert await it.status("a") == ("CREATE_COMPLETE" if hook == "pre-delete" else "DELETE_COMPLETE")
-        await it.api.signal("s", "a", {"unset_hook": hook})
+        await it.api.signals.send("s", "a", {"unset_hook": hook})
         assert (await it.end(accepted))["stack_status"] == "DELETE_COMPLETE"
         assert it.values() == []
 
@@ -124,13 +125,13 @@ def test_a_delete_pauses(lab, hook):
 
 def test_a_newer_operation_does_not_wait_for_the_hook_of_an_older_one(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": resource("1")}, **hooked("pre-create")))
+        await it.api.stacks.create("s", it.request({"a": resource("1")}, **hooked("pre-create")))
         await paused(it, "pre-create")
         assert (await it.update({"a": resource("2")}))["stack_status"] == "UPDATE_COMPLETE"
         with pytest.raises(errors.UserError, match='The "pre-create" hook is not defined on'):
-            await it.api.clear_hook("s", "a", "pre-create")
+            await it.api.signals.clear_hook("s", "a", "pre-create")
         await it.update({"a": resource("2")}, **hooked("post-delete"))
-        await it.api.delete("s")
+        await it.api.stacks.delete("s")
         await paused(it, "post-delete")
         assert (await it.update({"a": resource("3")}))["stack_status"] == "UPDATE_COMPLETE"
         assert it.values() == ["3"]
@@ -144,14 +145,14 @@ def test_a_pause_outlives_its_worker(lab, tmp_path):
         engine = Embedded(tmp_path)
         it = Lab(engine)
         async with engine.driving():
-            await it.api.create("s", it.request({"a": resource()}, **hooked("pre-create")))
+            await it.api.stacks.create("s", it.request({"a": resource()}, **hooked("pre-create")))
             await paused(it, "pre-create")
         engine.close()
 
     async def story(it: Lab) -> None:
         await asyncio.sleep(0.1)
         assert await it.status("a") == "INIT_COMPLETE"
-        await it.api.clear_hook("s", "a", "pre-create")
+        await it.api.signals.clear_hook("s", "a", "pre-create")
         await it.until(lambda: _is(it, "a", "CREATE_COMPLETE"))
         assert [reason for _, reason in await told(it)].count("CREATE paused until Hook pre-create is cleared") == 1
 
@@ -163,12 +164,12 @@ def test_hooks_that_are_not_there_cannot_be_cleared(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
         with pytest.raises(errors.UserError, match='Invalid hook type "pre-lunch" for') as caught:
-            await it.api.signal("s", "a", {"unset_hook": "pre-lunch"})
+            await it.api.signals.send("s", "a", {"unset_hook": "pre-lunch"})
         assert caught.value.kind == "InvalidBreakPointHook"
         with pytest.raises(errors.UserError, match=r'The "pre-update" hook is not defined on TestResource "a" \[s-a-'):
-            await it.api.signal("s", "a", {"unset_hook": "pre-update"})
+            await it.api.signals.send("s", "a", {"unset_hook": "pre-update"})
         with pytest.raises(errors.NotFound):
-            await it.api.signal("s", "b", {"unset_hook": "pre-update"})
+            await it.api.signals.send("s", "b", {"unset_hook": "pre-update"})
 
     lab(story)
 
@@ -176,16 +177,16 @@ def test_hooks_that_are_not_there_cannot_be_cleared(lab):
 def test_cancelling_ends_a_pause(lab):
     async def story(it: Lab) -> None:
         template = {"a": resource(), "b": resource(needs=["a"])}
-        accepted = await it.api.create("s", it.request(template, **hooked("pre-create")))
+        accepted = await it.api.stacks.create("s", it.request(template, **hooked("pre-create")))
         await paused(it, "pre-create")
-        await it.api.cancel("s", rollback=False)
+        await it.api.stacks.cancel("s", rollback=False)
         assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
         assert it.values() == []
-        accepted = await it.api.update("s", it.request({"a": resource("1")}))
+        accepted = await it.api.stacks.update("s", it.request({"a": resource("1")}))
         await it.end(accepted)
-        accepted = await it.api.update("s", it.request({"a": resource("2")}, **hooked("post-update")))
+        accepted = await it.api.stacks.update("s", it.request({"a": resource("2")}, **hooked("post-update")))
         await paused(it, "post-update")
-        await it.api.cancel("s", rollback=False)
+        await it.api.stacks.cancel("s", rollback=False)
         assert (await it.end(accepted))["stack_status"] == "UPDATE_FAILED"
         assert await it.status("a") == "UPDATE_COMPLETE"
 
@@ -209,12 +210,12 @@ def test_an_unhealthy_resource_is_replaced_by_the_next_update(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1")})
         before = await it.physical()
-        await it.api.mark_unhealthy("s", "a", reason="it smells")
+        await it.api.signals.mark_unhealthy("s", "a", reason="it smells")
         assert await told(it)
         assert (await told(it))[-1] == ("CHECK_FAILED", "it smells")
-        await it.api.mark_unhealthy("s", before["b"])
+        await it.api.signals.mark_unhealthy("s", before["b"])
         assert (await told(it, "b"))[-1] == ("CHECK_FAILED", "state changed by resource_mark_unhealthy api")
-        await it.api.mark_unhealthy("s", "b", unhealthy=False)
+        await it.api.signals.mark_unhealthy("s", "b", unhealthy=False)
         assert await it.status("b") == "CHECK_COMPLETE"
         await it.update({"a": resource("1"), "b": resource("1")})
         after = await it.physical()
@@ -227,13 +228,13 @@ def test_an_unhealthy_resource_is_replaced_by_the_next_update(lab):
 
 def test_health_is_no_question_while_something_is_done(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": resource(wait_secs=30)}))
+        await it.api.stacks.create("s", it.request({"a": resource(wait_secs=30)}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
         with pytest.raises(errors.Conflict) as caught:
-            await it.api.mark_unhealthy("s", "a")
+            await it.api.signals.mark_unhealthy("s", "a")
         assert caught.value.kind == "ActionInProgress"
         with pytest.raises(errors.NotFound):
-            await it.api.mark_unhealthy("s", "b")
+            await it.api.signals.mark_unhealthy("s", "b")
 
     lab(story)
 
@@ -241,7 +242,7 @@ def test_health_is_no_question_while_something_is_done(lab):
 def test_what_works_stays_as_it_is_when_told_that_it_works(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
-        await it.api.mark_unhealthy("s", "a", unhealthy=False)
+        await it.api.signals.mark_unhealthy("s", "a", unhealthy=False)
         assert await it.status("a") == "CREATE_COMPLETE"
 
     lab(story)
@@ -254,18 +255,18 @@ def test_each_update_makes_the_update_handle_anew(lab):
             "condition": {"type": "OS::Heat::WaitCondition",
                           "properties": {"handle": {"get_resource": "handle"}, "timeout": 60}}}
         signal = {"Status": "SUCCESS", "Reason": "done", "Data": "d", "UniqueId": "1"}
-        accepted = await it.api.create("s", it.request(template))
+        accepted = await it.api.stacks.create("s", it.request(template))
         await it.until(lambda: _is(it, "condition", "CREATE_IN_PROGRESS"))
         with pytest.raises(errors.UserError, match="Metadata format invalid"):
-            await it.api.signal("s", "handle", {"Status": "SUCCESS"})
-        await it.api.signal("s", "handle", signal)
+            await it.api.signals.send("s", "handle", {"Status": "SUCCESS"})
+        await it.api.signals.send("s", "handle", signal)
         await it.end(accepted)
         before = await it.physical()
-        assert await it.api.metadata("s", "handle") == {"1": {"Status": "SUCCESS", "Reason": "done", "Data": "d"}}
-        accepted = await it.api.update("s", it.request(template))
+        assert await it.api.resources.metadata("s", "handle") == {"1": {"Status": "SUCCESS", "Reason": "done", "Data": "d"}}
+        accepted = await it.api.stacks.update("s", it.request(template))
         await it.until(lambda: _is(it, "condition", "CREATE_IN_PROGRESS"))
-        assert await it.api.metadata("s", "handle") == {}
-        await it.api.signal("s", "handle", signal)
+        assert await it.api.resources.metadata("s", "handle") == {}
+        await it.api.signals.send("s", "handle", signal)
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
         after = await it.physical()
         assert after["handle"] != before["handle"]
@@ -277,7 +278,7 @@ def test_each_update_makes_the_update_handle_anew(lab):
 def test_metadata_of_a_resource(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": {**resource(), "metadata": {"x": 1}}, "b": resource()})
-        assert await it.api.metadata("s", "a") == {"x": 1}
-        assert await it.api.metadata("s", "b") == {}
+        assert await it.api.resources.metadata("s", "a") == {"x": 1}
+        assert await it.api.resources.metadata("s", "b") == {}
 
     lab(story)

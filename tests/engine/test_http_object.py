@@ -252,7 +252,7 @@ def test_the_secret_is_sent_and_never_told(allowed, service, tmp_path):
         assert "create: the service answered 401: no, ******" in stack["stack_status_reason"]
         stack = await it.update(made, parameters=hidden, environment={"parameters": {"secret": SECRET}})
         assert stack["status"] == "COMPLETE", stack
-        told = [await it.api.events("s", last=1000), await it.api.resources("s"), await it.api.show("s")]
+        told = [await it.api.events.list("s", last=1000), await it.api.resources.list("s"), await it.api.stacks.show("s")]
         assert "a-marker" not in repr(told)
         assert "wrong-but-secret" not in repr(told)
 
@@ -374,7 +374,7 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, serv
         with contextlib.closing(engine):
             async with engine.driving():
                 it = Lab(engine)
-                stack = await it.end(Accepted((await it.api.show("s"))["id"], "", 0))
+                stack = await it.end(Accepted((await it.api.stacks.show("s"))["id"], "", 0))
                 assert stack["status"] == "COMPLETE", stack
                 assert await it.physical() == {"r": made}
 
@@ -400,7 +400,7 @@ class Deadly(local_access.Calls):
 async def main():
     local_access.http = Deadly
     engine = Embedded(Path(sys.argv[1]))
-    await engine.orchestrator.create("s", Request(sys.stdin.read()))
+    await engine.orchestrator.stacks.create("s", Request(sys.stdin.read()))
     async with engine.driving():
         await asyncio.sleep(60)
 
@@ -439,7 +439,7 @@ def test_where_it_is_not_allowed_nothing_is_called(service):
 def test_what_cannot_work_is_told_before_anything_is_made(allowed, service, given, told):
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match=told):
-            await it.api.create("s", it.request({"t": thing(service, **given)}))
+            await it.api.stacks.create("s", it.request({"t": thing(service, **given)}))
 
     allowed(story)
 
@@ -451,7 +451,7 @@ def test_headers_of_http_itself_are_refused_where_they_stand(allowed, service, n
     async def story(it: Lab) -> None:
         given = {place: {"X-Fine": "1", name: "x"} if place == "headers" else name}
         with pytest.raises(errors.UserError) as raised:
-            await it.api.create("s", it.request({"t": thing(service, **given)}))
+            await it.api.stacks.create("s", it.request({"t": thing(service, **given)}))
         assert [one.path for one in raised.value.problems] == [f"resources.t.properties.{place}"]
         assert name in raised.value.problems[0].message
 

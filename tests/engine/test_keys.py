@@ -41,7 +41,7 @@ def test_no_digest_or_address_can_be_guessed(tmp_path: Path) -> None:
         try:
             async with engine.driving():
                 it = Lab(engine)
-                await it.end(await it.api.create("s", it.request(
+                await it.end(await it.api.stacks.create("s", it.request(
                     {"a": resource(SECRET)}, parameters=HIDDEN, environment={"parameters": {"pw": SHORT}})))
         finally:
             engine.close()
@@ -87,10 +87,10 @@ def test_keys_can_be_rotated(tmp_path: Path) -> None:
         keys.write_text(f"{'0123456789abcdef' * 4}\n{keys.read_text()}")
         async with engine_on(tmp_path) as it:
             request = it.request(tree(), **OPTIONS)
-            assert set((await it.api.preview("s", request)).counts) == {"no change"}
-            before = len(await it.api.events("s"))
-            await it.end(await it.api.update("s", request))
-            assert len(await it.api.events("s")) == before + 2
+            assert set((await it.api.preview.changes("s", request)).counts) == {"no change"}
+            before = len(await it.api.events.list("s"))
+            await it.end(await it.api.stacks.update("s", request))
+            assert len(await it.api.events.list("s")) == before + 2
             changed = {**tree(), "a": resource({"list_join": ["", [SECRET, "!"]]})}
             assert (await it.update(changed, **OPTIONS))["stack_status"] == "UPDATE_COMPLETE"
             assert MARKER + "!" in it.values()
@@ -123,7 +123,7 @@ def test_no_key_is_made_where_something_is_sealed(tmp_path: Path) -> None:
         (tmp_path / "keys").unlink()
         (tmp_path / "isotherm.conf").write_text(f"[DEFAULT]\nauth_encryption_key = {keys.split()[-1]}\n")
         async with engine_on(tmp_path) as it:
-            assert (await it.api.export("s", hidden=True))["environment"]["parameters"] == {"pw": MARKER}
+            assert (await it.api.exports.export("s", hidden=True))["environment"]["parameters"] == {"pw": MARKER}
 
     asyncio.run(story())
 
@@ -136,18 +136,18 @@ def test_a_lost_key_says_so_and_the_stack_can_be_deleted(tmp_path: Path) -> None
             await it.create(tree(), **OPTIONS)
         lose(tmp_path)
         async with engine_on(tmp_path) as it:
-            assert (await it.api.show("s"))["stack_status"] == "CREATE_COMPLETE"
-            assert {one["resource_name"] for one in await it.api.resources("s")} == {"a", "b", "n", "r"}
-            for read in (it.api.outputs, it.api.export, it.api.parameters):
+            assert (await it.api.stacks.show("s"))["stack_status"] == "CREATE_COMPLETE"
+            assert {one["resource_name"] for one in await it.api.resources.list("s")} == {"a", "b", "n", "r"}
+            for read in (it.api.outputs.list, it.api.exports.export, it.api.inputs.parameters):
                 with pytest.raises(errors.Unreadable, match="key"):
                     await read("s")
             failed = await it.update({**tree(), "a": resource("another")}, **OPTIONS)
             assert failed["stack_status"] == "UPDATE_FAILED"
-            others = await it.end(await it.api.create("t", it.request(tree(), **OPTIONS)))
+            others = await it.end(await it.api.stacks.create("t", it.request(tree(), **OPTIONS)))
             assert others["stack_status"] == "CREATE_COMPLETE"
             gone = await it.delete()
             assert gone["stack_status"] == "DELETE_COMPLETE", gone["stack_status_reason"]
-            assert (await it.end(await it.api.delete("t")))["stack_status"] == "DELETE_COMPLETE"
+            assert (await it.end(await it.api.stacks.delete("t")))["stack_status"] == "DELETE_COMPLETE"
             assert it.objects() == {}
 
     asyncio.run(story())
@@ -162,11 +162,11 @@ def test_what_could_not_be_read_is_not_overwritten(tmp_path: Path) -> None:
         keys = (tmp_path / "keys").read_text()
         lose(tmp_path)
         async with engine_on(tmp_path) as it:
-            await it.end(await it.api.check("s"))
+            await it.end(await it.api.stacks.check("s"))
         (tmp_path / "keys").write_text(keys)
         async with engine_on(tmp_path) as it:
-            await it.end(await it.api.check("s"))
-            found = await it.api.resource("s", "a")
+            await it.end(await it.api.stacks.check("s"))
+            found = await it.api.resources.show("s", "a")
             assert found["attributes"]["output"] == "******"
             assert it.values() == [MARKER]
 
@@ -182,8 +182,8 @@ def test_what_was_swapped_is_not_authentic(tmp_path: Path, table: str) -> None:
             for name, word in (("s", MARKER), ("t", OLDER)):
                 request = it.request({"a": {"type": "OS::Heat::Value", "properties": {"value": SECRET}}}, parameters=HIDDEN,
                                      environment={"parameters": {"pw": word}})
-                await it.end(await it.api.create(name, request))
-            ids = {one["stack_name"]: one["id"] for one in await it.api.stacks()}
+                await it.end(await it.api.stacks.create(name, request))
+            ids = {one["stack_name"]: one["id"] for one in await it.api.stacks.list()}
         place = t.resources.c.properties if table == "resources" else t.operations.c.input
         stack_id = place.table.c.stack_id
         with databases.looking(tmp_path) as connection:
@@ -192,10 +192,10 @@ def test_what_was_swapped_is_not_authentic(tmp_path: Path, table: str) -> None:
         async with engine_on(tmp_path) as it:
             with pytest.raises(errors.Unreadable):
                 if table == "resources":
-                    await it.api.resource("t", "a")
+                    await it.api.resources.show("t", "a")
                 else:
-                    await it.api.export("t", hidden=True)
-            assert (await it.api.export("s", hidden=True))["environment"]["parameters"] == {"pw": MARKER}
+                    await it.api.exports.export("t", hidden=True)
+            assert (await it.api.exports.export("s", hidden=True))["environment"]["parameters"] == {"pw": MARKER}
 
     asyncio.run(story())
 
@@ -221,7 +221,7 @@ def test_generated_passwords(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None
         resources["m"] = one(length=12, character_classes=[{"class": "lowercase", "min": 5}, {"class": "digits", "min": 5}])
         outputs = {name: {"value": {"get_attr": [name, "value"]}} for name in resources}
         await it.create(resources, outputs=outputs)
-        made = {view["output_key"]: view["output_value"] for view in await it.api.outputs("s")}
+        made = {view["output_key"]: view["output_value"] for view in await it.api.outputs.list("s")}
         letters = [text for name, text in made.items() if name.startswith("r")]
         assert {len(text) for text in letters} == {64}
         assert len(set(letters)) == 40

@@ -51,13 +51,13 @@ async def is_(it: Lab, name: str, status: str) -> bool:
 def test_a_second_operation_is_refused(lab, second):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        await it.api.update("s", it.request({"a": slow("2")}))
+        await it.api.stacks.update("s", it.request({"a": slow("2")}))
         await it.until(lambda: is_(it, "a", "UPDATE_IN_PROGRESS"))
-        ask = it.api.update("s", it.request({})) if second == "update" else getattr(it.api, second)("s")
+        ask = it.api.stacks.update("s", it.request({})) if second == "update" else it.act(second)
         with pytest.raises(errors.Conflict, match=r"Stack s already has an action \(UPDATE\) in progress.") as refused:
             await ask
         assert refused.value.kind == "ActionInProgress"
-        assert (await it.api.show("s"))["stack_status"] == "UPDATE_IN_PROGRESS"
+        assert (await it.api.stacks.show("s"))["stack_status"] == "UPDATE_IN_PROGRESS"
 
     lab(story)
 
@@ -65,23 +65,24 @@ def test_a_second_operation_is_refused(lab, second):
 def test_a_restore_is_refused_too(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        taken = await it.api.snapshot("s")
+        taken = await it.api.snapshots.take("s")
         await it.end(taken)
-        await it.api.update("s", it.request({"a": slow("2")}))
+        await it.api.stacks.update("s", it.request({"a": slow("2")}))
         with pytest.raises(errors.Conflict, match="already has an action"):
-            await it.api.restore("s", taken.operation_id)
+            await it.api.snapshots.restore("s", taken.operation_id)
 
     lab(story)
 
 
 def test_a_delete_stops_what_runs(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": resource("1"), "b": slow(needs=["a"]), "c": resource(needs=["b"])}))
+        request = it.request({"a": resource("1"), "b": slow(needs=["a"]), "c": resource(needs=["b"])})
+        await it.api.stacks.create("s", request)
         await it.until(lambda: is_(it, "b", "CREATE_IN_PROGRESS"))
         stack = await it.delete()
         assert stack["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
-        begun = {one["resource_name"] for one in await it.api.events(stack["id"], last=1000)}
+        begun = {one["resource_name"] for one in await it.api.events.list(stack["id"], last=1000)}
         assert begun == {"", "a", "b"}, "of c, nothing was begun"
 
         async def no_lock_is_left() -> bool:
@@ -95,7 +96,7 @@ def test_a_delete_stops_what_runs(lab):
 def test_a_delete_while_deleting_is_the_same_delete(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource(action_wait_secs={"delete": 0.5}), "b": resource(needs=["a"])})
-        await it.api.delete("s")
+        await it.api.stacks.delete("s")
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
 
@@ -106,10 +107,10 @@ def test_cancelling_goes_back(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1", update_replace_value="1")})
         before = await it.physical()
-        await it.api.update("s", it.request(
+        await it.api.stacks.update("s", it.request(
             {"a": slow("2", 0.5, needs=["b"]), "b": resource("2", update_replace_value="2")}))
         await it.until(lambda: is_(it, "a", "UPDATE_IN_PROGRESS"))
-        stack = await it.end(await it.api.cancel("s"))
+        stack = await it.end(await it.api.stacks.cancel("s"))
         assert stack["stack_status"] == "ROLLBACK_COMPLETE"
         assert await it.physical() == before, "what was to be replaced was kept until the end, and is taken up again"
         assert it.values() == ["1", "1"]
@@ -121,7 +122,7 @@ def test_a_rollback_can_be_asked_for(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         assert (await it.update({"a": resource("2", fail=True)}))["stack_status"] == "UPDATE_FAILED"
-        assert (await it.end(await it.api.rollback("s")))["stack_status"] == "ROLLBACK_COMPLETE"
+        assert (await it.end(await it.api.stacks.rollback("s")))["stack_status"] == "ROLLBACK_COMPLETE"
         assert it.values() == ["1"]
 
     lab(story)
@@ -137,10 +138,10 @@ def test_a_tree_is_legacy_as_a_whole_and_no_worker_ever_finds_a_node(lab, archit
 
     async def story(it: Lab) -> None:
         seen: list[float | None] = []
-        accepted = await it.api.create("s", it.request(
+        accepted = await it.api.stacks.create("s", it.request(
             {"n": {"type": "inner.yaml"}, "g": {"type": "OS::Heat::ResourceGroup", "properties": {
                 "count": 2, "resource_def": {"type": "OS::Heat::TestResource"}}}}, files={"inner.yaml": inner}))
-        while (await it.api.show("s"))["status"] == "IN_PROGRESS":
+        while (await it.api.stacks.show("s"))["status"] == "IN_PROGRESS":
             seen += [row["due"] for row in await rows(it.engine, t.nodes)]
             await asyncio.sleep(0.01)
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
@@ -164,7 +165,7 @@ def test_rows_have_what_convergence_will_want_to_know(lab):
     """What is harmless to the legacy path is stored there too, by the operations themselves."""
 
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request({"a": resource("1"), "b": resource({"get_resource": "a"})}))
+        accepted = await it.api.stacks.create("s", it.request({"a": resource("1"), "b": resource({"get_resource": "a"})}))
         await it.end(accepted)
         versions = {row["name"]: row for row in await rows(it.engine, t.resources)}
         assert versions["b"]["requires"] == f"[{versions['a']['id']}]"
@@ -221,7 +222,7 @@ TEMPLATE = {"a": resource("1"), "b": slow("2", needs=["a"]), "c": resource("3", 
 async def struck(it: Lab) -> dict[str, Any]:
     """A stack whose engine died while it made `b`, when somebody has found out."""
     async with engine_on(it.engine, "doomed") as engine:
-        accepted = await it.api.create("s", it.request(TEMPLATE))
+        accepted = await it.api.stacks.create("s", it.request(TEMPLATE))
         engine.wake()
         await it.until(lambda: is_(it, "b", "CREATE_IN_PROGRESS"))
         await kill(engine)
@@ -235,7 +236,7 @@ def test_a_stack_whose_engine_died_has_failed_and_says_why(tmp_path):
         stack = await struck(it)
         assert stack["stack_status"] == "CREATE_FAILED"
         assert stack["stack_status_reason"] == "Engine went down during stack CREATE"
-        (b,) = [one for one in await it.api.resources("s") if one["resource_name"] == "b"]
+        (b,) = [one for one in await it.api.resources.list("s") if one["resource_name"] == "b"]
         assert b["resource_status"] == "CREATE_FAILED"
         assert b["resource_status_reason"] == "Engine went down during stack CREATE"
         assert await it.history("c") == []
@@ -268,11 +269,11 @@ def test_a_delete_that_was_accepted_before_anybody_noticed_goes_ahead(tmp_path):
     async def story() -> None:
         it = alone(tmp_path)
         async with engine_on(it.engine, "doomed") as engine:
-            await it.api.create("s", it.request(TEMPLATE))
+            await it.api.stacks.create("s", it.request(TEMPLATE))
             engine.wake()
             await it.until(lambda: is_(it, "b", "CREATE_IN_PROGRESS"))
             await kill(engine)
-        accepted = await it.api.delete("s")
+        accepted = await it.api.stacks.delete("s")
         async with engine_on(it.engine, "next"):
             assert (await it.end(accepted))["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
@@ -285,7 +286,7 @@ def test_an_engine_that_leaves_in_good_order_hands_its_stacks_on(tmp_path):
     async def story() -> None:
         it = alone(tmp_path)
         async with engine_on(it.engine, "first"):
-            accepted = await it.api.create("s", it.request({**TEMPLATE, "b": slow("2", 0.8, needs=["a"])}))
+            accepted = await it.api.stacks.create("s", it.request({**TEMPLATE, "b": slow("2", 0.8, needs=["a"])}))
             await it.until(lambda: is_(it, "b", "CREATE_IN_PROGRESS"))
         (lock,) = await rows(it.engine, t.stack_locks)
         assert lock["engine"] is None
@@ -301,7 +302,7 @@ def test_an_engine_that_leaves_in_good_order_hands_its_stacks_on(tmp_path):
 def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path):
     async def story() -> None:
         it = alone(tmp_path)
-        await it.api.create("s", it.request({"a": resource("1")}))
+        await it.api.stacks.create("s", it.request({"a": resource("1")}))
         now = it.engine.clock.now()
 
         def stolen(connection: Connection) -> tuple[locks.Lock, Report]:

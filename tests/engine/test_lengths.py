@@ -61,7 +61,7 @@ def group(count: int, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 async def end(it: Lab, name: str, resources: dict[str, Any], **options: Any) -> dict[str, Any]:
-    return await it.end(await it.api.create(name, it.request(resources, **options)))
+    return await it.end(await it.api.stacks.create(name, it.request(resources, **options)))
 
 
 def test_names_are_as_long_as_they_may_be(lab):
@@ -76,12 +76,12 @@ def test_names_are_as_long_as_they_may_be(lab):
     async def story(it: Lab) -> None:
         stack = await end(it, LONG, resources)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        found = {one["resource_name"]: one for one in await it.api.resources(LONG)}
+        found = {one["resource_name"]: one for one in await it.api.resources.list(LONG)}
         assert set(found) == set(resources)
         assert found[LONG]["physical_resource_id"].startswith(LONG[:240])
         assert len({one["physical_resource_id"] for one in found.values()}) == len(found)
-        assert (await it.end(await it.api.snapshot(LONG, "s" * 1000)))["status"] == "COMPLETE"
-        assert (await it.end(await it.api.delete(LONG)))["status"] == "COMPLETE"
+        assert (await it.end(await it.api.snapshots.take(LONG, "s" * 1000)))["status"] == "COMPLETE"
+        assert (await it.end(await it.api.stacks.delete(LONG)))["status"] == "COMPLETE"
 
     lab(story)
 
@@ -94,7 +94,7 @@ def test_a_type_is_a_whole_address(lab):
     async def story(it: Lab) -> None:
         stack = await end(it, "s", {"n": {"type": address}}, files={address: inner})
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        assert [one["resource_type"] for one in await it.api.resources("s")] == [address]
+        assert [one["resource_type"] for one in await it.api.resources.list("s")] == [address]
 
     lab(story)
 
@@ -128,7 +128,7 @@ def test_nul_in_what_a_type_gives(lab, rubbish):
         resources = {"a": {"type": "Test::Odd"}, "b": resource({"get_attr": ["a", "said"]}, needs=["a"])}
         stack = await end(it, "s", resources, outputs=outputs)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        assert (await it.api.output("s", "o"))["output_value"] == NUL
+        assert (await it.api.outputs.show("s", "o"))["output_value"] == NUL
         assert it.values() == [NUL]
 
     lab(story)
@@ -137,7 +137,7 @@ def test_nul_in_what_a_type_gives(lab, rubbish):
 def test_what_is_asked_for_with_nul_in_its_name_is_not_there(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("x")})
-        for ask in (it.api.show(NUL), it.api.resource("s", NUL), it.api.signal("s", NUL, {})):
+        for ask in (it.api.stacks.show(NUL), it.api.resources.show("s", NUL), it.api.signals.send("s", NUL, {})):
             with pytest.raises(Exception, match="could not be found"):
                 await ask
 

@@ -33,13 +33,13 @@ def test_an_update_without_a_change_touches_nothing(lab):
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": resource({"get_attr": ["a", "output"]}), "c": resource(needs=["b"])}
         await it.create(template)
-        rows = await it.api.resources("s")
-        events = len(await it.api.events("s"))
+        rows = await it.api.resources.list("s")
+        events = len(await it.api.events.list("s"))
         commits = it.engine.store.commits
         stack = await it.update(template)
         assert stack["stack_status"] == "UPDATE_COMPLETE"
-        assert await it.api.resources("s") == rows
-        assert len(await it.api.events("s")) == events + 2, "the stack's own two events, and none of a resource"
+        assert await it.api.resources.list("s") == rows
+        assert len(await it.api.events.list("s")) == events + 2, "the stack's own two events, and none of a resource"
         assert it.engine.store.commits - commits <= 3
 
     lab(story)
@@ -69,9 +69,9 @@ def test_what_changes_k_of_n_touches_k(lab):
     async def story(it: Lab) -> None:
         template = {f"r{i}": resource(needs=[f"r{i - 1}"] if i else None) for i in range(20)}
         await it.create(template)
-        after = (await it.api.events("s", last=1))[0]["id"]
+        after = (await it.api.events.list("s", last=1))[0]["id"]
         await it.update({**template, "r3": resource("new", needs=["r2"])})
-        touched = {one["resource_name"] for one in await it.api.events("s", after=after)} - {""}
+        touched = {one["resource_name"] for one in await it.api.events.list("s", after=after)} - {""}
         assert touched == {"r3"}, "those that depend on it read nothing of it that has changed"
 
     lab(story)
@@ -98,7 +98,7 @@ def test_what_the_template_drops_is_deleted_dependants_first(lab):
         stack = await it.update({"d": resource()})
         assert stack["stack_status"] == "UPDATE_COMPLETE"
         assert len(it.objects()) == 1
-        gone = [one["resource_name"] for one in await it.api.events("s", last=50)
+        gone = [one["resource_name"] for one in await it.api.events.list("s", last=50)
                 if one["resource_status"] == "DELETE_COMPLETE"]
         assert gone == ["c", "b", "a"]
 
@@ -125,13 +125,13 @@ def test_outputs_come_from_what_resources_have_published(lab):
         outputs = {"value": {"value": {"get_attr": ["a", "output"]}}, "name": {"value": {"get_resource": "a"}},
                    "none": {"value": {"get_resource": "zz"}}}
         await it.create({"a": resource("1")}, outputs=outputs)
-        found = {one["output_key"]: one for one in await it.api.outputs("s")}
+        found = {one["output_key"]: one for one in await it.api.outputs.list("s")}
         assert found["value"]["output_value"] == "1"
         assert found["name"]["output_value"] == (await it.physical())["a"]
         assert "zz" in found["none"]["output_error"]
         outputs["more"] = {"value": {"get_attr": ["b", "output"]}}
         await it.update({"a": resource("1"), "b": resource("2")}, outputs=outputs)
-        assert {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}["more"] == "2"
+        assert {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}["more"] == "2"
 
     lab(story)
 
@@ -150,7 +150,7 @@ def test_a_parameter_whose_part_another_resource_names(lab):
         assert it.values() == ["2", "small"], "what only the parameter changed is changed"
         await it.update({**made, "a": resource("big")}, **with_sizes({"small": "2", "big": "9"}))
         assert it.values() == ["9", "big"]
-        assert (await it.api.outputs("s"))[0]["output_value"] == "9"
+        assert (await it.api.outputs.list("s"))[0]["output_value"] == "9"
 
     lab(story)
 
@@ -172,7 +172,7 @@ def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab):
         await it.create({"a": resource("1")})
         before = await it.physical()
         await it.update({"a": resource("1")}, outputs={"late": {"value": {"get_attr": ["a", "output"]}}})
-        assert (await it.api.outputs("s"))[0]["output_value"] == "1"
+        assert (await it.api.outputs.list("s"))[0]["output_value"] == "1"
         assert await it.physical() == before
         assert await it.history("a") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
 
@@ -188,7 +188,7 @@ def test_a_name_is_taken_only_by_the_living(lab):
         await it.delete()
         second = await it.create({"a": resource()})
         assert second["id"] != first["id"]
-        assert (await it.api.show(first["id"]))["stack_status"] == "DELETE_COMPLETE"
+        assert (await it.api.stacks.show(first["id"]))["stack_status"] == "DELETE_COMPLETE"
 
     lab(story)
 
@@ -197,8 +197,8 @@ def test_a_name_is_taken_only_by_the_living(lab):
 def test_bad_stack_names_are_refused(lab, name):
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError):
-            await it.api.create(name, it.request({"a": resource()}))
-        assert await it.api.stacks() == []
+            await it.api.stacks.create(name, it.request({"a": resource()}))
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
@@ -208,8 +208,8 @@ def test_the_row_carries_the_architecture(lab, architecture):
     async def story(it: Lab) -> None:
         (it.engine.path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
         other = Embedded(it.engine.path)
-        await it.api.create("new", it.request({}))
-        await other.orchestrator.create("old", it.request({}))
+        await it.api.stacks.create("new", it.request({}))
+        await other.orchestrator.stacks.create("old", it.request({}))
         other.close()
 
         def rows(connection):
@@ -218,7 +218,7 @@ def test_the_row_carries_the_architecture(lab, architecture):
         chosen = int(architecture == "convergence")
         assert await it.engine.store.read(rows) == {"new": chosen, "old": 0}
         for name, is_ in (("new", chosen), ("old", 0)):
-            await it.end(await it.api.update(name, it.request({"a": resource()})))
+            await it.end(await it.api.stacks.update(name, it.request({"a": resource()})))
             assert (await it.engine.store.read(rows))[name] == is_, "sticky, whatever the option says now"
 
     lab(story)

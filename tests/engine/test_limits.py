@@ -12,6 +12,7 @@ import pytest
 from isotherm import errors
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
+from isotherm.identity.requester import Requester
 from isotherm.states import Action, Status
 from isotherm.store import rows
 from isotherm.store.records import Event
@@ -37,16 +38,16 @@ def test_stacks_of_a_project(lab, tmp_path):
     options(tmp_path, max_stacks_per_tenant=7)
 
     async def story(it: Lab) -> None:
-        accepted, refused = await asked_at_once(*(it.api.create(f"s{n}", Request(EMPTY)) for n in range(50)))
-        assert accepted == len(await it.api.stacks()) == 7
+        accepted, refused = await asked_at_once(*(it.api.stacks.create(f"s{n}", Request(EMPTY)) for n in range(50)))
+        assert accepted == len(await it.api.stacks.list()) == 7
         text = "Request limit exceeded: You have reached the maximum stacks per tenant, 7. Please delete some stacks."
         assert refused == {text: 43}
         # Another project has its own.
-        await it.engine.orchestrator_for("other", "").create("s", Request(EMPTY))
+        await it.engine.orchestrator_for(Requester("other")).stacks.create("s", Request(EMPTY))
         # What is gone makes room, for one.
-        name = (await it.api.stacks())[0]["stack_name"]
-        await it.end(await it.api.delete(name))
-        accepted, _ = await asked_at_once(*(it.api.create(f"t{n}", Request(EMPTY)) for n in range(10)))
+        name = (await it.api.stacks.list())[0]["stack_name"]
+        await it.end(await it.api.stacks.delete(name))
+        accepted, _ = await asked_at_once(*(it.api.stacks.create(f"t{n}", Request(EMPTY)) for n in range(10)))
         assert accepted == 1
 
     lab(story)
@@ -58,7 +59,7 @@ def test_adopted_stacks_count_too(lab, tmp_path):
     async def story(it: Lab) -> None:
         await it.create({})
         with pytest.raises(errors.UserError, match="maximum stacks per tenant, 1"):
-            await it.api.adopt("t", {"template": EMPTY})
+            await it.api.exports.adopt("t", {"template": EMPTY})
 
     lab(story)
 
@@ -78,7 +79,7 @@ async def main():
     print("ready", flush=True)
     sys.stdin.readline()
     empty = Request("heat_template_version: 2021-04-16")
-    asked = [engine.orchestrator.create(f"{sys.argv[2]}{n}", empty) for n in range(25)]
+    asked = [engine.orchestrator.stacks.create(f"{sys.argv[2]}{n}", empty) for n in range(25)]
     answers = await asyncio.gather(*asked, return_exceptions=True)
     print(sum(not isinstance(answer, Exception) for answer in answers),
           sum(getattr(answer, "kind", "") == "RequestLimitExceeded" for answer in answers), flush=True)
@@ -119,10 +120,10 @@ def test_resources_of_a_tree(lab, tmp_path):
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match=r"Request limit exceeded: Maximum resources per stack exceeded\."):
             await it.create({"g": group(6)})
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
         assert (await it.create({"g": group(5)}))["stack_status"] == "CREATE_COMPLETE"
         with pytest.raises(errors.UserError, match="Maximum resources"):
-            await it.api.update("s", it.request({"g": group(5), "more": resource()}))
+            await it.api.stacks.update("s", it.request({"g": group(5), "more": resource()}))
 
     lab(story)
 
@@ -155,7 +156,7 @@ def test_resources_that_scaling_would_make(lab, tmp_path):
         }
         assert (await it.create(scaled))["stack_status"] == "CREATE_COMPLETE"
         with pytest.raises(errors.UserError, match="Maximum resources per stack exceeded"):
-            await it.api.signal("s", "p")
+            await it.api.signals.send("s", "p")
         assert len(it.objects()) == 2
 
     lab(story)
@@ -179,8 +180,8 @@ def test_snapshots_of_a_stack(lab, tmp_path):
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
         for _ in range(2):
-            await it.end(await it.api.snapshot("s"))
-        accepted, refused = await asked_at_once(*(it.api.snapshot("s") for _ in range(5)))
+            await it.end(await it.api.snapshots.take("s"))
+        accepted, refused = await asked_at_once(*(it.api.snapshots.take("s") for _ in range(5)))
         assert accepted == 0
         assert set(refused) == {"Request limit exceeded: You have reached the maximum snapshots per stack, 2. "
                                 "Please delete some snapshots."}
@@ -230,7 +231,7 @@ def test_events_of_a_stack(lab, tmp_path):
         for number in range(4):
             ask = it.create if number == 0 else it.update
             await ask({f"r{n}": resource(str(number)) for n in range(8)})
-        kept = await it.api.events("s", last=1000)
+        kept = await it.api.events.list("s", last=1000)
         assert len(kept) == 10
         assert kept[-1]["resource_status"] == "UPDATE_COMPLETE", "the newest are kept"
 
@@ -246,10 +247,10 @@ def test_events_of_a_stack_that_no_step_writes(lab, tmp_path):
         await it.create(template)
         for _ in range(8):
             await it.update(template)
-        assert len(await it.api.events("s", last=1000)) == 10
+        assert len(await it.api.events.list("s", last=1000)) == 10
         for number in range(12):
-            await it.api.signal("s", "h", {"id": str(number), "status": "SUCCESS"})
-        kept = await it.api.events("s", last=1000)
+            await it.api.signals.send("s", "h", {"id": str(number), "status": "SUCCESS"})
+        kept = await it.api.events.list("s", last=1000)
         assert [one["resource_name"] for one in kept] == ["h"] * 10
 
     lab(story)
@@ -286,13 +287,13 @@ def test_what_is_too_big_is_refused_by_the_name_of_its_limit(lab, tmp_path, opti
     options(tmp_path, **{option: value})
 
     async def story(it: Lab) -> None:
-        for ask in (it.api.create("s", request_), it.api.preview("s", request_)):
+        for ask in (it.api.stacks.create("s", request_), it.api.preview.changes("s", request_)):
             with pytest.raises(errors.UserError) as error:
                 await ask
             assert error.value.kind == "RequestLimitExceeded"
             assert f"Request limit exceeded: {text}" in str(error.value)
             assert option in error.value.problems[0].hint
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
@@ -301,7 +302,7 @@ def test_what_is_just_not_too_big_is_accepted(lab, tmp_path):
     options(tmp_path, max_template_size=len(EMPTY), max_files=1, max_files_size=len(EMPTY))
 
     async def story(it: Lab) -> None:
-        answer = await it.end(await it.api.create("s", Request(EMPTY, {"a.txt": "x" * len(EMPTY)})))
+        answer = await it.end(await it.api.stacks.create("s", Request(EMPTY, {"a.txt": "x" * len(EMPTY)})))
         assert answer["stack_status"] == "CREATE_COMPLETE"
 
     lab(story)

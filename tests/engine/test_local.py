@@ -43,7 +43,7 @@ def deadly(type_):
 async def main():
     engine = Embedded(Path(sys.argv[1]))
     deadly(engine.types.get(sys.argv[2]))
-    await engine.orchestrator.create("s", Request(sys.stdin.read()))
+    await engine.orchestrator.stacks.create("s", Request(sys.stdin.read()))
     async with engine.driving():
         await asyncio.sleep(60)
 
@@ -65,7 +65,7 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, base
         with contextlib.closing(engine):
             async with engine.driving():
                 it = Lab(engine)
-                stack = await it.end(Accepted((await it.api.show("s"))["id"], "", 0))
+                stack = await it.end(Accepted((await it.api.stacks.show("s"))["id"], "", 0))
                 assert stack["status"] == "COMPLETE", stack
                 assert (base / "a.txt").stat().st_ino == first.st_ino
                 if made["type"] == "Isotherm::Local::Process":
@@ -96,7 +96,7 @@ def test_where_it_is_not_allowed_a_template_is_refused(tmp_path):
     async def story() -> None:
         engine = Embedded(tmp_path)
         with contextlib.closing(engine), pytest.raises(errors.UserError, match="is not allowed here"):
-            await engine.orchestrator.create("s", Lab.request({"f": file()}))
+            await engine.orchestrator.stacks.create("s", Lab.request({"f": file()}))
 
     asyncio.run(story())
     assert not (tmp_path / "local").exists()
@@ -150,16 +150,16 @@ def test_the_example_is_a_real_application(lab, base):
 
     async def story(it: Lab) -> None:
         request = Request(text, environment={"parameters": {"port": port, "greeting": "Good morning"}})
-        stack = await it.end(await it.api.create("s", request))
+        stack = await it.end(await it.api.stacks.create("s", request))
         assert stack["status"] == "COMPLETE", stack
-        told = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        told = {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
         assert await fetched(told["page"]) == "Good morning\n"
         assert f'"pid": {told["pid"]}' in await fetched(told["health"])
         greeting = Patch(environment={"parameters": {"greeting": "Good night"}}, existing=True)
-        await it.end(await it.api.update("s", greeting))
+        await it.end(await it.api.stacks.update("s", greeting))
         assert await fetched(told["page"]) == "Good night\n"
         # The server ran on: what it is told by the file, it reads.
-        server = await it.api.resource("s", "server")
+        server = await it.api.resources.show("s", "server")
         assert (server["attributes"]["pid"], server["attributes"]["restarts"]) == (told["pid"], 0)
         await it.delete()
         assert [one.name for one in base.iterdir()] == [".isotherm"]

@@ -187,7 +187,7 @@ def test_a_file_that_is_gone_is_found_by_a_check_and_made_again(lab, base):
     async def story(it: Lab) -> None:
         await it.create({"f": file()})
         (base / "a.txt").unlink()
-        checked = await it.end(await it.api.check("s"))
+        checked = await it.end(await it.api.stacks.check("s"))
         assert checked["status"] == "FAILED"
         assert "the file a.txt does not exist" in checked["stack_status_reason"]
         assert (await it.update({"f": file()}))["status"] == "COMPLETE"
@@ -204,7 +204,7 @@ def test_a_path_that_leads_elsewhere_is_refused_before_anything_is_made(lab, pat
     async def story(it: Lab) -> None:
         for made in (file(path), folder(path)):
             with pytest.raises(errors.UserError):
-                await it.api.create("s", it.request({"r": made}))
+                await it.api.stacks.create("s", it.request({"r": made}))
 
     lab(story)
 
@@ -248,7 +248,7 @@ def test_no_symbolic_link_leads_out(lab, base, tmp_path):
 def test_a_mode_that_yaml_has_misread_is_told(lab, given):
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match="four octal digits"):
-            await it.api.create("s", it.request({"f": file(mode=given)}))
+            await it.api.stacks.create("s", it.request({"f": file(mode=given)}))
 
     lab(story)
 
@@ -357,7 +357,7 @@ def test_a_lease_that_has_run_out_stops_all_changes(tmp_path):
 def test_who_adopts_the_stack_owns_its_files(lab, base):
     async def story(it: Lab) -> None:
         await it.create({"f": file()})
-        stack = await it.end(await it.api.adopt("s", await abandoned(it)))
+        stack = await it.end(await it.api.exports.adopt("s", await abandoned(it)))
         assert stack["status"] == "COMPLETE", stack
         await it.update({"f": file(content="bye")})
         assert (base / "a.txt").read_text() == "bye"

@@ -33,7 +33,7 @@ def test_a_process_outlives_the_engine_and_is_found_again(tmp_path, base):
         with contextlib.closing(engine):
             async with engine.driving():
                 it = Lab(engine)
-                checked = await it.end(await it.api.check("s"))
+                checked = await it.end(await it.api.stacks.check("s"))
                 assert checked["status"] == "COMPLETE", checked
                 await it.delete()
 
@@ -163,7 +163,7 @@ def test_a_job_that_ends_well_has_done_its_work(lab):
     async def story(it: Lab) -> None:
         stack = await it.create({"p": process([sys.executable, "-S", "-c", "pass"], restart_policy="on-failure")})
         assert stack["status"] == "COMPLETE", stack
-        checked = await it.end(await it.api.check("s"))
+        checked = await it.end(await it.api.stacks.check("s"))
         assert checked["status"] == "COMPLETE", checked
         await it.delete()
 

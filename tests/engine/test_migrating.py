@@ -13,6 +13,8 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.engine.admin.migrate import MigrationReport, Migrator, Outcome
+from isotherm.engine.operations.accept import Acceptor
+from isotherm.engine.orchestrator import Requester
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.resources.journal import JournalReality
 from isotherm.states import Action, EdgeKind, NodeState, Status
@@ -135,7 +137,7 @@ def test_no_cloud_is_called(lab, monkeypatch):
             monkeypatch.setattr(JournalReality, name, counted)
         assert (await migrated(it))[0].outcome is Outcome.MIGRATED
         assert calls == []
-        await it.api.update("s", it.request({**TEMPLATE, "a": resource("2")}, files=FILES))
+        await it.api.stacks.update("s", it.request({**TEMPLATE, "a": resource("2")}, files=FILES))
 
         async def called() -> bool:
             return bool(calls)
@@ -152,7 +154,7 @@ def test_the_texts_of_what_came_before_are_gone(lab):
         old = {row["hash"] for row in await rows(it.engine, t.blobs)}
         # A second operation, of which the first is the one before.
         await it.engine.store.write(lambda connection: connection.execute(sa.update(t.stacks).values(convergence=True)))
-        await it.api.update("s", it.request({"a": resource("new", wait_secs=30)}))
+        await it.api.stacks.update("s", it.request({"a": resource("new", wait_secs=30)}))
         await it.engine.store.write(_as_if_ended)
         assert old & {row["hash"] for row in await rows(it.engine, t.blobs)}
         await migrated(it)
@@ -244,10 +246,10 @@ def test_whoever_was_about_to_use_the_old_path_is_refused(lab):
     async def story(it: Lab) -> None:
         await legacy(it, {"a": resource("1")})
         stack = (await rows(it.engine, t.stacks))[0]
-        late = it.api._again(stack, Action.CHECK)
+        late = acceptor_of(it).repetition(stack, Action.CHECK)
         await migrated(it)
         with pytest.raises(errors.Conflict):
-            await it.api._supersede(late, lambda *_: None)
+            await acceptor_of(it).supersede(late, lambda *_: None)
         assert (await it.update({"a": resource("2")}))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
@@ -284,13 +286,17 @@ def test_rows_outside_the_template_are_kept_and_cleaned_up_by_the_next_operation
     lab(story)
 
 
+def acceptor_of(it: Lab) -> Acceptor:
+    return Acceptor(it.engine.service_ports, Requester())
+
+
 async def _have_template(it: Lab, template: dict[str, Any]) -> None:
     """The stack's newest operation is one that asked for this."""
     request = it.request(template)
     stack = (await rows(it.engine, t.stacks))[0]
-    goal = await it.api._desire(request, stack["name"], stack["id"])
-    acceptance = await it.api._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
-    await it.api._supersede(acceptance, lambda connection, *_: _as_if_ended(connection))
+    goal = await acceptor_of(it).desire(request, stack["name"], stack["id"])
+    acceptance = await acceptor_of(it).acceptance(stack["id"], stack["generation"], Action.UPDATE, request, goal)
+    await acceptor_of(it).supersede(acceptance, lambda connection, *_: _as_if_ended(connection))
 
 
 @pytest.mark.ledger("S4.4")
@@ -374,11 +380,11 @@ def test_hidden_parameters_and_suspended_stacks_come_along(lab):
         schema, given = {"p": {"type": "string", "hidden": True}}, {"parameters": {"p": "password-1"}}
         template = {"a": resource({"get_param": "p"}), "in": nested(value={"get_param": "p"})}
         await it.create(template, files=FILES, parameters=schema, environment=given)
-        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.stacks.suspend("s"))
         await make_legacy(it.engine)
         (told,) = await migrated(it)
         assert (told.outcome, told.unproven, told.state) == (Outcome.MIGRATED, 0, "SUSPEND_COMPLETE")
-        assert (await it.end(await it.api.resume("s")))["stack_status"] == "RESUME_COMPLETE"
+        assert (await it.end(await it.api.stacks.resume("s")))["stack_status"] == "RESUME_COMPLETE"
         before = it.objects()
         stack = await it.update(template, files=FILES, parameters=schema, environment=given)
         assert stack["stack_status"] == "UPDATE_COMPLETE"
@@ -390,12 +396,12 @@ def test_hidden_parameters_and_suspended_stacks_come_along(lab):
 def test_a_snapshot_outlives_the_migration(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        taken = await it.api.snapshot("s", "before")
+        taken = await it.api.snapshots.take("s", "before")
         await it.end(taken)
         await make_legacy(it.engine)
         assert (await migrated(it))[0].outcome is Outcome.MIGRATED
         assert (await it.update({"a": resource("2")}))["stack_status"] == "UPDATE_COMPLETE"
-        stack = await it.end(await it.api.restore("s", "before"))
+        stack = await it.end(await it.api.snapshots.restore("s", "before"))
         assert stack["stack_status"] == "RESTORE_COMPLETE", stack["stack_status_reason"]
         assert it.values() == ["1"]
 
@@ -466,7 +472,7 @@ def test_what_the_legacy_engine_made_is_migrated_whole(lab):
         assert (it.objects(), await it.physical()) == (objects, physical)
         # Convergence takes another operation while one is under way, on every stack of the tree.
         slow = {**TEMPLATE, "a": resource("5", action_wait_secs={"update": 60})}
-        await it.api.update("s", it.request(slow, files=FILES))
+        await it.api.stacks.update("s", it.request(slow, files=FILES))
         stack = await it.update({**TEMPLATE, "c": nested("middle.yaml", value="7")}, files=FILES)
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
@@ -484,12 +490,12 @@ def test_every_complete_state_of_the_legacy_path_is_migrated(lab, action):
         if action == "rollback":
             stack = await it.update({**template, "c": resource("x", fail=True)}, files=FILES, disable_rollback=False)
         else:
-            stack = await it.end(await getattr(it.api, action)("s"))
+            stack = await it.end(await it.act(action))
         assert stack["stack_status"] == f"{action.upper()}_COMPLETE", stack["stack_status_reason"]
         (told,) = await migrated(it)
         assert (told.outcome, told.unproven, told.reasons) == (Outcome.MIGRATED, 0, [])
         if action == "suspend":
-            await it.end(await it.api.resume("s"))
+            await it.end(await it.api.stacks.resume("s"))
         objects = it.objects()
         assert (await it.update(template, files=FILES))["stack_status"] == "UPDATE_COMPLETE"
         assert it.objects() == objects
@@ -504,7 +510,7 @@ def test_every_complete_state_of_the_legacy_path_is_migrated(lab, action):
 def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        accepted = await it.api.update("s", it.request({"a": resource("2", action_wait_secs={"update": 1})}))
+        accepted = await it.api.stacks.update("s", it.request({"a": resource("2", action_wait_secs={"update": 1})}))
         (told,) = await migrated(it)
         assert (told.outcome, told.reasons) == (Outcome.REFUSED, ["it is UPDATE_IN_PROGRESS"])
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
@@ -519,13 +525,13 @@ def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab):
 def test_updates_that_come_while_it_works_are_refused_or_done_and_never_lost(lab):
     async def story(it: Lab) -> None:
         names = [f"s{number:02}" for number in range(20)]
-        made = [await it.api.create(name, it.request({"a": resource("old")})) for name in names]
+        made = [await it.api.stacks.create(name, it.request({"a": resource("old")})) for name in names]
         for one in made:
             await it.end(one)
 
         async def update(name: str) -> bool:
             try:
-                accepted = await it.api.update(name, it.request({"a": resource(f"new-{name}")}))
+                accepted = await it.api.stacks.update(name, it.request({"a": resource(f"new-{name}")}))
             except errors.Conflict as error:
                 assert error.kind == "ActionInProgress"
                 return False

@@ -20,14 +20,14 @@ HIDDEN = {"p": {"type": "string", "hidden": True}, "q": {"type": "string", "defa
 
 
 async def abandoned(it: Lab, name: str = "s") -> dict[str, Any]:
-    answer = await it.api.abandon(name, hidden=True)
+    answer = await it.api.exports.abandon(name, hidden=True)
     stack = await it.end(answer.accepted)
     assert stack["stack_status"] == "DELETE_COMPLETE"
     return answer.papers
 
 
 async def adopted(it: Lab, data: Any, change: Patch | None = None) -> dict[str, Any]:
-    return await it.end(await it.api.adopt("s", data, change))
+    return await it.end(await it.api.exports.adopt("s", data, change))
 
 
 @pytest.mark.ledger("S2.4")
@@ -37,15 +37,15 @@ def test_there_and_back_again(lab):
                     "word": {"type": "OS::Heat::RandomString"}}
         outputs = {"o": {"value": {"get_attr": ["word", "value"]}}}
         await it.create(template, outputs=outputs, tags=["t"])
-        before, physical, said = it.objects(), await it.physical(), await it.api.outputs("s")
+        before, physical, said = it.objects(), await it.physical(), await it.api.outputs.list("s")
         papers = await abandoned(it)
         assert it.objects() == before, "reality stays"
-        assert {one["stack_name"] for one in await it.api.stacks()} == set()
+        assert {one["stack_name"] for one in await it.api.stacks.list()} == set()
         assert {name: one["resource_id"] for name, one in papers["resources"].items()} == physical
         stack = await adopted(it, json.dumps(papers))
         assert (stack["stack_status"], stack["stack_status_reason"]) == (
             "ADOPT_COMPLETE", "Stack ADOPT completed successfully")
-        assert (it.objects(), await it.physical(), await it.api.outputs("s")) == (before, physical, said)
+        assert (it.objects(), await it.physical(), await it.api.outputs.list("s")) == (before, physical, said)
         assert await it.history("a") == ["ADOPT_IN_PROGRESS", "ADOPT_COMPLETE"]
         assert (await it.update(template, outputs=outputs))["stack_status"] == "UPDATE_COMPLETE"
         assert await it.history("a") == ["ADOPT_IN_PROGRESS", "ADOPT_COMPLETE"], "it was what the template says"
@@ -62,9 +62,9 @@ def test_nothing_is_left_of_the_snapshots_of_an_abandoned_stack(lab):
 
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        await it.end(await it.api.snapshot("s", "n"))
+        await it.end(await it.api.snapshots.take("s", "n"))
         await it.update({"a": resource("2")})
-        await it.end(await it.api.snapshot("s", "newest"))
+        await it.end(await it.api.snapshots.take("s", "newest"))
         await abandoned(it)
         for table in (t.snapshots, t.snapshot_parts, t.uses, t.blobs):
             left = await it.engine.store.read(lambda connection, table=table: connection.execute(sa.select(table)).all())
@@ -78,8 +78,8 @@ def test_the_papers_are_as_heat_has_them(lab):
         meta = {**resource("1"), "metadata": {"k": "v"}}
         await it.create({"a": meta}, tags=["t"], files={"f": "text"}, parameters={"q": HIDDEN["q"]},
                         environment={"parameters": {"q": "1"}})
-        stack = await it.api.show("s")
-        assert await it.api.export("s") == {
+        stack = await it.api.stacks.show("s")
+        assert await it.api.exports.export("s") == {
             "name": "s", "id": stack["id"], "action": "CREATE", "status": "COMPLETE", "project_id": "default",
             "stack_user_project_id": None, "tags": ["t"], "files": {"f": "text"},
             "environment": {"parameters": {"q": "1"}, "parameter_defaults": {}, "resource_registry": {}, "event_sinks": []},
@@ -88,7 +88,7 @@ def test_the_papers_are_as_heat_has_them(lab):
                 "name": "a", "resource_id": (await it.physical())["a"], "type": "OS::Heat::TestResource",
                 "action": "CREATE", "status": "COMPLETE", "metadata": {"k": "v"}, "resource_data": {}}},
         }
-        assert (await it.api.show("s"))["stack_status"] == "CREATE_COMPLETE"
+        assert (await it.api.stacks.show("s"))["stack_status"] == "CREATE_COMPLETE"
 
     lab(story)
 
@@ -99,21 +99,21 @@ def test_hidden_values_are_told_only_to_who_asks_for_them(lab):
         template = {"a": {**resource({"get_param": "p"}), "metadata": inner},
                     "word": {"type": "OS::Heat::RandomString"}}
         await it.create(template, parameters=HIDDEN, environment={"parameters": {"p": SECRET, "q": "seen"}})
-        masked = await it.api.export("s")
-        word = (await it.api.export("s", hidden=True))["resources"]["word"]["resource_data"]["value"]
+        masked = await it.api.exports.export("s")
+        word = (await it.api.exports.export("s", hidden=True))["resources"]["word"]["resource_data"]["value"]
         assert SECRET not in json.dumps(masked)
         assert word not in json.dumps(masked)
         assert masked["environment"]["parameters"] == {"p": "******", "q": "seen"}
-        await it.end(await it.api.snapshot("s", "n"))
-        assert SECRET not in json.dumps(await it.api.show_snapshot("s", "n"))
-        assert SECRET in json.dumps(await it.api.show_snapshot("s", "n", hidden=True))
-        assert SECRET in json.dumps(await it.api.export("s", hidden=True))
-        whole = (await it.api.abandon("s")).papers
+        await it.end(await it.api.snapshots.take("s", "n"))
+        assert SECRET not in json.dumps(await it.api.snapshots.show("s", "n"))
+        assert SECRET in json.dumps(await it.api.snapshots.show("s", "n", hidden=True))
+        assert SECRET in json.dumps(await it.api.exports.export("s", hidden=True))
+        whole = (await it.api.exports.abandon("s")).papers
         assert SECRET not in json.dumps(whole)
         with pytest.raises(errors.UserError, match="the value of parameter p is masked"):
-            await it.api.adopt("t", whole)
+            await it.api.exports.adopt("t", whole)
         with pytest.raises(errors.UserError, match=r"resources\.word: its own data are masked"):
-            await it.api.adopt("t", whole, Patch(environment={"parameters": {"p": SECRET}}))
+            await it.api.exports.adopt("t", whole, Patch(environment={"parameters": {"p": SECRET}}))
 
     lab(story)
 
@@ -121,7 +121,7 @@ def test_hidden_values_are_told_only_to_who_asks_for_them(lab):
 def test_bad_papers_are_one_clear_error(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1")})
-        papers = await it.api.export("s", hidden=True)
+        papers = await it.api.exports.export("s", hidden=True)
         wrong: list[tuple[Any, str]] = [
             ("{", "Invalid adopt data: "),
             ("[]", "Invalid adopt data: "),
@@ -134,8 +134,8 @@ def test_bad_papers_are_one_clear_error(lab):
         ]
         for data, told in wrong:
             with pytest.raises(errors.UserError, match=told):
-                await it.api.adopt("t", data)
-        assert [one["stack_name"] for one in await it.api.stacks()] == ["s"]
+                await it.api.exports.adopt("t", data)
+        assert [one["stack_name"] for one in await it.api.stacks.list()] == ["s"]
 
     lab(story)
 
@@ -144,11 +144,12 @@ def test_bad_papers_are_one_clear_error(lab):
 def test_what_belongs_to_a_living_stack_is_not_taken(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        papers = await it.api.export("s", hidden=True)
+        papers = await it.api.exports.export("s", hidden=True)
         with pytest.raises(errors.Conflict, match="belongs to resource a of stack s"):
-            await it.api.adopt("thief", papers)
+            await it.api.exports.adopt("thief", papers)
         await abandoned(it)
-        both = await asyncio.gather(it.api.adopt("t", papers), it.api.adopt("u", papers), return_exceptions=True)
+        adoptions = (it.api.exports.adopt(name, papers) for name in ("t", "u"))
+        both = await asyncio.gather(*adoptions, return_exceptions=True)
         assert sorted(type(one).__name__ for one in both) == ["Accepted", "Conflict"]
 
     lab(story)
@@ -205,7 +206,7 @@ def test_a_rollback_after_an_adoption_that_is_through_undoes_nothing(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         assert (await adopted(it, await abandoned(it)))["stack_status"] == "ADOPT_COMPLETE"
-        assert (await it.end(await it.api.rollback("s")))["stack_status"] == "ROLLBACK_COMPLETE"
+        assert (await it.end(await it.api.stacks.rollback("s")))["stack_status"] == "ROLLBACK_COMPLETE"
         assert it.values() == ["1"]
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
@@ -220,7 +221,7 @@ def test_an_update_overtakes_an_adoption(lab):
         await it.create(chain)
         before = set(it.objects())
         papers = await abandoned(it)
-        await it.api.adopt("s", papers)
+        await it.api.exports.adopt("s", papers)
         changed = {name: {**one, "properties": {"value": "2"}} for name, one in chain.items()}
         assert (await it.update(changed))["stack_status"] == "UPDATE_COMPLETE"
         assert set(it.objects()) == before, "all were adopted, none was made"
@@ -232,7 +233,7 @@ def test_an_update_overtakes_an_adoption(lab):
 @pytest.mark.ledger("S2.4")
 def test_abandoning_waits_for_what_is_under_way(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": resource("1", wait_secs=0.3), "b": resource("2", needs=["a"])}))
+        await it.api.stacks.create("s", it.request({"a": resource("1", wait_secs=0.3), "b": resource("2", needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
         papers = await abandoned(it)
         assert it.values() == ["1"], "what was begun stays, what was not is not"
@@ -249,11 +250,11 @@ def test_abandoning_works_in_every_state(lab):
         assert it.values() == ["1"]
         assert papers["resources"]["bad"]["resource_id"] is None
         await it.create({"a": resource("3")})
-        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.stacks.suspend("s"))
         await abandoned(it)
         stuck = resource("4", action_wait_secs={"delete": -1})
         await it.create({"a": stuck})
-        await it.api.delete("s")
+        await it.api.stacks.delete("s")
         await it.until(lambda: _is(it, "a", "DELETE_IN_PROGRESS"))
         await abandoned(it)
         assert it.values() == ["1", "3", "4"]
@@ -263,7 +264,7 @@ def test_abandoning_works_in_every_state(lab):
 
 def test_what_was_somebody_elses_stays_so(lab):
     async def story(it: Lab) -> None:
-        await it.end(await it.api.create("other", it.request({"x": resource("theirs")})))
+        await it.end(await it.api.stacks.create("other", it.request({"x": resource("theirs")})))
         (theirs,) = it.objects()
         await it.create({"a": {"type": "OS::Heat::TestResource", "external_id": theirs}, "b": resource("mine")})
         papers = await abandoned(it)
@@ -278,10 +279,10 @@ def test_a_default_that_was_masked_is_not_taken_for_a_value(lab):
     async def story(it: Lab) -> None:
         hidden = {"p": {"type": "string", "hidden": True, "default": SECRET}}
         await it.create({"a": resource({"get_param": "p"})}, parameters=hidden)
-        papers = (await it.api.abandon("s")).papers
+        papers = (await it.api.exports.abandon("s")).papers
         assert SECRET not in json.dumps(papers)
         with pytest.raises(errors.UserError, match="the value of parameter p is masked"):
-            await it.api.adopt("t", papers)
+            await it.api.exports.adopt("t", papers)
 
     lab(story)
 
@@ -310,7 +311,7 @@ def test_another_process_goes_on_where_one_was_killed(tmp_path):
             await it.create({"a": resource("1"), "b": resource("2", needs=["a"])})
             papers = await abandoned(it)
         # Nobody drives any more: this is as far as a process got that was killed.
-        await it.api.adopt("s", papers)
+        await it.api.exports.adopt("s", papers)
         engine.close()
 
     async def second() -> None:
@@ -318,9 +319,9 @@ def test_another_process_goes_on_where_one_was_killed(tmp_path):
         async with engine.driving():
             it = Lab(engine)
             await it.until(lambda: _ended(it))
-            assert (await it.api.show("s"))["stack_status"] == "ADOPT_COMPLETE"
+            assert (await it.api.stacks.show("s"))["stack_status"] == "ADOPT_COMPLETE"
             assert it.values() == ["1", "2"]
-        await it.api.abandon("s")
+        await it.api.exports.abandon("s")
         engine.close()
 
     async def third() -> None:
@@ -340,8 +341,8 @@ async def _is(it: Lab, name: str, status: str) -> bool:
 
 
 async def _ended(it: Lab) -> bool:
-    return (await it.api.show("s"))["status"] != "IN_PROGRESS"
+    return (await it.api.stacks.show("s"))["status"] != "IN_PROGRESS"
 
 
 async def _nothing(it: Lab) -> bool:
-    return await it.api.stacks() == []
+    return await it.api.stacks.list() == []

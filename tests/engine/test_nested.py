@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from isotherm import errors
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.process.embedded import new_id
-from isotherm.engine.stack_reads import Wish
+from isotherm.engine.queries.stacks import Wish
+from isotherm.planning.planner import Planning
 from isotherm.resources.nested.nested_stack import is_forgotten, template_type
 from isotherm.resources.registry import Registry
 from tests.engine.conftest import Lab, resource
@@ -84,9 +86,10 @@ def test_a_template_that_was_gone_comes_back(lab):
         types, leaf = it.engine.types, template_type(LEAF).implementation
         await it.engine._plans.learn(leaf)
         assert is_forgotten(types.implementation(leaf))
-        elsewhere = Orchestrator(it.engine.store, Registry(types.types.values()), it.engine.clock, new_id,
-                                 it.engine._wake, settings=it.engine.settings)
-        stack = await it.end(await elsewhere.create("s", it.request({"a": nested(value="1")}, files=FILES)))
+        fresh = Registry(types.types.values())
+        elsewhere = Orchestrator(dataclasses.replace(it.engine.service_ports, types=fresh,
+                                                     planning=Planning(it.engine.store, fresh, it.engine.clock)))
+        stack = await it.end(await elsewhere.stacks.create("s", it.request({"a": nested(value="1")}, files=FILES)))
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
         assert it.values() == ["1"]
 
@@ -122,7 +125,7 @@ def test_a_failure_comes_up_with_its_path(lab):
 
 def test_a_newer_update_goes_down_at_once(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
+        await it.api.stacks.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
 
         async def begun() -> bool:
             return bool(it.objects())
@@ -137,7 +140,7 @@ def test_a_newer_update_goes_down_at_once(lab):
 
 def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"top": nested(value="1", wait=0.5)}, files=FILES))
+        await it.api.stacks.create("s", it.request({"top": nested(value="1", wait=0.5)}, files=FILES))
 
         async def begun() -> bool:
             return bool(it.objects())
@@ -146,7 +149,7 @@ def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab):
         stack = await it.update({"top": resource("2")})
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
         assert it.values() == ["2"]
-        page = await it.api.page(Wish(nested=True))
+        page = await it.api.stacks.page(Wish(nested=True))
         assert [one["stack_name"] for one in page] == ["s"], "nobody would ever delete the other"
 
     lab(story)
@@ -154,7 +157,7 @@ def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab):
 
 def test_delete_while_the_stack_inside_is_being_made(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
+        await it.api.stacks.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
 
         async def begun() -> bool:
             return bool(it.objects())
@@ -169,14 +172,14 @@ def test_delete_while_the_stack_inside_is_being_made(lab):
 def test_cancel_goes_down(lab):
     async def story(it: Lab) -> None:
         waits = LEAF.replace("outputs:", "  second: {type: OS::Heat::TestResource, depends_on: inner}\noutputs:")
-        accepted = await it.api.create(
+        accepted = await it.api.stacks.create(
             "s", it.request({"top": nested("middle.yaml", value="1", wait=1)}, files={**FILES, "leaf.yaml": waits}))
 
         async def begun() -> bool:
             return bool(it.objects())
 
         await it.until(begun)
-        await it.api.cancel("s", rollback=False)
+        await it.api.stacks.cancel("s", rollback=False)
         stack = await it.end(accepted)
         assert stack["stack_status"] == "CREATE_FAILED"
         assert stack["stack_status_reason"] == "Stack CREATE cancelled"
@@ -189,7 +192,7 @@ def test_cancel_goes_down(lab):
 
 def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request({"top": nested(value="1", wait=1)}, files=FILES))
+        accepted = await it.api.stacks.create("s", it.request({"top": nested(value="1", wait=1)}, files=FILES))
 
         async def begun() -> bool:
             # What is inside may be under way before the resource around it has been recorded.
@@ -205,7 +208,7 @@ def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
             return original(self, *arguments)
 
         monkeypatch.setattr(InnerStacksFactory, "of", counted)
-        await it.api.check((await it.physical())["top"])
+        await it.api.stacks.check((await it.physical())["top"])
         stack = await it.end(accepted)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
         assert looks < 10, "the newer operation wakes it; nobody polls"
@@ -227,7 +230,7 @@ def test_what_includes_itself_is_refused(lab):
         with pytest.raises(errors.UserError) as refused:
             await it.create({"a": nested("loop.yaml")}, files={"loop.yaml": loop})
         assert "Recursion depth exceeds 5." in str(refused.value)
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
@@ -256,7 +259,7 @@ def test_an_alias_in_the_environment(lab):
         mapped = {"resource_registry": {"My::Leaf": "leaf.yaml"}}
         stack = await it.create({"a": {"type": "My::Leaf", "properties": {"value": "1"}}}, files=FILES, environment=mapped)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        rows = await it.api.resources("s")
+        rows = await it.api.resources.list("s")
         assert rows[0]["resource_type"] == "My::Leaf"
         assert it.values() == ["1"]
 
@@ -280,11 +283,11 @@ def test_the_stack_inside_reads_the_resource_around_it(lab):
         around = {"type": "shown.yaml", "metadata": {"x": 1}, "deletion_policy": "Retain"}
         stack = await it.create({"a": around}, files={"shown.yaml": SHOWN}, outputs=shown)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        found = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        found = {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
         assert found == {"m": {"x": 1}, "d": "Retain"}
         around["metadata"] = {"x": 2}
         await it.update({"a": around}, files={"shown.yaml": SHOWN}, outputs=shown)
-        assert {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}["m"] == {"x": 2}
+        assert {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}["m"] == {"x": 2}
 
     lab(story)
 
@@ -295,7 +298,7 @@ def test_resources_inside_can_be_read_by_name(lab):
                  "step_by_step": {"value": {"get_attr": ["a", "resource.inner", "output"]}},
                  "reference": {"value": {"get_attr": ["a", "resource.inner"]}}}
         await it.create({"a": nested(value="1")}, files=FILES, outputs=shown)
-        found = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        found = {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
         assert found["value"] == found["step_by_step"] == "1"
         assert found["reference"] in it.objects()
 
@@ -316,7 +319,7 @@ def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab):
     async def story(it: Lab) -> None:
         template = {"a": nested(value="1")}
         await it.create(template, files=FILES)
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.check("s"))
         shown = {"out": {"value": {"get_attr": ["a", "out"]}}}
         await it.update({**template, "b": resource({"get_attr": ["a", "out"]})}, files=FILES, outputs=shown)
         assert it.values() == ["1", "1"]
@@ -353,13 +356,13 @@ def test_a_stack_inside_says_what_time_was_asked_for(lab, asked_s):
                     "top": {**nested("middle.yaml", value="1"), "depends_on": "first"}}
 
         async def told() -> list[float | None]:
-            found = await it.api.page(Wish(nested=True))
+            found = await it.api.stacks.page(Wish(nested=True))
             return [one["timeout_s"] for one in found]
 
         await it.create(template, files=FILES, timeout_s=asked_s)
         assert await told() == [asked_s] * 3
-        await it.end(await it.api.suspend("s"))
-        await it.end(await it.api.resume("s"))
+        await it.end(await it.api.stacks.suspend("s"))
+        await it.end(await it.api.stacks.resume("s"))
         assert await told() == [asked_s] * 3
         again = asked_s and 2 * asked_s
         template["top"] = nested("middle.yaml", value="2")
@@ -381,20 +384,21 @@ def test_a_stack_inside_goes_by_its_arn(lab):
                  "g": {"value": {"get_resource": "g"}}, "refs": {"value": {"get_attr": ["g", "refs"]}}}
         stack = await it.create(template, files=FILES, outputs=shown)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        names = {one["id"]: one["stack_name"] for one in await it.api.page(Wish(nested=True))}
+        names = {one["id"]: one["stack_name"] for one in await it.api.stacks.page(Wish(nested=True))}
 
         def arn(stack_id: str) -> str:
             return f"arn:openstack:heat::default:stacks/{names[stack_id]}/{stack_id}"
 
         ids = await it.physical()
-        leaf, = [one["physical_resource_id"] for one in await it.api.resources(ids["a"])]
-        member, = [one["physical_resource_id"] for one in await it.api.resources(ids["g"])]
-        told = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        leaf, = [one["physical_resource_id"] for one in await it.api.resources.list(ids["a"])]
+        member, = [one["physical_resource_id"] for one in await it.api.resources.list(ids["g"])]
+        told = {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
         assert told == {"a": arn(ids["a"]), "leaf": arn(leaf), "g": ids["g"], "refs": [arn(member)]}
         assert arn(ids["a"]) in it.values()
         fewer = {"count": 1, "resource_def": nested(), "removal_policies": [{"resource_list": [arn(member)]}]}
         template["g"] = {"type": "OS::Heat::ResourceGroup", "properties": fewer}
         await it.update(template, files=FILES, outputs=shown)
-        assert [one["resource_name"] for one in await it.api.resources(ids["g"])] == ["1"], "a member is named by its ARN"
+        members = [one["resource_name"] for one in await it.api.resources.list(ids["g"])]
+        assert members == ["1"], "a member is named by its ARN"
 
     lab(story)

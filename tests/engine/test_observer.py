@@ -38,7 +38,7 @@ def options(path: Path, **told: Any) -> None:
 async def observed(it: Lab, policy: str | None = None, **more: Any) -> AsyncIterator[None]:
     """The stack of the lab, under a policy, with an observer at work."""
     if policy is not None or more:
-        await it.api.set_watch("s", policy=policy, **more)
+        await it.api.drift.set_watch("s", policy=policy, **more)
     async with it.engine.observing(QUICK):
         yield
 
@@ -50,11 +50,11 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def seen(it: Lab, name: str) -> str:
-    return str((await it.api.resource_drift("s", name))["drift"])
+    return str((await it.api.drift.show_resource("s", name))["drift"])
 
 
 async def told(it: Lab, name: str) -> list[str]:
-    found = await it.api.events("s", last=1000)
+    found = await it.api.events.list("s", last=1000)
     return [one["resource_status_reason"] for one in found
             if one["resource_name"] == name and one["resource_status"] == "OBSERVE_COMPLETE"]
 
@@ -76,20 +76,20 @@ def test_drift_is_told_once_when_it_comes_and_once_when_it_goes(lab, tmp_path):
             await becomes(it, "config", "in_sync")
             path.write_text("as somebody else likes it")
             await becomes(it, "config", "drifted")
-            view = await it.api.resource_drift("s", "config")
+            view = await it.api.drift.show_resource("s", "config")
             assert view["properties"] == [{"property": "content", "wanted": "as it should be", "change_pending": False,
                                            "applied": "as it should be", "live": "as somebody else likes it"}]
             assert view["drifted_since"] is not None
             path.unlink()
             await becomes(it, "config", "gone")
-            whole = await it.api.drift("s")
+            whole = await it.api.drift.show("s")
             assert (whole["drift"], whole["policy"]) == ("drifted", "report")
             assert whole["counts"] == {"in_sync": 1, "drifted": 0, "gone": 1, "unseen": 0}
             assert [one["resource_name"] for one in whole["resources"]] == ["config"]
             path.write_text("as it should be")
             await becomes(it, "config", "in_sync")
             assert await told(it, "config") == ["Drift seen: content", "Drift is gone"]
-        assert (await it.api.show("s"))["generation"] == 1, "report changes nothing"
+        assert (await it.api.stacks.show("s"))["generation"] == 1, "report changes nothing"
 
     lab(story)
 
@@ -111,7 +111,7 @@ def test_what_drifts_is_mended_and_nothing_else_is_touched(lab, tmp_path):
             await until(_is(lambda: bool(_running(base) - {old})))
             for name in ("config", "server"):
                 await becomes(it, name, "in_sync")
-        stack = await it.api.show("s")
+        stack = await it.api.stacks.show("s")
         assert stack["stack_status"] == "UPDATE_COMPLETE"
         assert await it.history("d") == await it.history("other") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
         assert (await told(it, "config"))[:2] == ["Drift seen: content", "Drift is gone"]
@@ -146,7 +146,7 @@ def test_what_is_ignored_is_not_looked_at(lab, tmp_path):
             (tmp_path / "local" / "b.txt").unlink()
             await until(_is((tmp_path / "local" / "b.txt").exists))
             assert (await seen(it, "config"), path.exists()) == ("never_seen", False)
-            await it.api.set_resource_policy("s", "config", "repair")
+            await it.api.drift.set_resource_policy("s", "config", "repair")
             await until(_is(path.exists))
 
     lab(story)
@@ -177,24 +177,24 @@ def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab, tmp_path):
         async with observed(it, "repair", mode="maintenance"):
             path.unlink()
             await becomes(it, "config", "gone")
-            await it.api.set_watch("s", mode="paused")
+            await it.api.drift.set_watch("s", mode="paused")
             path.write_text("hello")
             before = await looks(it)
             await asyncio.sleep(0.5)
             assert (await seen(it, "config"), await looks(it)) == ("gone", before)
             path.unlink()
-            await it.api.set_project_mode("maintenance")
-            await it.api.set_watch("s", mode="active")
+            await it.api.drift.set_project_mode("maintenance")
+            await it.api.drift.set_watch("s", mode="active")
             await asyncio.sleep(0.5)
             assert not path.exists(), "the project is in maintenance"
-            await it.api.set_project_mode("active")
+            await it.api.drift.set_project_mode("active")
             await until(_is(path.exists))
 
     lab(story)
 
 
 async def looks(it: Lab) -> str:
-    return str((await it.api.resource_drift("s", "config"))["observed_time"])
+    return str((await it.api.drift.show_resource("s", "config"))["observed_time"])
 
 
 def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
@@ -206,14 +206,14 @@ def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
         wait = {"type": "OS::Heat::TestResource", "properties": {"value": "x", "wait_secs": 1}}
         async with observed(it, "repair"):
             await becomes(it, "config", "in_sync")
-            accepted = await it.api.update("s", it.request({"config": file(), "slow": wait}))
+            accepted = await it.api.stacks.update("s", it.request({"config": file(), "slow": wait}))
             path.unlink()
-            while (await it.api.show("s"))["generation"] == accepted.generation:
+            while (await it.api.stacks.show("s"))["generation"] == accepted.generation:
                 await asyncio.sleep(0.02)
-            slow = [one["resource_status"] for one in await it.api.events("s") if one["resource_name"] == "slow"]
+            slow = [one["resource_status"] for one in await it.api.events.list("s") if one["resource_name"] == "slow"]
             assert slow == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"], "it was not waited for"
             await until(_is(path.exists))
-        assert (await it.api.show("s"))["generation"] == accepted.generation + 1
+        assert (await it.api.stacks.show("s"))["generation"] == accepted.generation + 1
 
     lab(story)
 
@@ -229,10 +229,10 @@ def test_a_hint_is_looked_at_at_once(lab, tmp_path):
             path.unlink()
             await asyncio.sleep(0.3)
             assert await seen(it, "config") == "in_sync", "it is not time yet"
-            await it.api.hint("s", ["config"])
+            await it.api.drift.hint("s", ["config"])
             await becomes(it, "config", "gone")
             path.write_text("hello")
-            await it.api.hint("s")
+            await it.api.drift.hint("s")
             await becomes(it, "config", "in_sync")
 
     lab(story)
@@ -246,9 +246,9 @@ def test_a_hint_during_a_look_at_the_same_is_not_lost(lab, tmp_path):
         stack_id = (await it.create({"config": file()}))["id"]
         store, now = it.engine.store, it.engine.clock.now()
         await store.write(lambda c: watching.enrol(c, now))
-        await it.api.hint("s", ["config"])
+        await it.api.drift.hint("s", ["config"])
         [watch] = await store.write(lambda c: watching.take(c, "w", now + 1, 5.0, 1))
-        await it.api.hint("s", ["config"])
+        await it.api.drift.hint("s", ["config"])
         await store.write(lambda c: watching.give_back(c, watch, "w", due=now + 3600, hints=watch.hints))
         [watch] = await store.write(lambda c: watching.take(c, "w", now + 1, 5.0, 1))
         assert (watch.stack_id, list(watch.hints)) == (stack_id, ["config"])
@@ -270,7 +270,7 @@ def test_types_and_stacks_have_intervals_of_their_own(lab, tmp_path):
             (base / "d").rmdir()
             await becomes(it, "d", "gone")
             assert await seen(it, "config") == "in_sync"
-            await it.api.set_watch("s", interval=0.05)
+            await it.api.drift.set_watch("s", interval=0.05)
             await becomes(it, "config", "gone")
 
     lab(story)
@@ -288,18 +288,18 @@ def test_a_fight_is_given_up_and_that_is_said(lab, tmp_path):
             fight = asyncio.create_task(_undo(path))
             try:
                 await until(lambda: _given_up(it, "config"))
-                generation = (await it.api.show("s"))["generation"]
+                generation = (await it.api.stacks.show("s"))["generation"]
                 await asyncio.sleep(0.5)
-                assert (await it.api.show("s"))["generation"] == generation == 4, "three repairs, and no more"
+                assert (await it.api.stacks.show("s"))["generation"] == generation == 4, "three repairs, and no more"
             finally:
                 fight.cancel()
             assert [one for one in await told(it, "config") if "given up" in one] == [
                 "Repair given up: it was repaired 3 times within 600 seconds, and somebody undoes it"]
-            whole = await it.api.drift("s")
+            whole = await it.api.drift.show("s")
             assert (whole["given_up"], whole["resources"][0]["repairs"]) == (["config"], 3)
             (tmp_path / "local" / "b.txt").unlink()
             await until(_is((tmp_path / "local" / "b.txt").exists))
-            await it.api.set_watch("s", policy="repair")
+            await it.api.drift.set_watch("s", policy="repair")
             await until(_is(lambda: path.read_text() == "ours"))
             took = asyncio.get_running_loop().time() - began
         numbers = await it.engine.store.read(lambda connection: views.numbers(connection, 0.0))
@@ -318,7 +318,7 @@ async def _undo(path: Path) -> None:
 
 
 async def _given_up(it: Lab, name: str) -> bool:
-    return (await it.api.resource_drift("s", name))["given_up_since"] is not None
+    return (await it.api.drift.show_resource("s", name))["given_up_since"] is not None
 
 
 def test_what_is_inside_is_repaired_by_the_stack_around(lab, tmp_path):
@@ -353,7 +353,7 @@ def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab, tmp_path, h
             (base / "1").unlink()
             (base / "2").unlink()
             if how == "override":
-                await it.api.set_resource_policy("s", "one", "repair")
+                await it.api.drift.set_resource_policy("s", "one", "repair")
             await until(_is((base / "1").exists))
             assert not (base / "2").exists()
 
@@ -376,7 +376,7 @@ def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab, tmp_path):
             return next(one for one in watching.take(connection, "o", 1.0, 1e12, 10) if one.stack_id == within)
 
         watch = await store.write(held)
-        await it.api.set_resource_policy("s", "inside", "report")
+        await it.api.drift.set_resource_policy("s", "inside", "report")
         [one] = (await store.read(lambda connection: repair_records.of_stack(connection, within))).values()
         assert (one.rounds, one.tripped_at, one.last_at) == (0, None, 2.0)
         assert not await store.read(lambda connection: watching.is_held(connection, watch, "o"))
@@ -393,18 +393,18 @@ def test_what_is_seen_is_compared_with_what_is_applied_now(lab):
 
         await it.create(pair("1"))
         b = (await it.physical())["b"]
-        await it.api.observe("s")
+        await it.api.drift.observe("s")
         await it.update(pair("2"))
         await it.change(b, {"value": "1"})
-        await it.api.observe("s")
+        await it.api.drift.observe("s")
         assert await seen(it, "b") == "drifted", "it looks as it did before, which was right then"
         await it.update(pair("1"))
-        await it.api.observe("s")
+        await it.api.drift.observe("s")
         assert await seen(it, "b") == "in_sync", "it looks as it did before, which was wrong then"
 
     lab(story)
 
 
 async def _nothing(it: Lab) -> Any:
-    stack = await it.api.show("s")
+    stack = await it.api.stacks.show("s")
     return type("Accepted", (), {"stack_id": stack["id"]})()

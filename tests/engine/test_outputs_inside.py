@@ -27,7 +27,7 @@ def test_the_reason_comes_up(lab):
         stack = await it.create({"a": {"type": "middle.yaml"}}, outputs=outputs,
                                 files={"leaf.yaml": LEAF, "middle.yaml": MIDDLE})
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        found = {one["output_key"]: one for one in await it.api.outputs("s")}
+        found = {one["output_key"]: one for one in await it.api.outputs.list("s")}
         assert found["good"]["output_value"] == 1
         assert "output_error" not in found["good"]
         assert found["bad"]["output_value"] is None
@@ -44,6 +44,6 @@ def test_what_is_deleted_while_it_is_read_is_not_known(lab, monkeypatch):
         outputs = {"bad": {"value": {"get_attr": ["a", "bad"]}}}
         await it.create({"a": {"type": "leaf.yaml"}}, outputs=outputs, files={"leaf.yaml": LEAF})
         monkeypatch.setattr(rows, "versions", lambda connection, ids: {})
-        assert [(one["output_key"], one["output_value"]) for one in await it.api.outputs("s")] == [("bad", None)]
+        assert [(one["output_key"], one["output_value"]) for one in await it.api.outputs.list("s")] == [("bad", None)]
 
     lab(story)

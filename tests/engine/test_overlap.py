@@ -18,9 +18,9 @@ def slow(value: str = "x", seconds: float = 0.4, **more):
 @pytest.mark.ledger("S2.6", "S2.13")
 def test_the_newest_update_wins(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": slow("1"), "b": slow("1", needs=["a"])}))
+        await it.api.stacks.create("s", it.request({"a": slow("1"), "b": slow("1", needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
-        accepted = await it.api.update("s", it.request({"a": resource("2"), "c": resource("3", needs=["a"])}))
+        accepted = await it.api.stacks.update("s", it.request({"a": resource("2"), "c": resource("3", needs=["a"])}))
         stack = await it.end(accepted)
         assert stack["stack_status"] == "UPDATE_COMPLETE"
         assert stack["operation_id"] == accepted.operation_id
@@ -35,11 +35,11 @@ def test_the_newest_update_wins(lab):
 @pytest.mark.ledger("S2.10")
 def test_each_operation_has_an_id_of_its_own(lab):
     async def story(it: Lab) -> None:
-        ids = {(await it.api.create("s", it.request({"a": slow()}))).operation_id}
+        ids = {(await it.api.stacks.create("s", it.request({"a": slow()}))).operation_id}
         for number in range(5):
-            ids.add((await it.api.update("s", it.request({"a": slow(str(number))}))).operation_id)
+            ids.add((await it.api.stacks.update("s", it.request({"a": slow(str(number))}))).operation_id)
         assert len(ids) == 6
-        stack = await it.end(await it.api.update("s", it.request({"a": resource("last")})))
+        stack = await it.end(await it.api.stacks.update("s", it.request({"a": resource("last")})))
         assert stack["generation"] == 7
         assert it.values() == ["last"]
 
@@ -50,7 +50,7 @@ def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab, monkeypatch)
     async def story(it: Lab) -> None:
         await it.create({"a": resource("0")})
         both = asyncio.Barrier(2)
-        desire = it.api._desire
+        desire = it.api.stacks._acceptor.desire
 
         async def together(*arguments: Any, **named: Any) -> Any:
             # Both have read the stack: whichever is accepted first, the other one was decided on what is no longer so.
@@ -58,8 +58,8 @@ def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab, monkeypatch)
             await both.wait()
             return answer
 
-        monkeypatch.setattr(it.api, "_desire", together)
-        asked = [it.api.update("s", it.request({"a": resource(str(number))})) for number in range(2)]
+        monkeypatch.setattr(it.api.stacks._acceptor, "desire", together)
+        asked = [it.api.stacks.update("s", it.request({"a": resource(str(number))})) for number in range(2)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         [won] = [one for one in answers if not isinstance(one, Exception)]
         assert [isinstance(one, errors.Conflict) for one in answers].count(True) == 1
@@ -71,7 +71,7 @@ def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab, monkeypatch)
 
 def test_delete_is_accepted_while_creating(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": slow(), "b": slow(needs=["a"])}))
+        await it.api.stacks.create("s", it.request({"a": slow(), "b": slow(needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
@@ -83,7 +83,7 @@ def test_an_update_is_accepted_while_deleting_and_changes_the_deletion_policy(la
     async def story(it: Lab) -> None:
         stuck = resource("kept", action_wait_secs={"delete": 3600})
         await it.create({"a": stuck, "b": resource(needs=["a"])})
-        await it.api.delete("s")
+        await it.api.stacks.delete("s")
         await it.until(lambda: _is(it, "a", "DELETE_IN_PROGRESS"))
         stack = await it.update({"a": {**stuck, "deletion_policy": "retain"}})
         assert stack["stack_status"] == "UPDATE_COMPLETE"
@@ -181,13 +181,13 @@ def test_a_failed_branch_does_not_stop_the_others(lab):
 def test_rollback_can_be_asked_for(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        await it.api.update("s", it.request({"a": slow("2", 3), "b": resource()}))
+        await it.api.stacks.update("s", it.request({"a": slow("2", 3), "b": resource()}))
         await it.until(lambda: _is(it, "b", "CREATE_COMPLETE"))
         stack = await it.update({"a": resource("2", wait_secs=0), "b": resource()})
         assert it.values() == ["2", "x"]
         stack = await it.update({"a": resource("3", fail=True)})
         assert stack["stack_status"] == "UPDATE_FAILED"
-        stack = await it.end(await it.api.rollback("s"))
+        stack = await it.end(await it.api.stacks.rollback("s"))
         assert stack["stack_status"] == "ROLLBACK_COMPLETE"
         assert it.values() == ["2", "x"]
 
@@ -196,14 +196,14 @@ def test_rollback_can_be_asked_for(lab):
 
 def test_cancel_without_rollback_stays_where_it_is(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": slow(seconds=0.5), "b": resource(needs=["a"])}))
+        await it.api.stacks.create("s", it.request({"a": slow(seconds=0.5), "b": resource(needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
-        stack = await it.end(await it.api.cancel("s", rollback=False))
+        stack = await it.end(await it.api.stacks.cancel("s", rollback=False))
         assert (stack["stack_status"], stack["stack_status_reason"]) == ("CREATE_FAILED", "Stack CREATE cancelled")
         assert await it.status("a") == "CREATE_COMPLETE", "what was begun was finished"
         assert await it.history("b") == []
         with pytest.raises(errors.UserError):
-            await it.api.cancel("s")
+            await it.api.stacks.cancel("s")
 
     lab(story)
 
@@ -211,9 +211,10 @@ def test_cancel_without_rollback_stays_where_it_is(lab):
 def test_cancel_with_rollback_goes_back(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
-        await it.api.update("s", it.request({"a": resource("1"), "b": slow(seconds=0.3), "c": resource(needs=["b"])}))
+        request = it.request({"a": resource("1"), "b": slow(seconds=0.3), "c": resource(needs=["b"])})
+        await it.api.stacks.update("s", request)
         await it.until(lambda: _is(it, "b", "CREATE_IN_PROGRESS"))
-        stack = await it.end(await it.api.cancel("s"))
+        stack = await it.end(await it.api.stacks.cancel("s"))
         assert stack["stack_status"] == "ROLLBACK_COMPLETE"
         assert it.values() == ["1"]
 
@@ -270,10 +271,10 @@ def test_a_rollback_deletes_first_and_updates_then(lab):
 def test_check_tells_what_is_gone_and_an_update_mends_it(lab):
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("2")})
-        assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_COMPLETE"
+        assert (await it.end(await it.api.stacks.check("s")))["stack_status"] == "CHECK_COMPLETE"
         gone = (await it.physical())["a"]
         await it.take_away(gone)
-        stack = await it.end(await it.api.check("s"))
+        stack = await it.end(await it.api.stacks.check("s"))
         assert stack["stack_status"] == "CHECK_FAILED"
         assert await it.status("a") == "CHECK_FAILED"
         assert await it.status("b") == "CHECK_COMPLETE"
@@ -288,4 +289,4 @@ async def _is(it: Lab, name: str, status: str) -> bool:
 
 
 async def _order(it: Lab) -> list[tuple[str, str]]:
-    return [(one["resource_name"], one["resource_status"]) for one in await it.api.events("s", last=1000)]
+    return [(one["resource_name"], one["resource_status"]) for one in await it.api.events.list("s", last=1000)]

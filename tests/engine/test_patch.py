@@ -20,7 +20,7 @@ async def made(it: Lab, **given: Any) -> None:
 
 
 async def patched(it: Lab, patch: Patch) -> dict[str, Any]:
-    return await it.end(await it.api.update("s", patch))
+    return await it.end(await it.api.stacks.update("s", patch))
 
 
 def test_only_parameters(lab):
@@ -80,7 +80,7 @@ def test_a_name_that_no_parameter_has(lab):
         await made(it)
         wrong = {"parameters": {"typo": "1"}}
         with pytest.raises(errors.UserError, match=r"The Parameter \(typo\) was not defined in template.") as error:
-            await it.api.update("s", Patch(environment=wrong))
+            await it.api.stacks.update("s", Patch(environment=wrong))
         assert error.value.kind == "UnknownUserParameter"
         assert (await patched(it, Patch(environment=wrong, strict=False)))["stack_status"] == "UPDATE_COMPLETE"
 
@@ -92,9 +92,9 @@ def test_an_immutable_parameter_is_refused_here_too(lab):
         fixed = {"p": {"type": "string", "immutable": True}}
         await it.create({"a": resource({"get_param": "p"})}, parameters=fixed, environment={"parameters": {"p": "1"}})
         # Also after an operation that asked for nothing: the values are those of the last one that did.
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.check("s"))
         with pytest.raises(errors.UserError, match="immutable"):
-            await it.api.update("s", Patch(environment={"parameters": {"p": "2"}}))
+            await it.api.stacks.update("s", Patch(environment={"parameters": {"p": "2"}}))
         assert (await patched(it, Patch()))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
@@ -104,9 +104,10 @@ def test_it_is_a_change_of_what_was_asked_for_last(lab):
     async def story(it: Lab) -> None:
         await made(it, p="1")
         for failing in ("check", "suspend", "resume"):
-            await it.end(await getattr(it.api, failing)("s"))
-        await it.api.update("s", it.request({"a": resource({"get_param": "p"}, wait_secs=0.2)}, parameters=PARAMETERS,
-                                            environment={"parameters": {"p": "2"}}))
+            await it.end(await it.act(failing))
+        slow = {"a": resource({"get_param": "p"}, wait_secs=0.2)}
+        request = it.request(slow, parameters=PARAMETERS, environment={"parameters": {"p": "2"}})
+        await it.api.stacks.update("s", request)
         stack = await patched(it, Patch(environment={"parameters": {"q": "3"}}))
         assert stack["stack_status"] == "UPDATE_COMPLETE"
         assert it.values() == ["2"]
@@ -118,7 +119,7 @@ def test_two_changes_at_once_do_not_lose_one_in_silence(lab):
     async def story(it: Lab) -> None:
         await made(it)
         changes = [Patch(environment={"parameters": {name: "new"}}) for name in ("p", "q")]
-        answers = await asyncio.gather(*(it.api.update("s", one) for one in changes), return_exceptions=True)
+        answers = await asyncio.gather(*(it.api.stacks.update("s", one) for one in changes), return_exceptions=True)
         refused = [one for one in answers if isinstance(one, BaseException)]
         await it.end(next(one for one in answers if not isinstance(one, BaseException)))
         assert all(isinstance(one, errors.Conflict) for one in refused)
@@ -130,7 +131,7 @@ def test_two_changes_at_once_do_not_lose_one_in_silence(lab):
 def test_a_plan_of_a_change(lab):
     async def story(it: Lab) -> None:
         await made(it)
-        plan = await it.api.preview("s", Patch(environment={"parameters": {"p": "1"}}))
+        plan = await it.api.preview.changes("s", Patch(environment={"parameters": {"p": "1"}}))
         assert plan.counts == {"update": 1, "no change": 1}
 
     lab(story)

@@ -82,7 +82,7 @@ OUTPUTS = {"name": {"value": {"get_attr": ["v", "value"]}}, "reference": {"value
 
 
 async def outputs(it: Lab) -> dict[str, Any]:
-    return {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+    return {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
 
 
 def test_the_life_of_a_plain_dummy(lab):
@@ -98,9 +98,9 @@ def test_the_life_of_a_plain_dummy(lab):
         second = (await it.physical())["d"]
         assert list(it.objects()) == [second] != [first]
         assert await outputs(it) == {"name": second, "reference": second}
-        for ask in (it.api.check, it.api.suspend, it.api.resume):
+        for ask in (it.api.stacks.check, it.api.stacks.suspend, it.api.stacks.resume):
             assert (await it.end(await ask("s")))["status"] == "COMPLETE"
-        shown = await it.api.resource("s", "d")
+        shown = await it.api.resources.show("s", "d")
         assert shown["attributes"] == {"name": second}
         assert (await it.delete())["status"] == "COMPLETE"
         assert it.objects() == {}
@@ -113,13 +113,13 @@ def test_a_plain_dummy_is_looked_at(lab):
         await it.create({"d": dummy()})
         first = (await it.physical())["d"]
         await it.change(first, {"name_len": 10, "update_in_place_prop": "of somebody else"})
-        await it.api.observe("s")
-        drift = await it.api.resource_drift("s", "d")
+        await it.api.drift.observe("s")
+        drift = await it.api.drift.show_resource("s", "d")
         assert [one["property"] for one in drift["properties"]] == ["update_in_place_prop"], drift
-        await it.end(await it.api.update("s", it.request({"d": dummy()}, converge=True)))
+        await it.end(await it.api.stacks.update("s", it.request({"d": dummy()}, converge=True)))
         assert it.objects()[first]["update_in_place_prop"] == "a"
         await it.take_away(first)
-        await it.end(await it.api.update("s", it.request({"d": dummy()}, converge=True)))
+        await it.end(await it.api.stacks.update("s", it.request({"d": dummy()}, converge=True)))
         assert list(it.objects()) == [(await it.physical())["d"]] != [first]
 
     lab(story)
@@ -129,13 +129,13 @@ def test_snapshots_of_a_plain_type(lab):
     async def story(it: Lab) -> None:
         await it.create({"d": one(PlainDisk, value="then")})
         disk = (await it.physical())["d"]
-        taken = await it.api.snapshot("s", None)
+        taken = await it.api.snapshots.take("s", None)
         assert (await it.end(taken))["status"] == "COMPLETE"
         [copy] = it.objects().keys() - {disk}
         await it.change(disk, {"value": "now"})
-        await it.end(await it.api.restore("s", taken.operation_id))
+        await it.end(await it.api.snapshots.restore("s", taken.operation_id))
         assert it.objects()[(await it.physical())["d"]] == {"value": "then"}
-        await it.api.delete_snapshot("s", taken.operation_id)
+        await it.api.snapshots.delete("s", taken.operation_id)
 
         async def gone() -> bool:
             return copy not in it.objects()

@@ -30,7 +30,7 @@ async def converge(it: Lab, resources: dict[str, Any], **options: Any) -> dict[s
 
 
 async def seen(it: Lab) -> dict[str, Observation]:
-    stack = await it.api.show("s")
+    stack = await it.api.stacks.show("s")
     return await it.engine.store.read(lambda connection: observations.of_stack(connection, stack["id"]))
 
 
@@ -68,7 +68,7 @@ def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab):
         assert (after["b"], after["c"]) == (before["b"], before["c"])
         assert it.objects() == {after["a"]: {"value": "1"}, after["b"]: {"value": after["a"]},
                                 after["c"]: {"value": after["a"]}}
-        assert len(await it.api.resources("s")) == 3
+        assert len(await it.api.resources.list("s")) == 3
 
     lab(story)
 @pytest.mark.ledger("S1.3")
@@ -115,7 +115,7 @@ def test_the_configuration_asks_for_it(lab, tmp_path):
         await it.update({"a": resource("1")})
         assert it.values() == ["1"]
         await it.take_away(before["a"])
-        await it.end(await it.api.update("s", Patch()))
+        await it.end(await it.api.stacks.update("s", Patch()))
         assert it.values() == ["1"]
 
     lab(story)
@@ -171,7 +171,7 @@ def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(lab, monkeypa
         stack = await converge(it, {"a": resource("2"), "b": resource("1")})
         assert stack["stack_status"] == "UPDATE_COMPLETE"
         assert it.values() == ["1", "2"]
-        told = [(one["resource_name"], one["resource_status_reason"]) for one in await it.api.events("s", last=100)]
+        told = [(one["resource_name"], one["resource_status_reason"]) for one in await it.api.events.list("s", last=100)]
         for name in "ab":
             assert (name, "It could not be looked at: the service is down; it is taken for what was last applied") in told
         assert (await seen(it))["b"].sight is Sight.UNSEEN
@@ -207,8 +207,8 @@ def test_why_it_cannot_be_seen_tells_no_secrets(lab, monkeypatch):
         blind(monkeypatch, tell)
         stack = await converge(it, wanted, **given)
         assert stack["stack_status"] == "UPDATE_FAILED"
-        events = await it.api.events("s", last=100)
-        assert "hush-4711" not in str((stack, events, await it.api.resources("s"), await seen(it)))
+        events = await it.api.events.list("s", last=100)
+        assert "hush-4711" not in str((stack, events, await it.api.resources.list("s"), await seen(it)))
         assert "cannot log in" in str(events)
 
     lab(story)
@@ -225,7 +225,7 @@ def test_the_wish_to_look_is_kept_with_the_operation(tmp_path, lab):
     async def accepted() -> None:
         engine = Embedded(tmp_path)
         try:
-            await engine.orchestrator.update("s", Lab.request(wanted, converge=True))
+            await engine.orchestrator.stacks.update("s", Lab.request(wanted, converge=True))
         finally:
             engine.close()
 
@@ -237,7 +237,7 @@ def test_the_wish_to_look_is_kept_with_the_operation(tmp_path, lab):
         assert it.values() == ["meddled"]
 
     async def ended(it: Lab) -> bool:
-        return bool((await it.api.show("s"))["status"] == "COMPLETE")
+        return bool((await it.api.stacks.show("s"))["status"] == "COMPLETE")
 
     lab(made)
     asyncio.run(accepted())

@@ -34,14 +34,14 @@ def test_a_repair_that_fails_is_tried_again(lab, tmp_path):
             path.rmdir()
             await until(_is(lambda: path.read_text() == "right"))
             await becomes(it, "config", "in_sync")
-        assert (await it.api.show("s"))["stack_status"] == "UPDATE_COMPLETE"
+        assert (await it.api.stacks.show("s"))["stack_status"] == "UPDATE_COMPLETE"
         assert await it.history("other") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
 
     lab(story)
 
 
 async def _failed(it: Lab) -> bool:
-    return bool((await it.api.show("s"))["stack_status"] == "UPDATE_FAILED")
+    return bool((await it.api.stacks.show("s"))["stack_status"] == "UPDATE_FAILED")
 
 
 def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
@@ -50,9 +50,9 @@ def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
 
     async def story(it: Lab) -> None:
         async with _in_vain(it, path):
-            generation = (await it.api.show("s"))["generation"]
+            generation = (await it.api.stacks.show("s"))["generation"]
             await asyncio.sleep(0.5)
-            assert (await it.api.show("s"))["generation"] == generation == 3, "twice, and no more"
+            assert (await it.api.stacks.show("s"))["generation"] == generation == 3, "twice, and no more"
             assert "Repair given up: it was repaired 2 times within 600 seconds, and it fails" in await told(it, "config")
 
     lab(story)
@@ -65,12 +65,12 @@ def test_what_was_given_up_is_tried_again_after_a_pause(lab, tmp_path):
 
     async def story(it: Lab) -> None:
         async with _in_vain(it, path):
-            await it.api.set_watch("s", mode="paused")
+            await it.api.drift.set_watch("s", mode="paused")
             path.rmdir()
-            await it.api.set_watch("s", mode="active")
+            await it.api.drift.set_watch("s", mode="active")
             await becomes(it, "config", "in_sync")
         assert path.read_text() == "right"
-        assert (await it.api.show("s"))["stack_status"] == "UPDATE_COMPLETE"
+        assert (await it.api.stacks.show("s"))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
 
@@ -88,7 +88,7 @@ async def _in_vain(it: Lab, path: Path) -> AsyncIterator[None]:
 
 
 async def _given_up(it: Lab) -> bool:
-    return (await it.api.drift("s"))["given_up"] == ["config"]
+    return (await it.api.drift.show("s"))["given_up"] == ["config"]
 
 
 def test_a_repair_is_not_rolled_back(lab, tmp_path):
@@ -102,9 +102,9 @@ def test_a_repair_is_not_rolled_back(lab, tmp_path):
             path.unlink()
             path.mkdir()
             await until(lambda: _given_up(it))
-        stack = await it.api.show("s")
+        stack = await it.api.stacks.show("s")
         assert (stack["stack_status"], stack["disable_rollback"]) == ("UPDATE_FAILED", False)
-        found = await it.api.events("s", last=1000)
+        found = await it.api.events.list("s", last=1000)
         assert not any("ROLLBACK" in one["resource_status"] for one in found)
 
     lab(story)
@@ -117,15 +117,15 @@ def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
 
     async def story(it: Lab) -> None:
         await it.create({"d": folder(), "config": file("a.txt")})
-        await it.end(await it.api.suspend("s"))
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.suspend("s"))
+        await it.end(await it.api.stacks.check("s"))
         async with observed(it, "repair"):
             (base / "a.txt").unlink()
             await asyncio.sleep(0.5)
             assert not (base / "a.txt").exists()
             assert await it.history("d") == await it.history("config")
             assert not any("RESUME" in one for one in await it.history("d"))
-            await it.end(await it.api.resume("s"))
+            await it.end(await it.api.stacks.resume("s"))
             await until(_is((base / "a.txt").exists))
 
     lab(story)
@@ -138,11 +138,11 @@ def test_what_rests_until_it_is_deleted_keeps_nobody_from_being_repaired(lab, tm
 
     async def story(it: Lab) -> None:
         await it.create({"left": file("left.txt"), "user": file("user.txt", needs=["left"]), "other": file("other.txt")})
-        await it.end(await it.api.suspend("s"))
-        await it.end(await it.api.check("s"))
+        await it.end(await it.api.stacks.suspend("s"))
+        await it.end(await it.api.stacks.check("s"))
         turned = {"bad": resource(fail=True), "user": file("user.txt", needs=["bad"]), "other": file("other.txt")}
         assert (await it.update(turned))["stack_status"] == "UPDATE_FAILED"
-        assert (await it.end(await it.api.resume("s")))["stack_status"] == "RESUME_COMPLETE"
+        assert (await it.end(await it.api.stacks.resume("s")))["stack_status"] == "RESUME_COMPLETE"
         assert (base / "left.txt").exists()
         async with observed(it, "repair"):
             (base / "other.txt").unlink()
@@ -179,9 +179,9 @@ def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkey
     """Between the decision and the operation somebody says that nothing is to be repaired."""
     options(tmp_path, **SELDOM)
     path = tmp_path / "local" / "a.txt"
-    say = {"stack": lambda api: api.set_watch("s", mode="maintenance"),
-           "project": lambda api: api.set_project_mode("paused"),
-           "resource": lambda api: api.set_resource_policy("s", "config", "report")}[who]
+    say = {"stack": lambda api: api.drift.set_watch("s", mode="maintenance"),
+           "project": lambda api: api.drift.set_project_mode("paused"),
+           "resource": lambda api: api.drift.set_resource_policy("s", "config", "report")}[who]
 
     async def story(it: Lab) -> None:
         repair, asked = Observer._repair, []
@@ -198,7 +198,7 @@ def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkey
         async with observed(it, "repair"):
             await until(_is(lambda: bool(asked)))
             await asyncio.sleep(0.3)
-        assert (path.exists(), (await it.api.show("s"))["generation"]) == (False, 1)
+        assert (path.exists(), (await it.api.stacks.show("s"))["generation"]) == (False, 1)
 
     lab(story)
 

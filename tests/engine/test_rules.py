@@ -20,7 +20,7 @@ def test_retain_holds_on_every_way(lab, way):
                              "b": resource("other")})
         stack = await it.delete()
         assert it.values() == ["kept"] * (2 if way == "replaced" else 1)
-        retained = (await it.api.show(stack["id"]))["retained"]
+        retained = (await it.api.stacks.show(stack["id"]))["retained"]
         assert {one["physical_resource_id"] for one in retained} == set(it.objects()), "and it is listed"
 
     lab(story)
@@ -43,17 +43,17 @@ def test_an_external_resource_is_never_made_changed_or_deleted(lab):
         theirs = (await it.physical())["mine"]
         other = it.request({"a": {"type": "OS::Heat::TestResource", "external_id": theirs},
                             "b": resource({"get_resource": "a"})})
-        stack = await it.end(await it.api.create("t", other))
+        stack = await it.end(await it.api.stacks.create("t", other))
         assert stack["stack_status"] == "CREATE_COMPLETE"
-        rows = {one["resource_name"]: one for one in await it.api.resources("t")}
+        rows = {one["resource_name"]: one for one in await it.api.resources.list("t")}
         assert rows["a"]["resource_status"] == "CHECK_COMPLETE"
         assert rows["a"]["physical_resource_id"] == theirs
         changed = it.request({"a": {"type": "OS::Heat::TestResource", "external_id": "another"}})
-        stack = await it.end(await it.api.update("t", changed))
+        stack = await it.end(await it.api.stacks.update("t", changed))
         assert stack["stack_status"] == "UPDATE_FAILED"
         assert "Update to property external_id of a (OS::Heat::TestResource) is not supported." in (
             stack["stack_status_reason"])
-        assert (await it.end(await it.api.delete("t")))["stack_status"] == "DELETE_COMPLETE"
+        assert (await it.end(await it.api.stacks.delete("t")))["stack_status"] == "DELETE_COMPLETE"
         assert theirs in it.objects()
 
     lab(story)
@@ -80,7 +80,7 @@ def test_restricted_actions_are_refused(lab, action, change):
         stack = await it.update({"a": resource(**properties)}, environment=rule)
         assert stack["stack_status"] == "UPDATE_FAILED"
         assert (await it.history("a"))[-1] == "UPDATE_FAILED"
-        events = await it.api.events("s", last=100)
+        events = await it.api.events.list("s", last=100)
         assert f"{action} is restricted for resource." in [one["resource_status_reason"] for one in events]
         assert await it.status("a") == "CREATE_COMPLETE", "the resource itself is left alone"
         assert await it.physical() == before
@@ -118,11 +118,11 @@ def test_hidden_values_reach_reality_and_no_definition(lab):
 
         assert SECRET not in await it.engine.store.read(definitions)
         request = it.request(template, parameters=hidden, environment={"parameters": {"p": SECRET + "2"}})
-        plan = await it.api.preview("s", request)
+        plan = await it.api.preview.changes("s", request)
         assert plan.counts == {"update": 1}
         assert SECRET not in str(plan.as_dict())
         assert plan.items[0].changes["value"].before == plan.items[0].changes["value"].after == "******"
-        await it.end(await it.api.update("s", request))
+        await it.end(await it.api.stacks.update("s", request))
         assert it.values() == [SECRET + "2"]
 
     lab(story)
@@ -136,7 +136,7 @@ def test_a_plan_tells_what_apply_does(lab):
         new = {"same": resource(), "changed": resource("2"), "anew": resource(update_replace_value="2"),
                "reader": resource({"get_resource": "anew"}), "more": resource()}
         await it.create(old)
-        plan = await it.api.preview("s", it.request(new))
+        plan = await it.api.preview.changes("s", it.request(new))
         actions = {item.name: item.action for item in plan.items}
         assert actions == {"same": "no change", "changed": "update", "anew": "replace", "reader": "update",
                            "more": "create", "gone": "delete", "kept": "retain"}
@@ -151,7 +151,7 @@ def test_a_plan_tells_what_apply_does(lab):
         await it.update(new)
         after = await it.physical()
         assert {name for name in before if name in after and before[name] == after[name]} == {"same", "changed", "reader"}
-        again = await it.api.preview("s", it.request(new))
+        again = await it.api.preview.changes("s", it.request(new))
         assert again.counts == {"no change": 5}
 
     lab(story)
@@ -159,23 +159,24 @@ def test_a_plan_tells_what_apply_does(lab):
 
 def test_a_plan_for_a_stack_that_is_yet_to_be(lab):
     async def story(it: Lab) -> None:
-        plan = await it.api.preview("new", it.request({"a": resource(), "b": resource({"get_attr": ["a", "output"]})}))
+        request = it.request({"a": resource(), "b": resource({"get_attr": ["a", "output"]})})
+        plan = await it.api.preview.changes("new", request)
         assert plan.counts == {"create": 2}
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
 
 def test_what_a_resource_waits_for_is_told(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request({"a": resource(wait_secs=2), "b": resource(needs=["a"])}))
+        await it.api.stacks.create("s", it.request({"a": resource(wait_secs=2), "b": resource(needs=["a"])}))
 
         async def waiting() -> bool:
-            rows = {one["resource_name"]: one for one in await it.api.resources("s")}
+            rows = {one["resource_name"]: one for one in await it.api.resources.list("s")}
             return rows["a"]["waits_for"] == "being created"
 
         await it.until(waiting)
-        rows = {one["resource_name"]: one for one in await it.api.resources("s")}
+        rows = {one["resource_name"]: one for one in await it.api.resources.list("s")}
         assert (rows["a"]["state"], rows["b"]["state"]) == ("WAITING", "PENDING")
         assert rows["b"]["resource_status"] == "INIT_COMPLETE"
         await it.delete()

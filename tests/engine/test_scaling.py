@@ -24,7 +24,7 @@ def scaling(value: str = "x", low: int = 1, high: int = 5, **more: Any) -> dict[
 async def changes(it: Lab) -> list[int]:
     """How many members each operation on the group has made or changed."""
     found: dict[str, int] = {}
-    for one in await it.api.events(await inside(it), last=1000):
+    for one in await it.api.events.list(await inside(it), last=1000):
         found.setdefault(one["operation_id"], 0)
         done = one["resource_status"] in ("CREATE_COMPLETE", "UPDATE_COMPLETE")
         found[one["operation_id"]] += done and one["resource_type"] == "OS::Heat::TestResource"
@@ -40,10 +40,10 @@ def test_a_chain_is_made_one_after_the_other(lab):
         physical = await ids(it)
         assert await outputs(it) == {"refs": [physical["0"], physical["1"]], "all": ["v", "v"], "ref": physical["0"],
                                      "map": {"0": "v", "1": "v"}, "one": "v"}
-        order = [one["resource_name"] for one in await it.api.events(await inside(it), last=100)
+        order = [one["resource_name"] for one in await it.api.events.list(await inside(it), last=100)
                  if one["resource_status"] == "CREATE_COMPLETE" and one["resource_name"].isdigit()]
         assert order == ["0", "1"]
-        assert await it.api.edges(await inside(it)) == [("0", "1")]
+        assert await it.api.resources.edges(await inside(it)) == [("0", "1")]
         await complete(it, await it.update({"g": chain("OS::Heat::TestResource")}))
         assert it.values() == ["test_string"]
 
@@ -54,7 +54,7 @@ def test_a_chain_all_at_once(lab):
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": chain("OS::Heat::TestResource", "OS::Heat::Value", concurrent=True,
                                                        resource_properties={"value": "v"})}))
-        assert await it.api.edges(await inside(it)) == []
+        assert await it.api.resources.edges(await inside(it)) == []
         with pytest.raises(errors.UserError, match=r"OS::Heat::Nope"):
             await it.update({"g": chain("OS::Heat::Nope")})
 
@@ -155,17 +155,17 @@ def policy(kind: str, amount: float, **more: Any) -> dict[str, Any]:
 
 async def signal(it: Lab, name: str, **more: Any) -> int:
     """Signal a policy, and wait for what comes of it: the size of the group."""
-    await it.api.signal("s", name, **more)
+    await it.api.signals.send("s", name, **more)
 
     async def at_rest() -> bool:
-        return (await it.api.show(await inside(it)))["status"] != "IN_PROGRESS"
+        return (await it.api.stacks.show(await inside(it)))["status"] != "IN_PROGRESS"
 
     await it.until(at_rest)
     return len(it.objects())
 
 
 async def reasons(it: Lab) -> list[str]:
-    return [one["resource_status_reason"] for one in await it.api.events("s", last=100)
+    return [one["resource_status_reason"] for one in await it.api.events.list("s", last=100)
             if one["resource_status"].startswith("SIGNAL")]
 
 
@@ -208,15 +208,15 @@ def test_the_same_signal_scales_once(lab):
 def test_a_policy_that_goes_while_it_is_signalled_to_is_not_found(lab, monkeypatch):
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
-        scale = it.api._scale
+        scale = it.api.signals._scaler.scale
 
         async def too_late(signal: Any) -> None:
             await complete(it, await it.update({"g": scaling()}))
             await scale(signal)
 
-        monkeypatch.setattr(it.api, "_scale", too_late)
+        monkeypatch.setattr(it.api.signals._scaler, "scale", too_late)
         with pytest.raises(errors.NotFound, match=r"The Resource \(up\) could not be found in Stack s"):
-            await it.api.signal("s", "up")
+            await it.api.signals.send("s", "up")
         assert len(it.objects()) == 1
 
     lab(story)
@@ -265,15 +265,15 @@ def test_signals_while_the_group_is_being_changed(lab):
     async def story(it: Lab) -> None:
         resources = {"g": scaling(), "up": policy("change_in_capacity", 1)}
         await complete(it, await it.create(resources))
-        await it.api.update("s", it.request({**resources, "g": scaling("slow", own={"wait_secs": 1})}))
+        await it.api.stacks.update("s", it.request({**resources, "g": scaling("slow", own={"wait_secs": 1})}))
 
         async def begun() -> bool:
             return await it.status("g") == "UPDATE_IN_PROGRESS"
 
         await it.until(begun)
-        await it.api.signal("s", "up")
+        await it.api.signals.send("s", "up")
         assert "being changed" in (await reasons(it))[-1]
-        await it.end(await it.api.update("s", it.request(resources)))
+        await it.end(await it.api.stacks.update("s", it.request(resources)))
         assert await signal(it, "up") == 2
 
     lab(story)
@@ -287,7 +287,7 @@ def test_a_policy_that_says_too_much(lab):
             "type": "OS::Heat::ScalingPolicy", "properties": {
                 "auto_scaling_group_id": "nobody", "adjustment_type": "exact_capacity", "scaling_adjustment": 1}}}))
         with pytest.raises(errors.NotFound, match='Alarm lost could not find scaling group named "nobody"'):
-            await it.api.signal("s", "lost")
+            await it.api.signals.send("s", "lost")
 
     lab(story)
 
@@ -295,10 +295,10 @@ def test_a_policy_that_says_too_much(lab):
 def test_no_signals_while_suspended(lab):
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
-        await it.end(await it.api.suspend("s"))
+        await it.end(await it.api.stacks.suspend("s"))
         with pytest.raises(errors.UserError, match="Signal resource during SUSPEND is not supported"):
-            await it.api.signal("s", "up")
-        await complete(it, await it.end(await it.api.resume("s")))
+            await it.api.signals.send("s", "up")
+        await complete(it, await it.end(await it.api.stacks.resume("s")))
         assert await signal(it, "up") == 2
 
     lab(story)

@@ -66,29 +66,29 @@ def test_no_table_and_no_reply_tells_a_hidden_value(lab: Tell, tmp_path: Path, c
         stack = await it.create(everything(), environment={"parameters": {"pw": OLDER}}, **options)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
         await look("create")
-        await it.api.signal("s", "handle", {"id": "1", "status": "SUCCESS", "reason": "fine", "data": MARKER})
+        await it.api.signals.send("s", "handle", {"id": "1", "status": "SUCCESS", "reason": "fine", "data": MARKER})
         assert traces(dump(tmp_path)) == []
-        await it.end(await it.api.snapshot("s", "first"))
+        await it.end(await it.api.snapshots.take("s", "first"))
         changed = it.request(everything(), environment=WORDS, **options)
-        plan = json.dumps((await it.api.preview("s", changed)).as_dict(), ensure_ascii=False)
+        plan = json.dumps((await it.api.preview.changes("s", changed)).as_dict(), ensure_ascii=False)
         assert traces(plan, OLDER) == []
         assert '"password": {"from": "******", "to": "******"}' in plan
         patch = Patch(environment={"parameters": {"pw": MARKER}})
-        assert traces(json.dumps(await it.api.preview_update("s", patch, nested=True), default=str), OLDER) == []
-        stack = await it.end(await it.api.update("s", changed))
+        assert traces(json.dumps(await it.api.preview.update("s", patch, nested=True), default=str), OLDER) == []
+        stack = await it.end(await it.api.stacks.update("s", changed))
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
         await look("update")
         for name in ("nested", "group"):
             await look(name, await inner(it, name))
-        outputs = {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+        outputs = {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
         assert outputs["public"] == "harmless"
         assert {outputs[name] for name in ("direct", "joined", "hashed", "copied")} == {"******"}
         assert hashlib.sha512(MARKER.encode()).hexdigest() not in json.dumps(outputs)
-        for action in (it.api.check, it.api.suspend, it.api.resume):
+        for action in (it.api.stacks.check, it.api.stacks.suspend, it.api.stacks.resume):
             await it.end(await action("s"))
-        await it.end(await it.api.restore("s", "first"))
+        await it.end(await it.api.snapshots.restore("s", "first"))
         await look("restore")
-        stack = await it.end((await it.api.abandon("s")).accepted)
+        stack = await it.end((await it.api.exports.abandon("s")).accepted)
         assert traces(dump(tmp_path), OLDER) == []
 
     lab(story)
@@ -115,13 +115,13 @@ def test_a_hidden_value_stays_hidden_inside(lab: Tell) -> None:
         options: dict[str, Any] = {"parameters": HIDDEN, "environment": WORDS, "files": {"nested.yaml": NESTED}}
         await it.create(resources, **options)
         stack_id = await inner(it, "n")
-        assert (await it.api.parameters(stack_id))["plain"] == "******"
-        assert (await it.api.parameters(stack_id))["other"] == "harmless"
-        assert (await it.api.environment(stack_id))["parameters"] == {"plain": "******"}
+        assert (await it.api.inputs.parameters(stack_id))["plain"] == "******"
+        assert (await it.api.inputs.parameters(stack_id))["other"] == "harmless"
+        assert (await it.api.inputs.environment(stack_id))["parameters"] == {"plain": "******"}
         # Its own updates, asked for by the user, do not forget it.
-        await it.end(await it.api.update(stack_id, Patch(environment={"parameters": {"other": "changed"}})))
+        await it.end(await it.api.stacks.update(stack_id, Patch(environment={"parameters": {"other": "changed"}})))
         assert await told(it, stack_id) == []
-        assert set((await it.api.preview("s", it.request(resources, **options))).counts) <= {"no change", "update"}
+        assert set((await it.api.preview.changes("s", it.request(resources, **options))).counts) <= {"no change", "update"}
 
     lab(story)
 
@@ -138,7 +138,7 @@ def test_a_type_that_quotes_the_secret(
         login = {"type": "Test::Login", "properties": {"user": SECRET, "password": "Literal-pass-9", "mood": mood}}
         group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": login}}
         request = it.request({"r": group if around else login}, parameters=HIDDEN, environment=WORDS)
-        accepted = await it.api.create("s", request)
+        accepted = await it.api.stacks.create("s", request)
 
         async def spoken() -> bool:
             return "******" in dump(tmp_path)
@@ -165,9 +165,9 @@ def test_an_update_that_fails_tells_neither_the_old_nor_the_new_value(lab: Tell,
 
         await it.create(login("good"), parameters=HIDDEN, environment={"parameters": {"pw": OLDER}})
         openly = it.request({"r": {"type": "Test::Login", "properties": {"user": "nobody"}}})
-        assert traces(json.dumps((await it.api.preview("s", openly)).as_dict()), OLDER) == []
+        assert traces(json.dumps((await it.api.preview.changes("s", openly)).as_dict()), OLDER) == []
         await it.update(login("fail"), parameters=HIDDEN, environment=WORDS)
-        assert "******" in (await it.api.show("s"))["stack_status_reason"]
+        assert "******" in (await it.api.stacks.show("s"))["stack_status_reason"]
         assert await told(it, "s", OLDER) == []
         assert traces(dump(tmp_path), OLDER) == []
 
@@ -189,11 +189,11 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any]]] = [
 def test_messages_do_not_quote_it(lab: Tell, resources: dict[str, Any], parameters: dict[str, Any]) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError) as raised:
-            await it.api.create("s", it.request(resources, parameters=parameters or HIDDEN, environment=WORDS))
+            await it.api.stacks.create("s", it.request(resources, parameters=parameters or HIDDEN, environment=WORDS))
         text = str(raised.value) + repr(raised.value.problems)
         request = it.request(resources, parameters=parameters or HIDDEN)
         try:
-            text += json.dumps(it.api.validate(request.template, {}, WORDS))
+            text += json.dumps(it.api.templates.validate(request.template, {}, WORDS))
         except errors.UserError as error:
             text += str(error) + repr(error.problems)
         assert traces(text) == []
@@ -212,17 +212,17 @@ def test_a_write_only_property_is_never_told(lab: Tell, tmp_path: Path) -> None:
                                                                 "keys": [{"name": "n", "key": password}]}}}
 
         await it.create(login("First-words-1"))
-        change = (await it.api.preview("s", it.request(login("Second-words-2")))).as_dict()["resources"][0]
+        change = (await it.api.preview.changes("s", it.request(login("Second-words-2")))).as_dict()["resources"][0]
         masked = {"from": "******", "to": "******"}
         assert change["changes"] == {"password": masked, "keys": masked}
-        same = (await it.api.preview("s", it.request(login("First-words-1")))).as_dict()
+        same = (await it.api.preview.changes("s", it.request(login("First-words-1")))).as_dict()
         assert same["counts"] == {"no change": 1}
         assert traces(dump(tmp_path), "First-words-1") == []
         async for what, reply in replies(it, "s"):
             assert what in ("template", "export") or "First-words-1" not in json.dumps(reply, default=str), what
         wrong = {"type": "Test::Login", "properties": {"password": ["Oops-words-3"]}}
         with pytest.raises(errors.UserError) as raised:
-            await it.api.update("s", it.request({"r": wrong}))
+            await it.api.stacks.update("s", it.request({"r": wrong}))
         assert "Oops-words-3" not in str(raised.value)
 
     lab(story)

@@ -23,10 +23,10 @@ def test_looks_are_spread_over_time(lab, tmp_path):
     async def story(it: Lab) -> None:
         names = [f"s{number}" for number in range(8)]
         for name in names:
-            await it.end(await it.api.create(name, it.request({"f": file(name)})))
+            await it.end(await it.api.stacks.create(name, it.request({"f": file(name)})))
         async with it.engine.observing(QUICK):
             async def all_seen() -> bool:
-                return all([(await it.api.drift(name))["observed_time"] for name in names])
+                return all([(await it.api.drift.show(name))["observed_time"] for name in names])
 
             await until(all_seen)
             waits = [await _wait(it, name) for name in names]
@@ -37,7 +37,7 @@ def test_looks_are_spread_over_time(lab, tmp_path):
 
 
 async def _wait(it: Lab, name: str) -> float:
-    told = await it.api.drift(name)
+    told = await it.api.drift.show(name)
     began, ends = (datetime.fromisoformat(told[key]) for key in ("observed_time", "next_time"))
     return (ends - began).total_seconds()
 
@@ -47,7 +47,7 @@ def test_two_share_the_work(lab, tmp_path):
 
     async def story(it: Lab) -> None:
         for number in range(6):
-            await it.end(await it.api.create(f"s{number}", it.request({"f": file(f"f{number}")})))
+            await it.end(await it.api.stacks.create(f"s{number}", it.request({"f": file(f"f{number}")})))
         one_each = Tuning(lease_s=5.0, idle_s=0.02, enrol_s=0.05, beat_s=0.1, concurrency=1)
         async with it.engine.observing(one_each), it.engine.observing(one_each):
             async def both_look() -> bool:

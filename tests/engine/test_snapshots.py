@@ -89,15 +89,15 @@ def disk(value: str = "empty", **properties: Any) -> dict[str, Any]:
 
 
 async def taken(it: Lab, name: str | None = None) -> tuple[str, dict[str, Any]]:
-    accepted = await it.api.snapshot("s", name)
+    accepted = await it.api.snapshots.take("s", name)
     return accepted.operation_id, await it.end(accepted)
 
 
 async def forgotten(it: Lab, snapshot: str) -> None:
-    await it.api.delete_snapshot("s", snapshot)
+    await it.api.snapshots.delete("s", snapshot)
 
     async def gone() -> bool:
-        return snapshot not in [one["id"] for one in await it.api.snapshots("s") if one["status"] != "FAILED"]
+        return snapshot not in [one["id"] for one in await it.api.snapshots.list("s") if one["status"] != "FAILED"]
 
     await it.until(gone)
 
@@ -115,13 +115,13 @@ def test_a_snapshot_is_taken_and_gone_back_to(lab):
         await it.update({"d": disk(), "b": resource("new")}, tags=["now"])
         await write(it, (await it.physical())["d"], "broken")
         before = await it.physical()
-        stack = await it.end(await it.api.restore("s", "before"))
+        stack = await it.end(await it.api.snapshots.restore("s", "before"))
         assert (stack["stack_status"], stack["tags"]) == ("RESTORE_COMPLETE", ["then"])
         assert sorted(await it.physical()) == ["a", "d"]
         assert (await it.physical())["d"] == before["d"], "brought back in place"
         assert it.values() == ["1", "what users wrote", "what users wrote"]
         # What was brought back stays so as long as the template is the same.
-        await it.end(await it.api.update("s", Patch()))
+        await it.end(await it.api.stacks.update("s", Patch()))
         assert await it.history("d") == ["CREATE_IN_PROGRESS", "CREATE_COMPLETE", "SNAPSHOT_IN_PROGRESS",
                                          "SNAPSHOT_COMPLETE", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"]
         await forgotten(it, id_)
@@ -135,28 +135,28 @@ def test_snapshots_are_listed_shown_and_found(lab):
         await it.create({"a": resource("1")})
         first, _ = await taken(it, "twin")
         second, _ = await taken(it, "twin")
-        listed = await it.api.snapshots("s")
+        listed = await it.api.snapshots.list("s")
         assert [(one["id"], one["name"], one["action"], one["status"]) for one in listed] == [
             (first, "twin", "CREATE", "COMPLETE"), (second, "twin", "CREATE", "COMPLETE")]
-        shown = await it.api.show_snapshot("s", first)
+        shown = await it.api.snapshots.show("s", first)
         assert shown["data"]["resources"]["a"]["resource_id"] == (await it.physical())["a"]
         assert shown["data"]["template"]["resources"]["a"]["properties"] == {"value": "1"}
         with pytest.raises(errors.Conflict):
-            await it.api.show_snapshot("s", "twin")
+            await it.api.snapshots.show("s", "twin")
         with pytest.raises(errors.NotFound):
-            await it.api.restore("s", "nowhere")
+            await it.api.snapshots.restore("s", "nowhere")
 
     lab(story)
 
 
 def test_no_snapshot_is_taken_of_a_moving_stack(lab):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request({"a": resource(wait_secs=0.2)}))
+        accepted = await it.api.stacks.create("s", it.request({"a": resource(wait_secs=0.2)}))
         with pytest.raises(errors.Conflict) as error:
-            await it.api.snapshot("s")
+            await it.api.snapshots.take("s")
         assert error.value.kind == "ActionInProgress"
         await it.end(accepted)
-        assert await it.api.snapshots("s") == []
+        assert await it.api.snapshots.list("s") == []
 
     lab(story)
 
@@ -169,10 +169,10 @@ def test_one_that_refuses_makes_it_fail_and_harms_nothing(lab):
         id_, stack = await taken(it)
         assert stack["stack_status"] == "SNAPSHOT_FAILED"
         assert stack["stack_status_reason"] == "Resource SNAPSHOT failed: Permanent: resources.bad: no copies"
-        assert [(one["status"], one["status_reason"]) for one in await it.api.snapshots("s")] == [
+        assert [(one["status"], one["status_reason"]) for one in await it.api.snapshots.list("s")] == [
             ("FAILED", stack["stack_status_reason"])]
         with pytest.raises(errors.UserError, match="Restoring incomplete snapshot is not supported"):
-            await it.api.restore("s", id_)
+            await it.api.snapshots.restore("s", id_)
         await it.update(template)
         assert await it.physical() == before
         await forgotten(it, id_)
@@ -185,13 +185,13 @@ def test_one_that_refuses_makes_it_fail_and_harms_nothing(lab):
 def test_an_update_overtakes_a_snapshot(lab):
     async def story(it: Lab) -> None:
         await it.create({"d": disk(seconds=0.3)})
-        accepted = await it.api.snapshot("s")
+        accepted = await it.api.snapshots.take("s")
         await it.until(lambda: _is(it, "d", "SNAPSHOT_IN_PROGRESS"))
         with pytest.raises(errors.UserError, match="Deleting in-progress snapshot is not supported"):
-            await it.api.delete_snapshot("s", accepted.operation_id)
+            await it.api.snapshots.delete("s", accepted.operation_id)
         stack = await it.update({"d": disk(seconds=0.3), "a": resource("1")})
         assert stack["stack_status"] == "UPDATE_COMPLETE"
-        (row,) = await it.api.snapshots("s")
+        (row,) = await it.api.snapshots.list("s")
         assert (row["status"], row["status_reason"]) == ("FAILED", "Another operation on the stack took over")
         await forgotten(it, accepted.operation_id)
         assert it.values() == ["1", "empty"], "what was copied meanwhile is known, and deleted"
@@ -202,9 +202,9 @@ def test_an_update_overtakes_a_snapshot(lab):
 def test_a_copy_that_comes_too_late_is_deleted(lab):
     async def story(it: Lab) -> None:
         await it.create({"d": disk(seconds=0.4)})
-        accepted = await it.api.snapshot("s")
+        accepted = await it.api.snapshots.take("s")
         await it.until(lambda: _is(it, "d", "SNAPSHOT_IN_PROGRESS"))
-        update = await it.api.update("s", it.request({"d": disk(seconds=0.4), "a": resource("1")}))
+        update = await it.api.stacks.update("s", it.request({"d": disk(seconds=0.4), "a": resource("1")}))
         await forgotten(it, accepted.operation_id)
         await it.end(update)
         await it.until(lambda: _none(it))
@@ -220,12 +220,12 @@ def test_a_copy_that_cannot_be_deleted_is_told_and_tried_again(lab):
         (copy,) = [one for one in it.objects() if one.startswith("copy")]
         await write(it, copy, "x", locked=True)
         await forgotten(it, id_)
-        (row,) = await it.api.snapshots("s")
+        (row,) = await it.api.snapshots.list("s")
         assert (row["action"], row["status"], row["status_reason"]) == (
             "DELETE", "FAILED", "Permanent: resources.d: the copy is in use")
         await write(it, copy, "x")
         await forgotten(it, id_)
-        assert await it.api.snapshots("s") == []
+        assert await it.api.snapshots.list("s") == []
         assert copy not in it.objects()
 
     lab(story)
@@ -257,9 +257,9 @@ def test_there_is_a_limit(lab, tmp_path):
         await it.create({"a": resource()})
         await taken(it)
         with pytest.raises(errors.UserError, match="You have reached the maximum snapshots per stack, 1") as error:
-            await it.api.snapshot("s")
+            await it.api.snapshots.take("s")
         assert error.value.kind == "RequestLimitExceeded"
-        assert (await it.api.show("s"))["stack_status"] == "SNAPSHOT_COMPLETE", "nothing was begun"
+        assert (await it.api.stacks.show("s"))["stack_status"] == "SNAPSHOT_COMPLETE", "nothing was begun"
 
     lab(story)
 
@@ -272,7 +272,7 @@ def test_a_failed_restore_is_rolled_back(lab):
         id_, _ = await taken(it)
         await it.update({"a": resource("2")}, disable_rollback=False)
         await it.take_away((await it.physical())["a"])
-        stack = await it.end(await it.api.restore("s", id_))
+        stack = await it.end(await it.api.snapshots.restore("s", id_))
         assert stack["stack_status"] == "ROLLBACK_COMPLETE"
         assert sorted(await it.physical()) == ["a"]
 
@@ -286,7 +286,7 @@ def test_another_process_goes_on_where_one_was_killed(tmp_path):
         it = Lab(engine)
         task = asyncio.ensure_future(_drive(engine))
         await it.create({"d": disk(seconds=0.3), "e": disk()})
-        accepted = await it.api.snapshot("s")
+        accepted = await it.api.snapshots.take("s")
         await it.until(lambda: _is(it, "d", "SNAPSHOT_IN_PROGRESS"))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -299,13 +299,13 @@ def test_another_process_goes_on_where_one_was_killed(tmp_path):
             it = Lab(engine)
 
             async def ended() -> bool:
-                return (await it.api.show("s"))["status"] != "IN_PROGRESS"
+                return (await it.api.stacks.show("s"))["status"] != "IN_PROGRESS"
 
             await it.until(ended)
-            assert [one["status"] for one in await it.api.snapshots("s")] == ["COMPLETE"]
+            assert [one["status"] for one in await it.api.snapshots.list("s")] == ["COMPLETE"]
             assert it.values() == ["empty"] * 4, "one copy of each"
         # Nobody drives: the deletion waits until somebody does.
-        await it.api.delete_snapshot("s", id_)
+        await it.api.snapshots.delete("s", id_)
         async with engine.driving():
             await it.until(lambda: _none(it))
             assert it.values() == ["empty"] * 2
@@ -333,4 +333,4 @@ async def _empty(it: Lab) -> bool:
 
 
 async def _none(it: Lab) -> bool:
-    return await it.api.snapshots("s") == []
+    return await it.api.snapshots.list("s") == []

@@ -41,18 +41,18 @@ def whole(**properties: Any) -> dict[str, Any]:
 
 async def until_it_waits(it: Lab) -> None:
     async def waits() -> bool:
-        return any(one["state"] == "WAITING" for one in await it.api.resources("s"))
+        return any(one["state"] == "WAITING" for one in await it.api.resources.list("s"))
 
     await it.until(waits)
 
 
 async def told(it: Lab) -> list[dict[str, Any]]:
     """What the server is told to apply."""
-    return (await it.api.metadata("s", "server"))["deployments"]
+    return (await it.api.resources.metadata("s", "server"))["deployments"]
 
 
 async def outputs(it: Lab) -> dict[str, Any]:
-    return {one["output_key"]: one["output_value"] for one in await it.api.outputs("s")}
+    return {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
 
 
 def values_of(one: dict[str, Any]) -> dict[str, Any]:
@@ -64,14 +64,14 @@ def test_a_deployment_waits_for_its_server(lab):
         names = ("answer", "deploy_stdout", "deploy_stderr")
         read = {name: {"value": {"get_attr": ["deployment", name]}} for name in names}
         template = whole(input_values={"who": "me", "extra": 1})
-        accepted = await it.api.create("s", it.request(template, outputs=read))
+        accepted = await it.api.stacks.create("s", it.request(template, outputs=read))
         await until_it_waits(it)
         (one,) = await told(it)
         values = values_of(one)
         assert (one["group"], one["config"]) == ("script", "#!/bin/sh\necho $who")
         assert (values["who"], values["extra"], values["deploy_action"]) == ("me", 1, "CREATE")
         assert values["deploy_resource_name"] == "deployment"
-        await it.api.signal("s", "deployment", {"answer": 42, "deploy_stdout": "me", "deploy_status_code": 0})
+        await it.api.signals.send("s", "deployment", {"answer": 42, "deploy_stdout": "me", "deploy_status_code": 0})
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
         assert await outputs(it) == {"answer": 42, "deploy_stdout": "me", "deploy_stderr": None}
 
@@ -84,9 +84,9 @@ def test_a_deployment_waits_for_its_server(lab):
 ])
 def test_a_deployment_that_fails_says_why(lab, signal, reason):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request(whole()))
+        accepted = await it.api.stacks.create("s", it.request(whole()))
         await until_it_waits(it)
-        await it.api.signal("s", "deployment", signal)
+        await it.api.signals.send("s", "deployment", signal)
         stack = await it.end(accepted)
         assert stack["stack_status_reason"] == (
             f"Resource CREATE failed: Error: resources.deployment: Deployment to server failed: {reason}")
@@ -97,19 +97,19 @@ def test_a_deployment_that_fails_says_why(lab, signal, reason):
 
 def test_an_update_puts_another_config_up(lab):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request(whole()))
+        accepted = await it.api.stacks.create("s", it.request(whole()))
         await until_it_waits(it)
-        await it.api.signal("s", "deployment", {})
+        await it.api.signals.send("s", "deployment", {})
         await it.end(accepted)
         (before,) = await told(it)
         # Too late for the first one, and not an answer to the second.
-        await it.api.signal("s", "deployment", {"deploy_status_code": 7})
-        accepted = await it.api.update("s", it.request(whole(input_values={"who": "him"})))
+        await it.api.signals.send("s", "deployment", {"deploy_status_code": 7})
+        accepted = await it.api.stacks.update("s", it.request(whole(input_values={"who": "him"})))
         await until_it_waits(it)
         (after,) = await told(it)
         assert after["id"] != before["id"]
         assert (values_of(after)["who"], values_of(after)["deploy_action"]) == ("him", "UPDATE")
-        await it.api.signal("s", "deployment", {})
+        await it.api.signals.send("s", "deployment", {})
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
@@ -117,16 +117,16 @@ def test_an_update_puts_another_config_up(lab):
 
 def test_a_newer_update_does_not_wait_for_the_answer_to_an_older_config(lab):
     async def story(it: Lab) -> None:
-        await it.api.create("s", it.request(whole()))
+        await it.api.stacks.create("s", it.request(whole()))
         await until_it_waits(it)
-        accepted = await it.api.update("s", it.request(whole(input_values={"who": "her"})))
+        accepted = await it.api.stacks.update("s", it.request(whole(input_values={"who": "her"})))
 
         async def put_up() -> bool:
             return [values_of(one)["who"] for one in await told(it)] == ["her"]
 
         await it.until(put_up)
         await until_it_waits(it)
-        await it.api.signal("s", "deployment", {})
+        await it.api.signals.send("s", "deployment", {})
         assert (await it.end(accepted))["stack_status"] == "UPDATE_COMPLETE"
 
     lab(story)
@@ -169,15 +169,15 @@ def test_what_is_not_for_this_action_is_not_deployed(lab):
 
 def test_a_deletion_waits_for_the_server_too(lab):
     async def story(it: Lab) -> None:
-        accepted = await it.api.create("s", it.request(whole(actions=["CREATE", "DELETE"])))
+        accepted = await it.api.stacks.create("s", it.request(whole(actions=["CREATE", "DELETE"])))
         await until_it_waits(it)
-        await it.api.signal("s", "deployment", {})
+        await it.api.signals.send("s", "deployment", {})
         await it.end(accepted)
-        accepted = await it.api.delete("s")
+        accepted = await it.api.stacks.delete("s")
         await until_it_waits(it)
         (one,) = await told(it)
         assert values_of(one)["deploy_action"] == "DELETE"
-        await it.api.signal("s", "deployment", {})
+        await it.api.signals.send("s", "deployment", {})
         assert (await it.end(accepted))["stack_status"] == "DELETE_COMPLETE"
 
     lab(story)
@@ -262,7 +262,7 @@ def test_a_config_that_changes_is_another_one(lab):
         before = (await it.physical())["config"]
         await it.update({"config": config("2")})
         assert (await it.physical())["config"] != before
-        assert (await it.end(await it.api.check("s")))["stack_status"] == "CHECK_COMPLETE"
+        assert (await it.end(await it.api.stacks.check("s")))["stack_status"] == "CHECK_COMPLETE"
 
     lab(story)
 
@@ -311,7 +311,7 @@ def test_a_change_is_heard_at_any_moment(lab, monkeypatch, moment):
             id_ = what if moment == "deployment" else what.id
             if not changed and (moment == "put_deployment" or found is not None):
                 changed.append(id_)
-                await it.api.update_software_deployment(id_, {"status": "COMPLETE", "output_values": {"answer": "42"}})
+                await it.api.software.update_deployment(id_, {"status": "COMPLETE", "output_values": {"answer": "42"}})
             return found
 
         return then
@@ -339,14 +339,14 @@ def test_a_killed_deployment_is_taken_up(lab, tmp_path):
         engine = Embedded(tmp_path)
         it = Lab(engine)
         async with engine.driving():
-            await it.api.create("s", it.request(whole()))
+            await it.api.stacks.create("s", it.request(whole()))
             await until_it_waits(it)
-        await it.api.signal("s", "deployment", {"answer": 1})
+        await it.api.signals.send("s", "deployment", {"answer": 1})
         engine.close()
 
     async def story(it: Lab) -> None:
         async with asyncio.timeout(30):
-            while (stack := await it.api.show("s"))["status"] == "IN_PROGRESS":
+            while (stack := await it.api.stacks.show("s"))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.01)
         assert stack["stack_status"] == "CREATE_COMPLETE"
 
@@ -373,7 +373,7 @@ async def waiting_inside(it: Lab, name: str, count: int) -> str:
 
     async def waits() -> bool:
         inside = (await it.physical()).get(name)
-        found = await it.api.resources(inside) if inside else []
+        found = await it.api.resources.list(inside) if inside else []
         return sum(one["state"] == "WAITING" for one in found) == count
 
     await it.until(waits)
@@ -394,10 +394,10 @@ def test_a_group_deploys_to_each_of_its_servers(lab):
     async def story(it: Lab) -> None:
         read = {"all": {"value": {"get_attr": ["group", "deploy_stdouts"]}},
                 "one": {"value": {"get_attr": ["group", "answer", "s1"]}}}
-        accepted = await it.api.create("s", it.request(group(2, "SoftwareDeploymentGroup"), outputs=read))
+        accepted = await it.api.stacks.create("s", it.request(group(2, "SoftwareDeploymentGroup"), outputs=read))
         inside = await waiting_inside(it, "group", 2)
         for number, name in enumerate(("s0", "s1")):
-            await it.api.signal(inside, name, {"deploy_stdout": f"out {number}", "answer": number})
+            await it.api.signals.send(inside, name, {"deploy_stdout": f"out {number}", "answer": number})
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
         assert await outputs(it) == {"all": {"s0": "out 0", "s1": "out 1"}, "one": 1}
 
@@ -410,7 +410,7 @@ def test_a_group_follows_its_servers(lab):
         await it.create(group(3, "SoftwareDeployments", **quiet))
         await it.update(group(2, "SoftwareDeployments", **quiet))
         inside = (await it.physical())["group"]
-        assert [one["resource_name"] for one in await it.api.resources(inside)] == ["s0", "s1"]
+        assert [one["resource_name"] for one in await it.api.resources.list(inside)] == ["s0", "s1"]
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
 
     lab(story)
@@ -424,13 +424,13 @@ def test_a_group_goes_in_batches(lab):
             "batch_create": {"max_batch_size": 2}, "rolling_update": {"max_batch_size": 1}}
         await it.create(template)
         inside = (await it.physical())["group"]
-        before = [one["stack_status"] for one in [await it.api.show(inside)]]
+        before = [one["stack_status"] for one in [await it.api.stacks.show(inside)]]
         assert before == ["UPDATE_COMPLETE"], "two batches: a create, and an update"
         template["group"]["properties"]["input_values"] = {"a": 2}
-        generation = (await it.api.show(inside))["generation"]
+        generation = (await it.api.stacks.show(inside))["generation"]
         await it.update(template)
-        assert (await it.api.show(inside))["generation"] == generation + 3
-        told_now = [(await it.api.metadata("s", f"server{number}"))["deployments"][0]["config"] for number in range(3)]
-        assert told_now == [{"x": 2}] * 3
+        assert (await it.api.stacks.show(inside))["generation"] == generation + 3
+        now = [await it.api.resources.metadata("s", f"server{number}") for number in range(3)]
+        assert [one["deployments"][0]["config"] for one in now] == [{"x": 2}] * 3
 
     lab(story)

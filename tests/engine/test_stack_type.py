@@ -32,14 +32,14 @@ def test_a_stack_of_its_own(lab):
         await complete(it, await it.create(resources, outputs=wanted))
         found = await outputs(it)
         assert (found["all"], found["told"]) == ({"told": "v"}, "v")
-        there = {one["stack_name"]: one["id"] for one in await it.api.stacks()}
+        there = {one["stack_name"]: one["id"] for one in await it.api.stacks.list()}
         assert there[found["name"]] == (await it.physical())["x"], "users see it among their stacks"
         resources["x"] = stack("w")
         await complete(it, await it.update(resources, outputs=wanted))
         assert it.values() == ["w", "w"]
         await complete(it, await it.delete())
         assert it.objects() == {}
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
@@ -89,8 +89,8 @@ def test_its_reference_is_its_id_and_its_time_its_own(lab):
         shown = {"ref": {"value": {"get_resource": "x"}}}
         await complete(it, await it.create({"x": stack()}, outputs=shown, timeout_s=600.0))
         x = (await it.physical())["x"]
-        assert ((await outputs(it))["ref"], (await it.api.show(x))["timeout_s"]) == (x, None)
+        assert ((await outputs(it))["ref"], (await it.api.stacks.show(x))["timeout_s"]) == (x, None)
         await complete(it, await it.update({"x": stack(timeout=5)}, outputs=shown, timeout_s=600.0))
-        assert (await it.api.show(x))["timeout_s"] == 300.0
+        assert (await it.api.stacks.show(x))["timeout_s"] == 300.0
 
     lab(story)

@@ -50,12 +50,12 @@ async def good(story: Any) -> None:
 
 async def inner(it: Lab, name: str, stack: str = "s") -> str:
     """The stack that a resource is."""
-    return str((await it.api.resource(stack, name))["physical_resource_id"])
+    return str((await it.api.resources.show(stack, name))["physical_resource_id"])
 
 
 async def changes(it: Lab, resources: dict[str, Any], **options: Any) -> dict[str, str]:
     """What an update would do."""
-    told = await it.api.preview("s", it.request(resources, **options))
+    told = await it.api.preview.changes("s", it.request(resources, **options))
     return {one.name: one.action for one in told.items}
 
 
@@ -64,14 +64,14 @@ def test_a_condition_inside_is_judged_with_the_properties_outside(lab):
         files = {"choosing.yaml": CHOOSING}
         shown = {"o": {"value": {"get_attr": ["a", "little"]}}}
         small, big = {"a": kind("choosing.yaml", kind="small")}, {"a": kind("choosing.yaml", kind="big")}
-        told = await it.api.preview_create("s", it.request(small, files=files))
+        told = await it.api.preview.create("s", it.request(small, files=files))
         assert [one["resource_name"] for one in told["resources"][0]] == ["little"]
         await good(it.create(small, files=files, outputs=shown))
         assert it.values() == ["little"]
         await good(it.update(big, files=files, outputs=shown))
         assert it.values() == ["big"]
         await good(it.update(small, files=files, outputs=shown))
-        assert (await it.api.outputs("s"))[0]["output_value"] == "little"
+        assert (await it.api.outputs.list("s"))[0]["output_value"] == "little"
 
     lab(story)
 
@@ -103,7 +103,7 @@ def test_what_is_wrong_with_the_properties_outside_is_told_before_anything_is_ma
         with pytest.raises(errors.UserError) as refused:
             await it.create({"a": kind("choosing.yaml", kind="small")}, files=files)
         assert str(refused.value) == "resources.a<choosing.yaml>: The Resource Type (No::Type) could not be found."
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
         await good(it.create({"a": kind("choosing.yaml", kind="big")}, files=files))
         with pytest.raises(errors.UserError, match="No::Type"):
             await it.update({"a": kind("choosing.yaml", kind="small")}, files=files)
@@ -121,15 +121,15 @@ def test_what_is_wrong_with_the_properties_outside_is_told_before_anything_is_ma
 def test_a_template_in_the_place_of_a_type_uses_that_type(lab, lines):
     async def story(it: Lab) -> None:
         options = {"files": {"wrapping.yaml": WRAPPING}, "environment": lines}
-        it.api.validate(it.request({"a": resource("1")}).template, options["files"], lines, nested=True)
-        told = await it.api.preview_create("s", it.request({"a": resource("1")}, **options))
+        it.api.templates.validate(it.request({"a": resource("1")}).template, options["files"], lines, nested=True)
+        told = await it.api.preview.create("s", it.request({"a": resource("1")}, **options))
         assert [one["resource_name"] for one in told["resources"][0]] == ["inner"]
         await good(it.create({"a": resource("1")}, **options))
         assert it.values() == ["wrapped-1"]
         await good(it.update({"a": resource("2")}, **options))
         assert it.values() == ["wrapped-2"]
-        assert (await it.api.resource("s", "a"))["resource_type"] == TEST
-        assert (await it.api.resource(await inner(it, "a"), "inner"))["resource_type"] == TEST
+        assert (await it.api.resources.show("s", "a"))["resource_type"] == TEST
+        assert (await it.api.resources.show(await inner(it, "a"), "inner"))["resource_type"] == TEST
         await good(it.delete())
         assert it.objects() == {}
 
@@ -214,7 +214,7 @@ outputs:
         await good(it.create({"a": resource("1")}, **options))
         assert it.values() == ["1", "1"]
         within = await inner(it, "kept", await inner(it, "a"))
-        assert {one["resource_name"]: one["resource_type"] for one in await it.api.resources(within)} == {
+        assert {one["resource_name"]: one["resource_type"] for one in await it.api.resources.list(within)} == {
             "test": TEST, "kept": "OS::Heat::Value"}
 
     lab(story)
@@ -233,7 +233,7 @@ def test_what_leads_back_to_itself_is_refused(lab, files, lines, told):
         with pytest.raises(errors.UserError) as refused:
             await it.create({"a": {"type": "My::A"}}, files=texts, environment={"resource_registry": lines})
         assert str(refused.value).endswith(told)
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
 
     lab(story)
 
@@ -263,7 +263,7 @@ def test_a_template_in_the_place_of_a_template_must_look_like_it(lab, changed, p
         with pytest.raises(errors.UserError) as refused:
             await it.create(template, **options)
         assert refused.value.problems[0].message == told
-        assert await it.api.stacks() == []
+        assert await it.api.stacks.list() == []
         await good(it.create({}))
         with pytest.raises(errors.UserError) as refused:
             await it.update(template, **options)
@@ -279,14 +279,14 @@ def test_hooks_of_a_stack_inside_and_in_it(lab):
             "a": {"hooks": ["pre-create", "post-create"], "inner": {"hooks": ["pre-create"]}},
             "*": {"inner": {"hooks": ["post-create"]}}})
         request = it.request({"a": resource("1")}, files={"wrapping.yaml": WRAPPING}, environment=lines)
-        accepted = await it.api.create("s", request)
+        accepted = await it.api.stacks.create("s", request)
         for name, hook in (("a", "pre-create"), ("inner", "pre-create"), ("a", "post-create")):
             async def paused(name: str = name, hook: str = hook) -> bool:
                 stack = "s" if name == "a" else await inner(it, "a")
-                return stack != "None" and [hook] == [one["hook"] for one in await it.api.hooks(stack)]
+                return stack != "None" and [hook] == [one["hook"] for one in await it.api.signals.hooks(stack)]
 
             await it.until(paused)
-            await it.api.clear_hook("s" if name == "a" else await inner(it, "a"), name, hook)
+            await it.api.signals.clear_hook("s" if name == "a" else await inner(it, "a"), name, hook)
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
         assert it.values() == ["wrapped-1"]
 
@@ -323,7 +323,7 @@ def test_only_so_many_resources_inside_are_judged_with_their_own_parameters(lab,
             files[f"{depth}.yaml"] = VERSION + f"parameters: {{value: {{type: string}}}}\nresources: {inside}"
             below[depth] = f"{depth}.yaml"
         template = {f"r{n}": kind("0.yaml", value=str(n)) for n in range(12)}
-        await it.api.preview_create("s", it.request(template, files=files))
+        await it.api.preview.create("s", it.request(template, files=files))
         assert 0 < looks < 20
 
     lab(story)

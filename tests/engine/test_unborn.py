@@ -31,7 +31,7 @@ def test_of_another_type(unborn):
     async def story(it: Lab) -> None:
         stack = await it.update({"a": resource("1")})
         assert stack["status"] == "COMPLETE", stack
-        [row] = await it.api.resources("s")
+        [row] = await it.api.resources.list("s")
         assert row["resource_type"] == "OS::Heat::TestResource"
         await it.update({"a": resource("2")})
         assert await it.physical() == {"a": row["physical_resource_id"]}, "it is what it was, and was changed in place"

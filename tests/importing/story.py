@@ -49,7 +49,7 @@ def things(engine: Embedded) -> dict[str, Any]:
 
 async def end(engine: Embedded, stack_id: str) -> dict[str, Any]:
     async with asyncio.timeout(60):
-        while (stack := await engine.orchestrator.show(stack_id))["status"] == "IN_PROGRESS":
+        while (stack := await engine.orchestrator.stacks.show(stack_id))["status"] == "IN_PROGRESS":
             await asyncio.sleep(0.01)
     return stack
 
@@ -57,10 +57,10 @@ async def end(engine: Embedded, stack_id: str) -> dict[str, Any]:
 async def is_as_heat_told(engine: Embedded, told: dict[str, Any]) -> None:
     """Every stack is what Heat said of it: state, tags, outputs, physical ids of the whole tree."""
     for name, heat in told.items():
-        stack = await engine.orchestrator.show(name)
+        stack = await engine.orchestrator.stacks.show(name)
         assert (stack["id"], stack["stack_status"], stack["tags"]) == (heat["id"], heat["status"], heat["tags"] or [])
         assert stack["disable_rollback"] == heat["disable_rollback"]
-        outputs = {one["output_key"]: one["output_value"] for one in await engine.orchestrator.outputs(name)}
+        outputs = {one["output_key"]: one["output_value"] for one in await engine.orchestrator.outputs.list(name)}
         assert outputs == {key: MASK if filling.PASSWORD in str(value) else value
                            for key, value in heat["outputs"].items()}
     expected = sorted((name, id_, status) for one in told.values() for _, name, _, id_, status in one["resources"] if id_)
@@ -77,9 +77,9 @@ async def no_op_changes_nothing(engine: Embedded, names: list[str]) -> None:
     operations = len((await rows(engine, t.operations))["operations"])
     async with engine.driving():
         for name in names:
-            preview = await engine.orchestrator.preview(name, request(name))
+            preview = await engine.orchestrator.preview.changes(name, request(name))
             assert set(preview.counts) <= {"no change"}, (name, preview.items)
-            accepted = await engine.orchestrator.update(name, request(name))
+            accepted = await engine.orchestrator.stacks.update(name, request(name))
             assert (await end(engine, accepted.stack_id))["stack_status"] == "UPDATE_COMPLETE"
     assert await rows(engine, t.resources, t.nodes, t.edges, t.signals, t.software_configs) == before
     assert things(engine) == there
@@ -90,7 +90,7 @@ async def no_op_changes_nothing(engine: Embedded, names: list[str]) -> None:
 async def delete_removes_all(engine: Embedded, names: list[str]) -> None:
     async with engine.driving():
         for name in names:
-            accepted = await engine.orchestrator.delete(name)
+            accepted = await engine.orchestrator.stacks.delete(name)
             assert (await end(engine, accepted.stack_id))["stack_status"] == "DELETE_COMPLETE"
     left = await rows(engine, t.resources, t.nodes, t.edges, t.signals, t.software_configs, t.blobs, t.uses)
     assert left == {name: [] for name in left}

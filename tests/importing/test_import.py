@@ -98,7 +98,7 @@ def test_an_update_changes_what_it_says_and_nothing_else(engine, url):
             for path in filling.PATHS:
                 name = f"groups-{path}"
                 change = story.request(name, parameters={"size": 5})
-                accepted = await engine.orchestrator.update(name, change)
+                accepted = await engine.orchestrator.stacks.update(name, change)
                 assert (await story.end(engine, accepted.stack_id))["stack_status"] == "UPDATE_COMPLETE"
 
     run(work())
@@ -113,9 +113,9 @@ def test_a_change_reaches_what_was_made_by_heat(engine, url):
     async def work():
         async with engine.driving():
             change = story.request("values-legacy", parameters={"word": "hola"})
-            accepted = await engine.orchestrator.update("values-legacy", change)
+            accepted = await engine.orchestrator.stacks.update("values-legacy", change)
             await story.end(engine, accepted.stack_id)
-            outputs = await engine.orchestrator.outputs("values-legacy")
+            outputs = await engine.orchestrator.outputs.list("values-legacy")
             return {one["output_key"]: one["output_value"] for one in outputs}
 
     outputs = run(work())
@@ -130,7 +130,7 @@ def test_what_failed_in_heat_is_mended_here(engine, url):
     async def work():
         async with engine.driving():
             change = story.request("failed-legacy", parameters={"broken": False})
-            accepted = await engine.orchestrator.update("failed-legacy", change)
+            accepted = await engine.orchestrator.stacks.update("failed-legacy", change)
             return await story.end(engine, accepted.stack_id)
 
     assert run(work())["stack_status"] == "UPDATE_COMPLETE"
@@ -147,7 +147,7 @@ def test_a_failed_rollback_never_goes_back_to_nothing(engine, url):
     async def work():
         async with engine.driving():
             change = story.Request(bad, disable_rollback=False)
-            accepted = await engine.orchestrator.update("hidden-legacy", change)
+            accepted = await engine.orchestrator.stacks.update("hidden-legacy", change)
             return await story.end(engine, accepted.stack_id)
 
     assert run(work())["stack_status"] == "ROLLBACK_COMPLETE"
@@ -214,7 +214,7 @@ def test_what_differs_from_its_template_is_looked_at_by_the_next_update(engine, 
         ('{"value": "somebody else"}',)))
     (told,) = run(story.bring(engine, url, story.wish(KEY, stacks=["hidden-legacy"])))
     assert told.outcome is Outcome.IMPORTED and "resource plain of hidden-legacy" in told.notes[0]
-    preview = run(engine.orchestrator.preview("hidden-legacy", story.request("hidden-legacy")))
+    preview = run(engine.orchestrator.preview.changes("hidden-legacy", story.request("hidden-legacy")))
     assert {item.name: item.action for item in preview.items} == {
         "account": "no change", "hash": "no change", "plain": "update"}
 
@@ -228,7 +228,7 @@ def test_an_older_version_is_cleaned_up_by_the_next_operation(engine, url):
     async def work():
         async with engine.driving():
             change = story.request("stuck-convergence", parameters={"edition": "second"})
-            accepted = await engine.orchestrator.update("stuck-convergence", change)
+            accepted = await engine.orchestrator.stacks.update("stuck-convergence", change)
             return await story.end(engine, accepted.stack_id)
 
     assert run(work())["stack_status"] == "UPDATE_COMPLETE"
@@ -242,7 +242,7 @@ def test_a_scaling_group_goes_on_from_where_heat_left_it(engine, url):
 
     async def grown():
         async with engine.driving():
-            await engine.orchestrator.signal("scaling-legacy", "grow", None)
+            await engine.orchestrator.signals.send("scaling-legacy", "grow", None)
             async with asyncio.timeout(60):
                 while len([id_ for id_ in story.things(engine) if id_.startswith("scaling-legacy")]) < 4:
                     await asyncio.sleep(0.05)
@@ -250,7 +250,7 @@ def test_a_scaling_group_goes_on_from_where_heat_left_it(engine, url):
     async def shrunk():
         async with engine.driving():
             template = story.request("scaling-legacy").template.replace("desired_capacity: 2", "desired_capacity: 1")
-            accepted = await engine.orchestrator.update("scaling-legacy", story.Request(template))
+            accepted = await engine.orchestrator.stacks.update("scaling-legacy", story.Request(template))
             assert (await story.end(engine, accepted.stack_id))["stack_status"] == "UPDATE_COMPLETE"
 
     run(grown())
@@ -266,8 +266,8 @@ def test_what_rests_in_heat_rests_here_and_is_woken(engine, url):
     async def work():
         async with engine.driving():
             with pytest.raises(errors.UserError, match="suspended"):
-                await engine.orchestrator.update("resting-legacy", story.request("resting-legacy"))
-            accepted = await engine.orchestrator.resume("resting-legacy")
+                await engine.orchestrator.stacks.update("resting-legacy", story.request("resting-legacy"))
+            accepted = await engine.orchestrator.stacks.resume("resting-legacy")
             return await story.end(engine, accepted.stack_id)
 
     assert run(work())["stack_status"] == "RESUME_COMPLETE"

@@ -72,15 +72,18 @@ class World:
     async def create(self, text: str, environment: dict[str, Any] | None = None) -> None:
         # Conflict: it was accepted the first time, and nobody heard of it.
         with contextlib.suppress(errors.Conflict):
-            await self.surely(lambda: self.api.create("s", Request(text, environment=environment or {}, timeout_s=40000.0)))
+            request = Request(text, environment=environment or {}, timeout_s=40000.0)
+            await self.surely(lambda: self.api.stacks.create("s", request))
 
     async def signal(self, name: str) -> None:
-        await self.surely(lambda: self.api.signal("s", "handle", {"data": name}, signal_id=name), errors.NotFound)
+        await self.surely(lambda: self.api.signals.send("s", "handle", {"data": name}, signal_id=name), errors.NotFound)
 
     async def end(self) -> dict[str, Any]:
         until = self.run.loop.time() + BOUND_S
-        while (stack := await self.surely(lambda: self.api.show("s")))["status"] == "IN_PROGRESS":
-            assert self.run.loop.time() < until, f"nobody was woken: {await self.surely(lambda: self.api.resources('s'))}"
+        while (stack := await self.surely(lambda: self.api.stacks.show("s")))["status"] == "IN_PROGRESS":
+            if self.run.loop.time() >= until:
+                resources = await self.surely(lambda: self.api.resources.list("s"))
+                raise AssertionError(f"nobody was woken: {resources}")
             await asyncio.sleep(5.0)
         return stack
 
@@ -94,7 +97,7 @@ def test_every_signal_counts_once_and_wakes(seed):
             await it.signal(f"n{number}")
         stack = await it.end()
         assert stack["stack_status"] == "CREATE_COMPLETE"
-        (data,) = await it.surely(lambda: it.api.outputs("s"))
+        (data,) = await it.surely(lambda: it.api.outputs.list("s"))
         assert sorted(json.loads(data["output_value"]).values()) == [f"n{number}" for number in range(COUNT)]
 
     World(seed).play(story)
@@ -110,8 +113,8 @@ def test_signals_meet_updates(seed):
             if it.random.random() < 0.5:
                 count = it.random.randint(1, 4)
                 more = {"x": {"type": "OS::Heat::RandomString", "properties": {"length": number + 1}}}
-                await it.surely(lambda c=count, m=more: it.api.update("s", Request(template(c, **m), timeout_s=40000.0)),
-                                errors.Conflict)
+                request = Request(template(count, **more), timeout_s=40000.0)
+                await it.surely(lambda r=request: it.api.stacks.update("s", r), errors.Conflict)
             else:
                 sent += 1
                 await it.signal(f"n{number}")
@@ -128,14 +131,14 @@ def test_a_pause_ends_when_it_is_cleared(seed):
         environment = {"resource_registry": {"resources": {"handle": {"hooks": ["pre-create", "post-create"]}}}}
         await it.create(template(1), environment)
         for hook in ("pre-create", "post-create"):
-            while hook not in [one["hook"] for one in await it.surely(lambda: it.api.hooks("s"))]:
+            while hook not in [one["hook"] for one in await it.surely(lambda: it.api.signals.hooks("s"))]:
                 await asyncio.sleep(5.0)
             # An error: it was cleared the first time, and nobody heard of it.
             with contextlib.suppress(errors.UserError):
-                await it.surely(lambda h=hook: it.api.clear_hook("s", "handle", h))
+                await it.surely(lambda h=hook: it.api.signals.clear_hook("s", "handle", h))
         await it.signal("one")
         assert (await it.end())["stack_status"] == "CREATE_COMPLETE"
-        told = [one["resource_status_reason"] for one in await it.surely(lambda: it.api.events("s"))]
+        told = [one["resource_status_reason"] for one in await it.surely(lambda: it.api.events.list("s"))]
         assert told.count("CREATE paused until Hook pre-create is cleared") == 1
         assert told.count("Hook post-create is cleared") == 1
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.events import EventWish
+from isotherm.identity.requester import Requester
 from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
@@ -101,17 +102,17 @@ async def work(engine: Embedded) -> None:
         del changed["r9"]
         assert (await lab.update(changed))["status"] == "COMPLETE"
         assert (await lab.update(changed))["status"] == "COMPLETE"
-        for ask in (lab.api.check, lab.api.suspend, lab.api.resume, lab.api.snapshot):
+        for ask in (lab.api.stacks.check, lab.api.stacks.suspend, lab.api.stacks.resume, lab.api.snapshots.take):
             assert (await lab.end(await ask("s")))["status"] == "COMPLETE"
-        await lab.api.resources("s")
-        await lab.api.events("s", last=10)
-        assert [page async for page in lab.api.event_pages("s", EventWish(limit=10))]
-        await lab.api.resource("s", "r1")
-        await lab.api.stacks()
-        many = engine.orchestrator_for("project-1", "")
+        await lab.api.resources.list("s")
+        await lab.api.events.list("s", last=10)
+        assert [page async for page in lab.api.events.pages("s", EventWish(limit=10))]
+        await lab.api.resources.show("s", "r1")
+        await lab.api.stacks.list()
+        many = engine.orchestrator_for(Requester("project-1"))
         for orders, everywhere in (((), False), (("stack_name",), False), ((), True)):
-            first = await many.page(Wish(orders=orders, limit=10), everywhere=everywhere)
-            await many.page(Wish(orders=orders, limit=10, marker=first[-1]["id"]), everywhere=everywhere)
+            first = await many.stacks.page(Wish(orders=orders, limit=10), everywhere=everywhere)
+            await many.stacks.page(Wish(orders=orders, limit=10, marker=first[-1]["id"]), everywhere=everywhere)
         assert (await lab.delete())["status"] == "COMPLETE"
 
 

@@ -30,26 +30,26 @@ async def act(call: Call) -> Response:
 
 async def _suspend(call: Call, stack: dict[str, Any]) -> None:
     if stack["stack_status"] != "SUSPEND_COMPLETE":
-        await call.orchestrator.suspend(stack["id"])
+        await call.orchestrator.stacks.suspend(stack["id"])
 
 
 async def _resume(call: Call, stack: dict[str, Any]) -> None:
     if stack["stack_status"] != "RESUME_COMPLETE":
-        await call.orchestrator.resume(stack["id"])
+        await call.orchestrator.stacks.resume(stack["id"])
 
 
 async def _check(call: Call, stack: dict[str, Any]) -> None:
-    await call.orchestrator.check(stack["id"])
+    await call.orchestrator.stacks.check(stack["id"])
 
 
 async def _cancel_update(call: Call, stack: dict[str, Any]) -> None:
     _refuse_unless(stack, _UPDATING)
-    await call.orchestrator.cancel(stack["id"])
+    await call.orchestrator.stacks.cancel(stack["id"])
 
 
 async def _cancel_without_rollback(call: Call, stack: dict[str, Any]) -> None:
     _refuse_unless(stack, _UPDATING, _CREATING)
-    await call.orchestrator.cancel(stack["id"], rollback=False)
+    await call.orchestrator.stacks.cancel(stack["id"], rollback=False)
 
 
 def _refuse_unless(stack: dict[str, Any], *states: str) -> None:

@@ -17,18 +17,18 @@ LONGEST_S = 10**9
 
 async def of_stack(call: Call) -> Response:
     stack = await call.stack()
-    return responses.json({"drift": await call.orchestrator.drift(stack["id"], whole=call.flag("all"))})
+    return responses.json({"drift": await call.orchestrator.drift.show(stack["id"], whole=call.flag("all"))})
 
 
 async def of_resource(call: Call) -> Response:
     stack = await call.stack()
-    return responses.json({"drift": await call.orchestrator.resource_drift(stack["id"], call.path["resource_name"])})
+    return responses.json({"drift": await call.orchestrator.drift.show_resource(stack["id"], call.path["resource_name"])})
 
 
 async def set_stack(call: Call) -> Response:
     stack = await call.stack()
     said = await _said(call, "policy", "interval", "mode")
-    await call.orchestrator.set_watch(
+    await call.orchestrator.drift.set_watch(
         stack["id"], policy=_text(said, "policy", null=True) if "policy" in said else "",
         interval=_seconds(said["interval"]) if "interval" in said else -1.0, mode=_text(said, "mode") or "")
     return await of_stack(call)
@@ -37,7 +37,8 @@ async def set_stack(call: Call) -> Response:
 async def set_resource(call: Call) -> Response:
     stack = await call.stack()
     said = await _said(call, "policy")
-    await call.orchestrator.set_resource_policy(stack["id"], call.path["resource_name"], _text(said, "policy", null=True))
+    policy = _text(said, "policy", null=True)
+    await call.orchestrator.drift.set_resource_policy(stack["id"], call.path["resource_name"], policy)
     return await of_resource(call)
 
 
@@ -47,23 +48,23 @@ async def observe_stack(call: Call) -> Response:
     if names is not None and not good:
         raise faults.bad_request(f"resources is a list of at most {MOST} names.")
     stack = await call.stack()
-    await call.orchestrator.hint(stack["id"], names)
+    await call.orchestrator.drift.hint(stack["id"], names)
     return responses.json(None, 202)
 
 
 async def observe_resource(call: Call) -> Response:
     stack = await call.stack()
-    await call.orchestrator.hint(stack["id"], [call.path["resource_name"]])
+    await call.orchestrator.drift.hint(stack["id"], [call.path["resource_name"]])
     return responses.json(None, 202)
 
 
 async def of_project(call: Call) -> Response:
-    return responses.json({"drift": {"mode": await call.orchestrator.project_mode()}})
+    return responses.json({"drift": {"mode": await call.orchestrator.drift.project_mode()}})
 
 
 async def set_project(call: Call) -> Response:
     said = await _said(call, "mode")
-    await call.orchestrator.set_project_mode(_text(said, "mode") or "")
+    await call.orchestrator.drift.set_project_mode(_text(said, "mode") or "")
     return await of_project(call)
 
 

@@ -31,7 +31,7 @@ async def of_resource(call: Call) -> Response:
 
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    one = await call.orchestrator.event(stack["id"], call.path["resource_name"], call.path["event_id"])
+    one = await call.orchestrator.events.show(stack["id"], call.path["resource_name"], call.path["event_id"])
     more = {key: one[key] for key in ("resource_type", "resource_properties")}
     return responses.json({"event": {**_view(call, one, None), **more}})
 
@@ -39,7 +39,7 @@ async def show(call: Call) -> Response:
 async def _found(call: Call, resource: str | None = None) -> AsyncIterator[list[dict[str, Any]]]:
     wish = _wish(call, resource)
     stack = await call.stack(deleted=True)
-    return _shown(call, call.orchestrator.event_pages(stack["id"], wish), stack if wish.depth else None)
+    return _shown(call, call.orchestrator.events.pages(stack["id"], wish), stack if wish.depth else None)
 
 
 def _wish(call: Call, resource: str | None) -> EventWish:

@@ -13,13 +13,13 @@ async def export(call: Call) -> Response:
     _refuse_unless_enabled(call)
     stack = await call.stack()
     # Whoever takes the stack over needs all of it, also what is hidden from those who only look.
-    return responses.json(await call.orchestrator.export(stack["id"], hidden=True))
+    return responses.json(await call.orchestrator.exports.export(stack["id"], hidden=True))
 
 
 async def abandon(call: Call) -> Response:
     _refuse_unless_enabled(call)
     stack = await call.stack()
-    return responses.json((await call.orchestrator.abandon(stack["id"], hidden=True)).papers)
+    return responses.json((await call.orchestrator.exports.abandon(stack["id"], hidden=True)).papers)
 
 
 def _refuse_unless_enabled(call: Call) -> None:

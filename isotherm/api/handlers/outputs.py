@@ -10,9 +10,9 @@ from isotherm.api.request.call import Call
 
 async def index(call: Call) -> Response:
     stack = await call.stack()
-    return responses.json({"outputs": await call.orchestrator.output_names(stack["id"])})
+    return responses.json({"outputs": await call.orchestrator.outputs.names(stack["id"])})
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack()
-    return responses.json({"output": await call.orchestrator.output(stack["id"], call.path["output_key"])})
+    return responses.json({"output": await call.orchestrator.outputs.show(stack["id"], call.path["output_key"])})

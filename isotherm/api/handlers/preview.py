@@ -19,7 +19,7 @@ async def create(call: Call) -> Response:
     name = asked.stack_name()
     with asked.as_heat_errors():
         request = await asked.request()
-        found = await call.orchestrator.preview_create(name, request)
+        found = await call.orchestrator.preview.create(name, request)
     return responses.json({"stack": {
         "id": _NO_STACK_ID, "links": [link(call.links.stack(call.project, name, _NO_STACK_ID))], "stack_name": name,
         **stack_views.description_fields(found["description"]),
@@ -45,5 +45,5 @@ async def _changes(call: Call, *, existing: bool) -> Response:
     nested = call.flag("show_nested")
     stack = await call.stack()
     with asked.as_heat_errors():
-        found = await call.orchestrator.preview_update(stack["id"], wanted, nested=nested)
+        found = await call.orchestrator.preview.update(stack["id"], wanted, nested=nested)
     return responses.json({"resource_changes": found})

@@ -27,14 +27,14 @@ async def index(call: Call) -> Response:
     depth = queries.non_negative("nested_depth", call.query.get("nested_depth", 0))
     detail, filters = call.flag("with_detail"), _filters(call)
     stack = await call.stack(deleted=True)
-    pages = call.orchestrator.resource_pages(
+    pages = call.orchestrator.resources.pages(
         stack["id"], filters, depth=min(depth, call.service.settings.max_nested_stack_depth), detail=detail)
     return await responses.json_list("resources", _shown(call, pages))
 
 
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    found = await call.orchestrator.resource(stack["id"], call.path["resource_name"],
+    found = await call.orchestrator.resources.show(stack["id"], call.path["resource_name"],
                                              attributes=call.query.getlist("with_attr"))
     return responses.json({"resource": view(call, found)})
 
@@ -42,7 +42,7 @@ async def show(call: Call) -> Response:
 async def metadata(call: Call) -> Response:
     stack = await call.stack()
     try:
-        found = await call.orchestrator.metadata(stack["id"], call.path["resource_name"])
+        found = await call.orchestrator.resources.metadata(stack["id"], call.path["resource_name"])
     except errors.NotFound as error:
         if error.kind != "ResourceNotAvailable":
             raise
@@ -54,9 +54,9 @@ async def signal(call: Call) -> Response:
     details = await call.optional_body()
     stack = await call.stack()
     signed_signals.RATE.check(
-        await call.orchestrator.signalled_as(stack["id"], call.path["resource_name"]), time.monotonic()
+        await call.orchestrator.signals.counted_under(stack["id"], call.path["resource_name"]), time.monotonic()
     )
-    await call.orchestrator.signal(stack["id"], call.path["resource_name"], details)
+    await call.orchestrator.signals.send(stack["id"], call.path["resource_name"], details)
     return responses.null()
 
 
@@ -71,7 +71,7 @@ async def mark_unhealthy(call: Call) -> Response:
     if not isinstance(reason, str):
         raise faults.bad_request()
     stack = await call.stack()
-    await call.orchestrator.mark_unhealthy(stack["id"], call.path["resource_name"], unhealthy, reason)
+    await call.orchestrator.signals.mark_unhealthy(stack["id"], call.path["resource_name"], unhealthy, reason)
     return responses.null()
 
 

@@ -28,7 +28,7 @@ async def signal(call: Call) -> Response:
     check(call)
     RATE.check(call.path["token"], time.monotonic())
     details = await _details(call)
-    await call.orchestrator.signal_version(call.path["stack_id"], call.path["token"], details)
+    await call.orchestrator.signals.send_to_version(call.path["stack_id"], call.path["token"], details)
     return responses.null()
 
 

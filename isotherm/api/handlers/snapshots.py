@@ -21,13 +21,13 @@ async def create(call: Call) -> Response:
     if name is not None and (not isinstance(name, str) or len(name) > _NAME_LENGTH):
         raise faults.bad_request(f"The name of a snapshot is a text of at most {_NAME_LENGTH} characters.")
     stack = await call.stack()
-    taken = await call.orchestrator.snapshot(stack["id"], name, limited=not call.caller.is_admin)
+    taken = await call.orchestrator.snapshots.take(stack["id"], name, limited=not call.caller.is_admin)
     return responses.json(await _one(call, stack["id"], taken.operation_id))
 
 
 async def index(call: Call) -> Response:
     stack = await call.stack()
-    found = await call.orchestrator.snapshots(stack["id"])
+    found = await call.orchestrator.snapshots.list(stack["id"])
     return await responses.json_list("snapshots", _all(call, stack["id"], [one["id"] for one in found]))
 
 
@@ -38,18 +38,18 @@ async def show(call: Call) -> Response:
 
 async def delete(call: Call) -> Response:
     stack = await call.stack()
-    await call.orchestrator.delete_snapshot(stack["id"], call.path["snapshot_id"])
+    await call.orchestrator.snapshots.delete(stack["id"], call.path["snapshot_id"])
     return responses.no_content()
 
 
 async def restore(call: Call) -> Response:
     stack = await call.stack()
-    await call.orchestrator.restore(stack["id"], call.path["snapshot_id"])
+    await call.orchestrator.snapshots.restore(stack["id"], call.path["snapshot_id"])
     return responses.status_page(call.request, 202)
 
 
 async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:
-    found = await call.orchestrator.show_snapshot(stack_id, id_)
+    found = await call.orchestrator.snapshots.show(stack_id, id_)
     return {key: found[key] for key in _KEYS}
 
 

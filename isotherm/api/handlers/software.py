@@ -25,7 +25,7 @@ async def configs(call: Call) -> Response:
     if call.flag("global_tenant"):
         call.check_policy("software_configs:global_index")
         everywhere = True
-    found = await call.orchestrator.software_configs(limit=limit, marker=call.query.get("marker"), everywhere=everywhere)
+    found = await call.orchestrator.software.configs(limit=limit, marker=call.query.get("marker"), everywhere=everywhere)
     if not call.caller.is_admin:
         found = [{key: value for key, value in one.items() if key != "project"} for one in found]
     return responses.json({"software_configs": found})
@@ -35,28 +35,28 @@ async def create_config(call: Call) -> Response:
     given = await call.body()
     asked = Config("", _text(given, "name"), _text(given, "group"), given.get("config"), _entries(given, "inputs"),
                    _entries(given, "outputs"), _map(given, "options") or {})
-    return responses.json({"software_config": await call.orchestrator.create_software_config(asked)})
+    return responses.json({"software_config": await call.orchestrator.software.create_config(asked)})
 
 
 async def show_config(call: Call) -> Response:
     id_ = call.path["config_id"]
-    found = await call.owned(_CONFIGS, id_, lambda: call.orchestrator.software_config(id_))
+    found = await call.owned(_CONFIGS, id_, lambda: call.orchestrator.software.config(id_))
     return responses.json({"software_config": found})
 
 
 async def delete_config(call: Call) -> Response:
     id_ = call.path["config_id"]
-    await call.owned(_CONFIGS, id_, lambda: call.orchestrator.delete_software_config(id_))
+    await call.owned(_CONFIGS, id_, lambda: call.orchestrator.software.delete_config(id_))
     return responses.no_content()
 
 
 async def deployments(call: Call) -> Response:
     return responses.json(
-        {"software_deployments": await call.orchestrator.software_deployments(call.query.get("server_id"))})
+        {"software_deployments": await call.orchestrator.software.deployments(call.query.get("server_id"))})
 
 
 async def metadata(call: Call) -> Response:
-    return responses.json({"metadata": await call.orchestrator.deployment_metadata(call.path["server_id"])})
+    return responses.json({"metadata": await call.orchestrator.software.server_metadata(call.path["server_id"])})
 
 
 async def create_deployment(call: Call) -> Response:
@@ -72,12 +72,12 @@ async def create_deployment(call: Call) -> Response:
     reason = _text(given, "status_reason", REASON_LENGTH)
     asked = Deployment("", _text(given, "server_id"), config_id, _text(given, "action"), _text(given, "status"),
                        "None" if reason is None else reason, _map(given, "input_values"))
-    return responses.json({"software_deployment": await call.orchestrator.create_software_deployment(asked)})
+    return responses.json({"software_deployment": await call.orchestrator.software.create_deployment(asked)})
 
 
 async def show_deployment(call: Call) -> Response:
     id_ = call.path["deployment_id"]
-    found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.software_deployment(id_))
+    found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.software.deployment(id_))
     return responses.json({"software_deployment": found})
 
 
@@ -90,13 +90,13 @@ async def update_deployment(call: Call) -> Response:
     }
     changes = {name: value for name, value in asked.items() if value}
     id_ = call.path["deployment_id"]
-    found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.update_software_deployment(id_, changes))
+    found = await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.software.update_deployment(id_, changes))
     return responses.json({"software_deployment": found})
 
 
 async def delete_deployment(call: Call) -> Response:
     id_ = call.path["deployment_id"]
-    await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.delete_software_deployment(id_))
+    await call.owned(_DEPLOYMENTS, id_, lambda: call.orchestrator.software.delete_deployment(id_))
     return responses.no_content()
 
 

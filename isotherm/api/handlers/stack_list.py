@@ -12,7 +12,7 @@ from starlette.responses import Response
 from isotherm.api.http import faults, queries, responses
 from isotherm.api.request import stack_views
 from isotherm.api.request.call import Call
-from isotherm.engine.stack_reads import ORDERS, Filters, Wish
+from isotherm.engine.queries.stacks import ORDERS, Filters, Wish
 
 # More than this is not told at once, whatever is asked for.
 PAGE = 10_000
@@ -32,17 +32,18 @@ async def index(call: Call) -> Response:
         call.check_policy("stacks:global_index")
         everywhere = True
     wish = _wish(call)
-    found = await call.orchestrator.page(wish, everywhere=everywhere)
+    found = await call.orchestrator.stacks.page(wish, everywhere=everywhere)
     told: dict[str, Any] = {"stacks": await _shown(call, found, with_project=everywhere)}
     if next_ := _next(call, wish, found):
         told["links"] = [{"rel": "next", "href": next_}]
     if call.query.get("with_count") and queries.boolean("with_count", call.query["with_count"]):
-        told["count"] = await call.orchestrator.count(wish, everywhere=everywhere)
+        told["count"] = await call.orchestrator.stacks.count(wish, everywhere=everywhere)
     return responses.json(told)
 
 
 async def detail(call: Call) -> Response:
-    found = await call.orchestrator.page(Wish(limit=PAGE, hidden_tags=_hidden(call)), everywhere=call.caller.is_admin)
+    wish = Wish(limit=PAGE, hidden_tags=_hidden(call))
+    found = await call.orchestrator.stacks.page(wish, everywhere=call.caller.is_admin)
     return responses.json({"stacks": await _shown(call, found, with_project=False)})
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from starlette.responses import Response
 
 from isotherm import errors
@@ -12,17 +10,20 @@ from isotherm.api.http.links import link
 from isotherm.api.request import stack_views
 from isotherm.api.request.call import Call
 from isotherm.api.request.instantiation import Instantiation
-from isotherm.engine.orchestrator import Accepted, Patch
+from isotherm.engine.orchestrator import Patch
 
 
 async def create(call: Call) -> Response:
     asked = await instantiation(call)
     asked.check_arguments()
     name = asked.stack_name()
-    papers = asked.export_document()
+    document = asked.export_document()
     with asked.as_heat_errors():
-        async with call.borrowed():
-            accepted = await (_made(call, name, asked) if papers is None else _adopted(call, name, asked, papers))
+        async with call.borrowed() as orchestrator:
+            if document is None:
+                accepted = await orchestrator.stacks.create(name, await asked.request())
+            else:
+                accepted = await orchestrator.exports.adopt(name, document, _adoption(call, asked))
     href = call.links.stack(call.project, name, accepted.stack_id)
     return responses.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
 
@@ -48,7 +49,7 @@ async def patch(call: Call) -> Response:
 
 async def delete(call: Call) -> Response:
     stack = await call.stack()
-    await call.orchestrator.delete(stack["id"])
+    await call.orchestrator.stacks.delete(stack["id"])
     return responses.no_content()
 
 
@@ -63,23 +64,19 @@ async def read_patch(call: Call, asked: Instantiation, *, existing: bool) -> Pat
         if not existing:
             return await asked.full_update()
         stack = await call.stack()
-        return await asked.partial_update(await call.orchestrator.template_text(stack["id"]))
+        return await asked.partial_update(await call.orchestrator.inputs.template_text(stack["id"]))
 
 
 async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     stack = await call.stack()
     with asked.as_heat_errors():
-        async with call.borrowed(stack["id"]):
-            await call.orchestrator.update(stack["id"], wanted)
+        async with call.borrowed(stack["id"]) as orchestrator:
+            await orchestrator.stacks.update(stack["id"], wanted)
     return responses.status_page(call.request, 202)
 
 
-async def _made(call: Call, name: str, asked: Instantiation) -> Accepted:
-    return await call.orchestrator.create(name, await asked.request())
-
-
-async def _adopted(call: Call, name: str, asked: Instantiation, papers: dict[str, Any]) -> Accepted:
+def _adoption(call: Call, asked: Instantiation) -> Patch:
     changes = asked.adoption_changes()
     if not call.service.settings.enable_stack_adopt:
         raise errors.UserError("Stack Adopt is not supported.", kind="NotSupported")
-    return await call.orchestrator.adopt(name, papers, changes)
+    return changes

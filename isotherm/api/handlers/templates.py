@@ -19,17 +19,17 @@ _IGNORABLE = frozenset({"99001"})
 
 async def template(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return responses.json(await call.orchestrator.template(stack["id"]))
+    return responses.json(await call.orchestrator.inputs.template(stack["id"]))
 
 
 async def environment(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return responses.json(await call.orchestrator.environment(stack["id"]))
+    return responses.json(await call.orchestrator.inputs.environment(stack["id"]))
 
 
 async def files(call: Call) -> Response:
     stack = await call.stack(deleted=True)
-    return responses.json(await call.orchestrator.files(stack["id"]))
+    return responses.json(await call.orchestrator.inputs.files(stack["id"]))
 
 
 async def validate(call: Call) -> Response:
@@ -44,7 +44,7 @@ async def validate(call: Call) -> Response:
         surroundings = asked.environment(text)
         files = await asked.all_files(text, surroundings)
         found = await off_loop.beside(
-            len(text) + off_loop.weight(surroundings), lambda: call.orchestrator.validate(
+            len(text) + off_loop.weight(surroundings), lambda: call.orchestrator.templates.validate(
                 text, files, surroundings, nested=nested, is_lenient=bool(codes)))
     return responses.json(found)
 

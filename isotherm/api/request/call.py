@@ -17,8 +17,9 @@ from isotherm.api.http.links import Links
 from isotherm.api.policy.enforcer import Policy
 from isotherm.api.request.service import Service
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.stack_reads import Kind
+from isotherm.engine.queries.stacks import Kind
 from isotherm.identity.caller import Caller
+from isotherm.identity.requester import Requester
 from isotherm.resources.registry import Registry
 
 T = TypeVar("T")
@@ -50,10 +51,12 @@ class Call:
 
     @cached_property
     def orchestrator(self) -> Orchestrator:
-        found = self.service.orchestrator(self.caller, self.project)
-        found.may_use = lambda type_: self.policy.allows_type(type_, self.caller)
-        found.services = self.caller.services
-        return found
+        return self._orchestrator()
+
+    def _orchestrator(self, credential: str = "") -> Orchestrator:
+        return self.service.orchestrator_for(Requester(
+            self.project, self.caller.user_name, lambda type_: self.policy.allows_type(type_, self.caller),
+            self.caller.services, credential))
 
     @cached_property
     def types(self) -> Registry:
@@ -61,11 +64,10 @@ class Call:
         return self.service.types.limited(None, self.caller.services)
 
     @asynccontextmanager
-    async def borrowed(self, stack_id: str | None = None) -> AsyncIterator[None]:
-        """Borrow a credential from the caller for the stack that is made or changed inside."""
+    async def borrowed(self, stack_id: str | None = None) -> AsyncIterator[Orchestrator]:
+        """Borrow a credential from the caller, and yield an Orchestrator that binds it to the stack it makes or changes."""
         async with self.service.lending.borrowed(self.caller, self.project, stack_id) as credential:
-            self.orchestrator.credential = credential
-            yield
+            yield self._orchestrator(credential)
 
     @cached_property
     def links(self) -> Links:
@@ -108,10 +110,10 @@ class Call:
 
     async def find(self, name_or_id: str, *, deleted: bool) -> dict[str, Any]:
         """Find a stack of the project by its name or id; for an admin, one of any project by its id."""
-        found = await self.owned("stacks", name_or_id, lambda: self.orchestrator.find(name_or_id, deleted=deleted))
+        found = await self.owned("stacks", name_or_id, lambda: self.orchestrator.stacks.find(name_or_id, deleted=deleted))
         # A stack of the project may be called like the id of a stack elsewhere: for an admin, the id counts.
         if found["id"] != name_or_id and await self._enter("stacks", name_or_id):
-            found = await self.orchestrator.find(name_or_id, deleted=deleted)
+            found = await self.orchestrator.stacks.find(name_or_id, deleted=deleted)
         return found
 
     async def owned(self, kind: Kind, id_: str, ask: Callable[[], Awaitable[T]]) -> T:
@@ -125,7 +127,7 @@ class Call:
 
     async def _enter(self, kind: Kind, id_: str) -> bool:
         """Act in the project of this object from here on. Return whether that is allowed, and another project."""
-        owner = await self.orchestrator.owner(kind, id_) if self.caller.is_admin else None
+        owner = await self.orchestrator.stacks.owner(kind, id_) if self.caller.is_admin else None
         if owner is None or owner == self.project:
             return False
         # The log tells whose object it was beside who acted.

@@ -11,8 +11,8 @@ from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process.gauges import Gauges
 from isotherm.engine.process.service_list import ServiceStatus
 from isotherm.engine.queries.feed import Feed
-from isotherm.identity.caller import Caller
 from isotherm.identity.lending import Lending, Nothing
+from isotherm.identity.requester import Requester
 from isotherm.resources.registry import Registry
 from isotherm.secrets.signing import Signer
 
@@ -29,8 +29,8 @@ async def _nobody() -> list[ServiceStatus]:
 class Service:
     """The ports of the API."""
 
-    # For a project, and for the user who asks.
-    orchestrators: Callable[[str, str], Orchestrator]
+    # Makes the facade of the engine for one requester.
+    orchestrator_for: Callable[[Requester], Orchestrator]
     types: Registry
     settings: Settings = Settings()  # noqa: RUF009 - frozen
     # The engines there are, on all hosts, alive or not.
@@ -43,6 +43,3 @@ class Service:
     gauges: Callable[[], Awaitable[Gauges]] = _unknown
     # What callers lend, for work that goes on when they have gone.
     lending: Lending = Nothing()  # noqa: RUF009 - it has no state
-
-    def orchestrator(self, caller: Caller, project: str) -> Orchestrator:
-        return self.orchestrators(project, caller.user_name)

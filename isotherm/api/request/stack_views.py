@@ -26,10 +26,10 @@ def summary(call: Call, stack: dict[str, Any], *, with_project: bool = False) ->
 async def detail(call: Call, stack: dict[str, Any]) -> dict[str, Any]:
     """A stack with all there is to say of it."""
     resolve = call.flag("resolve_outputs", True) and not stack["deletion_time"]
-    outputs = await call.orchestrator.outputs(stack["id"]) if resolve else None
+    outputs = await call.orchestrator.outputs.list(stack["id"]) if resolve else None
     return {
         **summary(call, stack), **description_fields(stack["description"]),
-        "parameters": await call.orchestrator.parameters(stack["id"]),
+        "parameters": await call.orchestrator.inputs.parameters(stack["id"]),
         **({} if outputs is None else {"outputs": outputs}), "disable_rollback": stack["disable_rollback"],
         "timeout_mins": minutes(stack["timeout_s"]), "tags": stack["tags"], "capabilities": [], "notification_topics": [],
     }

@@ -31,7 +31,7 @@ def watch(printer: console.Printer, name: str) -> int:
     """Drive whatever is under way on the stack to its end."""
 
     async def begin(engine: Embedded) -> live.Followed:
-        stack = await engine.orchestrator.show(name)
+        stack = await engine.orchestrator.stacks.show(name)
         return live.Followed(stack["stack_name"], stack["id"])
 
     return _run(printer, begin)

@@ -121,7 +121,7 @@ async def conclude(engine: Embedded, printer: console_show.Printer, followed: Fo
     """Say how it ended, and what to do next; the answer is the exit code."""
     code = _code(followed, frame)
     if printer.as_json:
-        stack = await engine.orchestrator.show(followed.stack_id)
+        stack = await engine.orchestrator.stacks.show(followed.stack_id)
         ending = {"stack": stack, "outputs": await _outputs(engine, frame), "seconds": round(_spent_s(frame), 3)}
         sys.stdout.write(console_show.compact(ending) + "\n")
         return code
@@ -135,7 +135,7 @@ async def conclude(engine: Embedded, printer: console_show.Printer, followed: Fo
 
 async def _failure(engine: Embedded, followed: Followed) -> str:
     """Why the operation that was asked for failed, if that is how it ended before another took over."""
-    for event in await engine.orchestrator.events(followed.stack_id, last=_LAST_EVENTS):
+    for event in await engine.orchestrator.events.list(followed.stack_id, last=_LAST_EVENTS):
         ended = event["operation_id"] == followed.operation_id and not event["resource_name"]
         if ended and event["resource_status"].endswith("_FAILED"):
             return f"{event['resource_status']}: {event['resource_status_reason']}"
@@ -152,7 +152,7 @@ def _code(followed: Followed, frame: Frame) -> int:
 async def _outputs(engine: Embedded, frame: Frame) -> list[dict[str, Any]]:
     if not frame.ended or frame.stack["action"] == "DELETE":
         return []
-    return await engine.orchestrator.outputs(str(frame.stack["id"]))
+    return await engine.orchestrator.outputs.list(str(frame.stack["id"]))
 
 
 def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[RenderableType]:

@@ -26,7 +26,7 @@ def resources(printer: console.Printer, name: str) -> None:
 
 
 async def _resources(folder: Folder, name: str) -> list[dict[str, Any]]:
-    return await folder.reading.resources(name)
+    return await folder.resources.list(name)
 
 
 @click.command(epilog=options.example("isotherm events web", "isotherm events web --last 20"))
@@ -48,8 +48,8 @@ def events(printer: console.Printer, name: str, last: int | None) -> None:
 
 async def _events(folder: Folder, name: str, last: int | None) -> list[dict[str, Any]]:
     if last is not None:
-        return await folder.reading.events(name, last=last)
+        return await folder.events.list(name, last=last)
     found: list[dict[str, Any]] = []
-    while page := await folder.reading.events(name, after=found[-1]["id"] if found else 0):
+    while page := await folder.events.list(name, after=found[-1]["id"] if found else 0):
         found += page
     return found

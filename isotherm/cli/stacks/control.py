@@ -19,7 +19,7 @@ def rollback(printer: console.Printer, name: str) -> int:
 
     Versions of resources that still exist are taken up again. A stack that never was complete goes back to nothing.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.rollback(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.rollback(name))
 
 
 @click.command(epilog=options.example("isotherm cancel web", "isotherm cancel web --no-rollback"))
@@ -32,7 +32,7 @@ def cancel(printer: console.Printer, name: str, no_rollback: bool) -> int:
 
     Nothing new is begun; what has been begun is finished. Then the stack goes back to the last state that was complete.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.cancel(name, rollback=not no_rollback))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.cancel(name, rollback=not no_rollback))
 
 
 @click.command(epilog=options.example("isotherm check web"))
@@ -44,7 +44,7 @@ def check(printer: console.Printer, name: str) -> int:
 
     What is gone is marked as failed, and made again by the next update.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.check(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.check(name))
 
 
 @click.command(epilog=options.example("isotherm converge web"))
@@ -59,8 +59,8 @@ def converge(printer: console.Printer, name: str, resource: str | None) -> int:
     or by replacement; what is gone is made again, and what hangs on it is told. What is as it should be is left alone.
     """
     if resource is not None:
-        return embedded.operate(printer, name, lambda orchestrator: orchestrator.converge_one(name, resource))
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.update(name, Patch(converge=True)))
+        return embedded.operate(printer, name, lambda orchestrator: orchestrator.drift.converge_one(name, resource))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.update(name, Patch(converge=True)))
 
 
 @click.command(epilog=options.example("isotherm suspend web"))
@@ -72,7 +72,7 @@ def suspend(printer: console.Printer, name: str) -> int:
 
     What others hang on comes last. Until `isotherm resume`, the stack is not updated; it can be deleted.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.suspend(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.suspend(name))
 
 
 @click.command(epilog=options.example("isotherm resume web"))
@@ -84,7 +84,7 @@ def resume(printer: console.Printer, name: str) -> int:
 
     What others hang on comes first.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.resume(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.resume(name))
 
 
 @click.command(epilog=options.example("isotherm watch web"))

@@ -24,7 +24,7 @@ def delete(printer: console.Printer, name: str, yes: bool) -> int:
     """
     if not yes:
         _confirm(name)
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.delete(name))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.delete(name))
 
 
 def _confirm(name: str) -> None:
@@ -36,4 +36,4 @@ def _confirm(name: str) -> None:
 
 
 async def _resources(folder: Folder, name: str) -> list[dict[str, object]]:
-    return await folder.reading.resources(name)
+    return await folder.resources.list(name)

@@ -45,7 +45,7 @@ def deploy(  # noqa: PLR0913 - one for each option
 
     async def ask(orchestrator: Orchestrator) -> Accepted:
         with inputs.located(read.document):
-            return await orchestrator.create(name, request)
+            return await orchestrator.stacks.create(name, request)
 
     return embedded.operate(printer, name, ask)
 
@@ -85,14 +85,14 @@ def update(  # noqa: PLR0913 - one for each option
     if template is None:
         surroundings, files = inputs.environment_only(printer, environments, parameters)
         kept = replace(change, environment=surroundings, files=files)
-        return embedded.operate(printer, name, lambda orchestrator: orchestrator.update(name, kept))
+        return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.update(name, kept))
     with printer.busy(f"reading {template}"):
         read = inputs.read(printer, template, environments, parameters)
     whole = replace(change, template=read.text, files=read.files, environment=read.environment.as_dict())
 
     async def ask(orchestrator: Orchestrator) -> Accepted:
         with inputs.located(read.document):
-            return await orchestrator.update(name, whole)
+            return await orchestrator.stacks.update(name, whole)
 
     return embedded.operate(printer, name, ask)
 

@@ -63,7 +63,7 @@ def observe(printer: console.Printer, name: str, resource: str | None) -> None:
 
     async def work(engine: Embedded) -> dict[str, Any]:
         with printer.busy(f"looking at {name}"):
-            await engine.orchestrator.observe(name, resource)
+            await engine.orchestrator.drift.observe(name, resource)
         return await _view(engine, name, resource)
 
     told = home.use(Embedded, work)
@@ -82,8 +82,8 @@ def observing(printer: console.Printer, mode: str | None) -> None:
 
     async def work(engine: Embedded) -> dict[str, str]:
         if mode is not None:
-            await engine.orchestrator.set_project_mode(mode)
-        return {"mode": await engine.orchestrator.project_mode()}
+            await engine.orchestrator.drift.set_project_mode(mode)
+        return {"mode": await engine.orchestrator.drift.project_mode()}
 
     told = home.use(Embedded, work)
     printer.result(told, lambda: [Text(told["mode"])])
@@ -97,17 +97,17 @@ async def _change(
         return
     chosen = None if policy == DEFAULT else policy
     if resource is not None:
-        await engine.orchestrator.set_resource_policy(name, resource, chosen)
+        await engine.orchestrator.drift.set_resource_policy(name, resource, chosen)
         return
-    await engine.orchestrator.set_watch(
+    await engine.orchestrator.drift.set_watch(
         name, policy="" if policy is None else chosen, interval=-1.0 if interval is None else interval or None,
         mode=mode or "")
 
 
 async def _view(engine: Embedded, name: str, resource: str | None, *, whole: bool = False) -> dict[str, Any]:
     if resource is not None:
-        return await engine.orchestrator.resource_drift(name, resource)
-    return await engine.orchestrator.drift(name, whole=whole)
+        return await engine.orchestrator.drift.show_resource(name, resource)
+    return await engine.orchestrator.drift.show(name, whole=whole)
 
 
 def _draw(told: Mapping[str, Any], *, single: bool) -> Iterator[RenderableType]:

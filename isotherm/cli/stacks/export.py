@@ -35,7 +35,7 @@ def export(printer: console.Printer, name: str, hidden: bool, output: str | None
     `isotherm adopt` takes what this gives, once the stack has been abandoned. With hidden values masked, it is to be read
     and not to be adopted.
     """
-    found = home.use(Embedded, lambda engine: engine.orchestrator.export(name, hidden=hidden))
+    found = home.use(Embedded, lambda engine: engine.orchestrator.exports.export(name, hidden=hidden))
     _hand_out(printer, found, output)
 
 
@@ -67,13 +67,13 @@ def _confirm(name: str) -> None:
 async def _abandon(
     engine: Embedded, printer: console.Printer, name: str, hidden: bool, output: str | None
 ) -> dict[str, Any]:
-    answer = await engine.orchestrator.abandon(name, hidden=hidden)
+    answer = await engine.orchestrator.exports.abandon(name, hidden=hidden)
     if output:
         # Written before anything else can happen: this is the last that anybody hears of the stack.
         _write(output, answer.papers)
     async with engine.driving():
         with printer.busy(f"letting go of {name}"):
-            while (await engine.orchestrator.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
+            while (await engine.orchestrator.stacks.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.05)
     return answer.papers
 
@@ -119,4 +119,4 @@ def adopt(  # noqa: PLR0913 - one for each option
         environment=surroundings, files=files, disable_rollback=not rollback, timeout_s=timeout * 60 if timeout else None,
         tags=[tag.strip() for tag in (tags or "").split(",") if tag.strip()],
     )
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.adopt(name, data, change))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.exports.adopt(name, data, change))

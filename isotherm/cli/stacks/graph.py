@@ -42,7 +42,7 @@ def graph(printer: console.Printer, name: str, as_dot: bool) -> None:
 
 
 async def _read(folder: Folder, name: str) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    return await folder.reading.resources(name), await folder.reading.edges(name)
+    return await folder.resources.list(name), await folder.resources.edges(name)
 
 
 def _draw(nodes: Mapping[str, Mapping[str, Any]], requires: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:

@@ -27,8 +27,8 @@ def list_(printer: console.Printer) -> None:
 
 async def _stacks(folder: Folder) -> list[dict[str, Any]]:
     driven = await service_list.is_driven(folder)
-    found = await folder.reading.stacks()
-    drift = await folder.reading.drifted([stack["id"] for stack in found])
+    found = await folder.stacks.list()
+    drift = await folder.stacks.drift_counts([stack["id"] for stack in found])
     return [{**stack, "driven": driven and stack["status"] == "IN_PROGRESS", "drift": drift[stack["id"]]}
             for stack in found]
 

@@ -42,4 +42,4 @@ def outputs(printer: console.Printer, name: str, output: str | None) -> None:
 
 
 async def _outputs(engine: Embedded, name: str) -> list[dict[str, Any]]:
-    return await engine.orchestrator.outputs(name)
+    return await engine.orchestrator.outputs.list(name)

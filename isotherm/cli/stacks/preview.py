@@ -32,7 +32,7 @@ def preview(printer: console.Printer, name: str, read: inputs.Inputs) -> None:
 
     async def ask(engine: Embedded) -> Preview:
         with inputs.located(read.document):
-            return await engine.orchestrator.preview(name, request)
+            return await engine.orchestrator.preview.changes(name, request)
 
     found = home.use(Embedded, ask)
     printer.result(found.as_dict(), lambda: _draw(name, found))

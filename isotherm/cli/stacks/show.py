@@ -30,10 +30,10 @@ def show_(printer: console.Printer, name: str) -> None:
 
 
 async def _stack(engine: Embedded, name: str) -> dict[str, Any]:
-    stack = await engine.orchestrator.show(name)
+    stack = await engine.orchestrator.stacks.show(name)
     gone = stack["deletion_time"] is not None
-    found = [] if gone else await engine.orchestrator.outputs(name)
-    drift = (await engine.orchestrator.drifted([stack["id"]]))[stack["id"]]
+    found = [] if gone else await engine.orchestrator.outputs.list(name)
+    drift = (await engine.orchestrator.stacks.drift_counts([stack["id"]]))[stack["id"]]
     driven = stack["status"] == "IN_PROGRESS" and await service_list.is_driven(engine)
     return {**stack, "driven": driven, "outputs": found, "drift": drift}
 

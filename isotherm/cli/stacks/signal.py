@@ -40,7 +40,7 @@ def signal(printer: console.Printer, name: str, resource: str, text: str | None,
     """
     details = _read(text)
     _tell(printer, name, f"Signalled {resource}.",
-          lambda orchestrator: orchestrator.signal(name, resource, details, signal_id=signal_id))
+          lambda orchestrator: orchestrator.signals.send(name, resource, details, signal_id=signal_id))
 
 
 @click.group()
@@ -63,7 +63,7 @@ def list_hooks(printer: console.Printer, name: str) -> None:
 
 
 async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
-    return await engine.orchestrator.hooks(name)
+    return await engine.orchestrator.signals.hooks(name)
 
 
 @hook.command("clear", epilog=options.example("isotherm hook clear web database pre-update"))
@@ -75,7 +75,7 @@ async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
 def clear_hook(printer: console.Printer, name: str, resource: str, hook_name: str) -> None:
     """Let a resource go on that waits for HOOK."""
     _tell(printer, name, f"Hook {hook_name} is cleared.",
-          lambda orchestrator: orchestrator.clear_hook(name, resource, hook_name))
+          lambda orchestrator: orchestrator.signals.clear_hook(name, resource, hook_name))
 
 
 @click.command("mark-unhealthy", epilog=options.example("isotherm mark-unhealthy web database --reason 'lost its disk'",
@@ -93,7 +93,7 @@ def mark_unhealthy(printer: console.Printer, name: str, resource: str, reason: s
     """
     said = f"{resource} works after all." if undo else f"{resource} is unhealthy: the next update replaces it."
     _tell(printer, name, said,
-          lambda orchestrator: orchestrator.mark_unhealthy(name, resource, unhealthy=not undo, reason=reason))
+          lambda orchestrator: orchestrator.signals.mark_unhealthy(name, resource, unhealthy=not undo, reason=reason))
 
 
 def _tell(printer: console.Printer, name: str, said: str, tell: Callable[[Orchestrator], Awaitable[None]]) -> None:
@@ -101,7 +101,7 @@ def _tell(printer: console.Printer, name: str, said: str, tell: Callable[[Orches
 
     async def work(engine: Embedded) -> dict[str, Any]:
         await tell(engine.orchestrator)
-        stack = await engine.orchestrator.show(name)
+        stack = await engine.orchestrator.stacks.show(name)
         return {**stack, "driven": stack["status"] == "IN_PROGRESS" and await service_list.is_driven(engine)}
 
     stack = home.use(Embedded, work)

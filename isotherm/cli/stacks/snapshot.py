@@ -34,7 +34,7 @@ def create(printer: console.Printer, name: str, label: str | None) -> int:
     It keeps the template, environment and parameters, and what each resource can keep of itself. A stack on which
     something is under way has to come to its end first.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.snapshot(name, label))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.snapshots.take(name, label))
 
 
 @snapshot.command("list", epilog=options.example("isotherm snapshot list web"))
@@ -43,7 +43,7 @@ def create(printer: console.Printer, name: str, label: str | None) -> int:
 @click.pass_obj
 def list_(printer: console.Printer, name: str) -> None:
     """The snapshots of a stack."""
-    found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots(name))
+    found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots.list(name))
     rows = [(one["name"] or "", words.status(f"{one['action']}_{one['status']}"), one["creation_time"], one["id"],
              one["status_reason"] if one["status"] == "FAILED" else "") for one in found]
     printer.result(
@@ -62,7 +62,7 @@ def show_(printer: console.Printer, name: str, label: str, hidden: bool) -> None
 
     SNAPSHOT is its name or its id. With --json, all that it keeps.
     """
-    found = home.use(Embedded, lambda engine: engine.orchestrator.show_snapshot(name, label, hidden=hidden))
+    found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots.show(name, label, hidden=hidden))
     printer.result(found, lambda: _draw(found))
 
 
@@ -92,11 +92,11 @@ def delete(printer: console.Printer, name: str, label: str) -> int:
 
 async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | None:
     """Drive until it is gone, or could not be deleted: then it is the answer."""
-    one = await engine.orchestrator.show_snapshot(name, label)
-    await engine.orchestrator.delete_snapshot(name, one["id"])
+    one = await engine.orchestrator.snapshots.show(name, label)
+    await engine.orchestrator.snapshots.delete(name, one["id"])
     async with engine.driving():
         while True:
-            found = [row for row in await engine.orchestrator.snapshots(name) if row["id"] == one["id"]]
+            found = [row for row in await engine.orchestrator.snapshots.list(name) if row["id"] == one["id"]]
             if not found or found[0]["status"] != "IN_PROGRESS":
                 return found[0] if found else None
             await asyncio.sleep(0.05)
@@ -113,4 +113,4 @@ def restore(printer: console.Printer, name: str, label: str) -> int:
     An update like any other: to the template, environment and parameters that the snapshot keeps, with what each resource
     kept of itself.
     """
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.restore(name, label))
+    return embedded.operate(printer, name, lambda orchestrator: orchestrator.snapshots.restore(name, label))

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from isotherm import config, errors
-from isotherm.engine import views
 from isotherm.engine.admin import migrate as migrate_admin
 from isotherm.engine.process import heartbeat, liveness
 from isotherm.engine.process import service_list as service_list_process
 from isotherm.engine.process.heartbeat import FOLDERS
 from isotherm.engine.process.home import CONFIG, Folder, database_url
+from isotherm.engine.queries import views
 from isotherm.planning import desired, documents
 from isotherm.planning.planner import asked_for
 from isotherm.resources.registry import Registry

@@ -9,9 +9,12 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine.accept import Accepted, Request, refuse_suspended
+from isotherm.engine.operations.accept import Accepted, Acceptor, Request, refuse_suspended
 from isotherm.engine.queries import drift
-from isotherm.engine.queries.resources import ResourceReading
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.queries.stacks import StackFinder
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.observer import policies
 from isotherm.observer.observe import Finding, RealityReader, StackRef
 from isotherm.observer.rate_limit import RateLimit
@@ -30,12 +33,21 @@ Also = Callable[[Connection, str, float], None]
 MODES = {mode.name.lower(): mode for mode in WatchMode}
 
 
-class Drifting(ResourceReading):
-    """Drift of the stacks of one project."""
+class Drift:
+    """Shows, observes and repairs the drift of one project's stacks, and configures how they are watched."""
 
-    async def drift(self, name_or_id: str, *, whole: bool = False) -> dict[str, Any]:
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._store = ports.store
+        self._clock = ports.clock
+        self._project = requester.project
+        self._stacks = StackFinder(ports.store, requester.project)
+        self._inputs = StackInputs(ports, requester.project)
+        self._acceptor = Acceptor(ports, requester)
+
+    async def show(self, name_or_id: str, *, whole: bool = False) -> dict[str, Any]:
         """What has drifted, is gone or could not be seen; `whole`: and all the rest."""
-        row = await self._find(name_or_id)
+        row = await self._stacks.row(name_or_id)
 
         def unit(connection: Connection) -> dict[str, Any]:
             watch, standing, times = self._standing(connection, row)
@@ -45,10 +57,10 @@ class Drifting(ResourceReading):
                     "resources": [drift.resource(one, watch, standing) for one in found]}
 
         told = await self._store.read(unit)
-        return {**told, "resources": await self._planning.masked(await self._secrets(row), told["resources"])}
+        return {**told, "resources": await self._ports.planning.masked(await self._inputs.secrets(row), told["resources"])}
 
-    async def resource_drift(self, name_or_id: str, name: str) -> dict[str, Any]:
-        row = await self._find(name_or_id)
+    async def show_resource(self, name_or_id: str, name: str) -> dict[str, Any]:
+        row = await self._stacks.row(name_or_id)
 
         def unit(connection: Connection) -> dict[str, Any] | None:
             watch, standing, _ = self._standing(connection, row)
@@ -58,7 +70,7 @@ class Drifting(ResourceReading):
         told = await self._store.read(unit)
         if told is None:
             raise _no_resource(name, row)
-        shown: dict[str, Any] = await self._planning.masked(await self._secrets(row), told)
+        shown: dict[str, Any] = await self._ports.planning.masked(await self._inputs.secrets(row), told)
         return shown
 
     def _standing(
@@ -67,18 +79,18 @@ class Drifting(ResourceReading):
         watch, looked_at, due = watching.peek(connection, row["id"])
         if watch is None:
             mode = watching.project_mode(connection, row["project"])
-            return None, WatchState(policies.WORDS[self._settings.observer_policy], mode, {}), (None, None)
-        return watch, watch_state(connection, watch, self._settings), (looked_at, due)
+            return None, WatchState(policies.WORDS[self._ports.settings.observer_policy], mode, {}), (None, None)
+        return watch, watch_state(connection, watch, self._ports.settings), (looked_at, due)
 
     # How it is watched.
 
     async def hint(self, name_or_id: str, names: Sequence[str] | None = None) -> None:
         """There may be something to see: the observer looks at these, or at the whole stack, as soon as it can."""
-        row = await self._find(name_or_id)
+        row = await self._stacks.row(name_or_id)
         for name in names or ():
             await self._expect_resource(row, name)
         await self._store.write(lambda connection: watching.hint(connection, row["id"], names, self._clock.now()))
-        self._wake(row["id"])
+        self._ports.wake(row["id"])
 
     async def set_watch(
         self, name_or_id: str, *, policy: str | None = "", interval: float | None = -1.0, mode: str = ""
@@ -87,7 +99,7 @@ class Drifting(ResourceReading):
 
         Whatever was given up is repaired again.
         """
-        row = await self._find(name_or_id)
+        row = await self._stacks.row(name_or_id)
         values: dict[str, Any] = {}
         if policy != "":
             values["policy"] = None if policy is None else int(_policy(policy))
@@ -102,11 +114,11 @@ class Drifting(ResourceReading):
             inherited.renew(connection, row["id"], row["owner_id"], now)
 
         await self._store.write(unit)
-        self._wake(row["id"])
+        self._ports.wake(row["id"])
 
     async def set_resource_policy(self, name_or_id: str, name: str, policy: str | None) -> None:
         """What is done about one resource; None: what its metadata and its stack say."""
-        row = await self._find(name_or_id)
+        row = await self._stacks.row(name_or_id)
         resource = await self._expect_resource(row, name)
         chosen = None if policy is None else _policy(policy)
 
@@ -118,7 +130,7 @@ class Drifting(ResourceReading):
             inherited.renew(connection, resource["physical_id"] or "", row["id"], now)
 
         await self._store.write(unit)
-        self._wake(row["id"])
+        self._ports.wake(row["id"])
 
     async def project_mode(self) -> str:
         found = await self._store.read(lambda connection: watching.project_mode(connection, self._project))
@@ -129,7 +141,7 @@ class Drifting(ResourceReading):
         chosen = _mode(mode)
         await self._store.write(
             lambda connection: watching.set_project(connection, self._project, chosen, self._clock.now()))
-        self._wake()
+        self._ports.wake()
 
     async def _expect_resource(self, row: lookups.Row, name: str) -> dict[str, Any]:
         found = await self._store.read(lambda connection: views.resources(connection, row["id"], name))
@@ -141,24 +153,25 @@ class Drifting(ResourceReading):
 
     async def observe(self, name_or_id: str, name: str | None = None) -> None:
         """Look now, from here, and keep what is seen. What drifted is left to the observer."""
-        row = await self._find(name_or_id)
+        row = await self._stacks.row(name_or_id)
         if row["status"] == Status.IN_PROGRESS:
             doing = Action(row["action"]).name
             raise errors.Conflict(f"Stack {row['name']} already has an action ({doing}) in progress.",
                                   kind="ActionInProgress", hint="What is being changed cannot be compared: look later.")
         if name is not None:
             await self._expect_resource(row, name)
-        looking = RealityReader(self._types.implementation, self._reading(), RateLimit(self._settings.observer_rate))
+        rate_limit = RateLimit(self._ports.settings.observer_rate)
+        reader = RealityReader(self._ports.types.implementation, self._ports.reading_context(self._project), rate_limit)
         watch = await self._store.write(lambda connection: watching.one(connection, row["id"], self._clock.now()))
         cursor: str | None = ""
         while cursor is not None:
-            cursor = await self._observe_some(looking, watch, name, cursor)
+            cursor = await self._observe_some(reader, watch, name, cursor)
         if name is None:
             await self._store.write(lambda connection: watching.looked(connection, row["id"], self._clock.now()))
 
-    async def _observe_some(self, looking: RealityReader, watch: Watch, name: str | None, cursor: str) -> str | None:
+    async def _observe_some(self, reader: RealityReader, watch: Watch, name: str | None, cursor: str) -> str | None:
         """Look at one resource, or at the next ones; answers where to go on."""
-        most = self._settings.observer_batch
+        most = self._ports.settings.observer_batch
 
         def targets_of(connection: Connection) -> list[resources.Target]:
             if name is not None:
@@ -166,7 +179,7 @@ class Drifting(ResourceReading):
             return resources.after(connection, watch.stack_id, cursor, most)
 
         targets = await self._store.read(targets_of)
-        looks = await looking.look(StackRef(self._project, watch.stack_name), targets)
+        looks = await reader.look(StackRef(self._project, watch.stack_name), targets)
         await self._store.write(lambda connection: self._keep(connection, watch, looks))
         return None if name is not None or len(targets) < most else targets[-1].name
 
@@ -174,16 +187,16 @@ class Drifting(ResourceReading):
         if not watching.is_unmoved(connection, watch):
             raise errors.Conflict("The stack was changed while it was looked at.", kind="ActionInProgress",
                                   hint="Look again.")
-        standing = watch_state(connection, watch, self._settings)
+        standing = watch_state(connection, watch, self._ports.settings)
         # Nothing is repaired from here, and so nothing given up.
         quiet = replace(standing, mode=max(standing.mode, WatchMode.MAINTENANCE))
-        result = DriftRecorder(self._settings)(connection, watch, quiet, looks, self._clock.now())
+        result = DriftRecorder(self._ports.settings)(connection, watch, quiet, looks, self._clock.now())
         if not result.to_repair and any(one.drifted for one in looks):
             watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
 
     async def converge_one(self, name_or_id: str, name: str) -> Accepted:
         """Look at one resource, put it right, and tell what depends on it. Raises Conflict while something is under way."""
-        row = await self._find(name_or_id)
+        row = await self._stacks.row(name_or_id)
         await self._expect_resource(row, name)
         return await self.repair(goals.Goal(row["id"], row["generation"], (name,)), [name], lambda *_: None)
 
@@ -192,24 +205,24 @@ class Drifting(ResourceReading):
 
         Raises Conflict if the stack has moved on since that was decided.
         """
-        stack = await self._find(goal.stack_id)
+        stack = await self._stacks.row(goal.stack_id)
         if stack["generation"] != goal.generation or stack["status"] == Status.IN_PROGRESS:
             raise errors.Conflict("Another operation on this stack was accepted.", kind="ActionInProgress")
         refuse_suspended(stack)
-        asked = await self._asked(stack)
+        asked = await self._inputs.asked(stack)
         request = Request(asked.template, asked.files, asked.environment, bool(stack["disable_rollback"]),
                           stack["timeout_s"], documents.decode_any(stack["tags"]), asked.restored, asked.secrets,
                           converge=True)
-        wanted = await self._desire(request, stack["name"], stack["id"])
+        wanted = await self._acceptor.desire(request, stack["name"], stack["id"])
         acceptance = msgspec.structs.replace(
-            await self._acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
+            await self._acceptor.acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
             reason=f"Stack UPDATE started: repair of {_few(names)}", stays=True)
 
         def write_plan(connection: Connection, operation_id: str, now: float) -> None:
             plan.write(connection, operation_id, wanted.wanted, now, drifted=goal.names)
             also(connection, operation_id, now)
 
-        return await self._supersede(acceptance, write_plan)
+        return await self._acceptor.supersede(acceptance, write_plan)
 
 
 def _few(names: Sequence[str]) -> str:

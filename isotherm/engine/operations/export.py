@@ -12,18 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm.engine import export_document as papers
-from isotherm.engine.accept import Accepted, Accepting, Request
 from isotherm.engine.operations import adopt as adopt_operations
 from isotherm.engine.operations import patch
+from isotherm.engine.operations.accept import Accepted, Acceptor, Request
 from isotherm.engine.operations.patch import Patch
+from isotherm.engine.queries import stack_inputs
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.queries.stacks import StackFinder
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.planning import desired, names, request_limits
 from isotherm.states import Action, NodeKind
-from isotherm.store import limits
 from isotherm.store.database.writer import Connection
-from isotherm.store.operations import accept, adopt, arrive, plan, stop
+from isotherm.store.operations import adopt, arrive, plan, stop
 from isotherm.store.reads import lookups, stack_list
 from isotherm.store.reads.stack_list import Filters, Wish
-from isotherm.store.records import NewStack
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +37,25 @@ class Abandoned:
     papers: dict[str, Any]
 
 
-class Moving(Accepting):
-    """What can be done with papers."""
+class Exports:
+    """Exports, abandons and adopts stacks."""
+
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._requester = requester
+        self._stacks = StackFinder(ports.store, requester.project)
+        self._inputs = StackInputs(ports, requester.project)
+        self._acceptor = Acceptor(ports, requester)
 
     async def export(self, name_or_id: str, *, hidden: bool = False) -> dict[str, Any]:
         """The papers of a stack, which stays as it is; `hidden`: with the values that are otherwise masked."""
-        stack = await self._find(name_or_id)
-        return await self._told(await self._store.read(lambda connection: self._drawn(connection, stack)), hidden=hidden)
+        stack = await self._stacks.row(name_or_id)
+        drawn = await self._ports.store.read(lambda connection: self._drawn(connection, stack))
+        return await self._told(drawn, hidden=hidden)
 
     async def abandon(self, name_or_id: str, *, hidden: bool = False) -> Abandoned:
         """Let go of a stack: it is gone, and everything that it made stays."""
-        stack = await self._find(name_or_id)
+        stack = await self._stacks.row(name_or_id)
         drawn: list[_Drawn] = []
 
         def write(connection: Connection, operation_id: str, now: float) -> None:
@@ -54,7 +65,7 @@ class Moving(Accepting):
             adopt.let_go(connection, stack["id"])
             plan.write(connection, operation_id, [], now)
 
-        accepted = await self._supersede(self._again(stack, Action.DELETE), write)
+        accepted = await self._acceptor.supersede(self._acceptor.repetition(stack, Action.DELETE), write)
         return Abandoned(accepted, await self._told(drawn[0], hidden=hidden))
 
     async def adopt(self, name: str, data: str | bytes | Mapping[str, Any], change: Patch | None = None) -> Accepted:
@@ -66,38 +77,33 @@ class Moving(Accepting):
         rolls_back = change.disable_rollback is False
         request = Request(asked.template, asked.files, asked.environment, not rolls_back,
                           change.timeout_s, change.tags or ())
-        stack_id = self._new_id()
-        goal = await self._desire(request, name, stack_id)
+        stack_id = self._ports.new_id()
+        goal = await self._acceptor.desire(request, name, stack_id)
         adopt_operations.refuse_masked({name: goal.values[name] for name in goal.values.hidden})
-        acceptance = await self._acceptance(stack_id, 0, Action.ADOPT, request, goal)
-        new = NewStack(stack_id, self._project, name, self._settings.convergence_engine, username=self._username)
-        adopting = adopt_operations.Adopting(self._types, self._new_id, self._clock.now(), self._desire_inside)
+        acceptance = await self._acceptor.acceptance(stack_id, 0, Action.ADOPT, request, goal)
+        new = self._acceptor.new_stack(stack_id, name)
+        ports = self._ports
+        adopting = adopt_operations.Adopting(ports.types, ports.new_id, ports.clock.now(), self._desire_inside)
         taken = adopting.taken(found.resources, adopt_operations.Around(new, acceptance.operation_id, request.asked, goal))
 
-        def unit(connection: Connection) -> None:
-            now = self._clock.now()
-            limits.stacks(connection, self._project, self._settings.max_stacks_per_tenant)
-            accept.create(connection, new, acceptance, now)
-            plan.write(connection, acceptance.operation_id, goal.wanted, now)
+        def write(connection: Connection, operation_id: str, now: float) -> None:
+            plan.write(connection, operation_id, goal.wanted, now)
             adopt.take_over(connection, taken.versions, {want.name: want.requires for want in goal.wanted}, now)
             for one in taken.inside:
                 arrive.at_rest(connection, one, now)
 
-        await self._store.write(unit)
-        self._wake(stack_id)
-        return Accepted(stack_id, acceptance.operation_id, 1)
+        return await self._acceptor.create(new, acceptance, write)
 
     def _desire_inside(self, asked: desired.Asked, identity: desired.Identity) -> desired.Desired:
-        return desired.desire(
-            asked, identity, self._types.limited(self.may_use), bounds=request_limits.bounds(self._settings)
-        )
+        types, bounds = self._ports.types.limited(self._requester.may_use), request_limits.bounds(self._ports.settings)
+        return desired.desire(asked, identity, types, bounds=bounds)
 
     def _drawn(self, connection: Connection, stack: lookups.Row) -> _Drawn:
         within = Wish(Filters(owner_id=[stack["id"]]), nested=True)
-        children = stack_list.page(connection, self._project, within)
+        children = stack_list.page(connection, self._requester.project, within)
         # One whose resource has not heard of it yet goes by the end of its name.
         inner = {child["id"]: child for child in children} | {child["name"][-_TOKEN:]: child for child in children}
-        drawn = _Drawn(stack, self._input(connection, stack), {}, {})
+        drawn = _Drawn(stack, stack_inputs.read_input(connection, stack), {}, {})
         for row in lookups.resources(connection, stack["id"]):
             if row["kind"] is NodeKind.CLEANUP or row["superseded"]:
                 continue
@@ -115,7 +121,7 @@ class Moving(Accepting):
             else:
                 resources[name] = papers.resource(row)
         whole = papers.stack(drawn.stack, drawn.asked, resources)
-        return whole if hidden else await self._masked(drawn.stack, drawn.asked, whole)
+        return whole if hidden else await self._inputs.masked(drawn.stack, drawn.asked, whole)
 
 
 @dataclass(frozen=True, slots=True)

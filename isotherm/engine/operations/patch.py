@@ -13,7 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
+from isotherm.engine.operations.accept import Request
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.planning import documents
 from isotherm.planning.desired import Asked
+from isotherm.store.reads import lookups
 from isotherm.template import environment
 from isotherm.template.model import model
 from isotherm.template.text import document
@@ -36,6 +40,23 @@ class Patch:
     tags: Sequence[str] | None = None
     # Whether the update looks at reality before it decides.
     converge: bool = False
+
+
+async def patched(inputs: StackInputs, stack: lookups.Row, patch: Patch) -> Request:
+    """Return the whole request that a patch of the stack amounts to. It holds for the generation of `stack` alone."""
+    operation = await inputs.operation(stack)
+    if patch.template is not None and (operation is None or not operation.input):
+        present = Asked(patch.template, {}, {})  # the stack was rolled back to nothing: there is no input to change
+    else:
+        present = await inputs.asked(stack)
+    asked = apply(present, patch)
+    return Request(
+        asked.template, asked.files, asked.environment,
+        bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
+        stack["timeout_s"] if patch.timeout_s is None else patch.timeout_s,
+        documents.decode_any(stack["tags"]) if patch.tags is None else patch.tags, asked.restored,
+        asked.secrets, patch.converge,
+    )
 
 
 def apply(present: Asked, patch: Patch) -> Asked:

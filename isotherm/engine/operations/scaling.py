@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.accept import Accepting
+from isotherm.engine.service_ports import ServicePorts
 from isotherm.planning import desired, documents, request_limits, requests
 from isotherm.planning.planner import asked_for
 from isotherm.resources.heat.groups import scaling_policy
@@ -54,10 +54,14 @@ class _Order:
     reason: str
 
 
-class Scaling(Accepting):
-    """The part of the Orchestrator that scales groups."""
+class Scaler:
+    """Scales groups of one project."""
 
-    async def _scale(self, signal: Signalled) -> None:
+    def __init__(self, ports: ServicePorts, project: str) -> None:
+        self._ports = ports
+        self._project = project
+
+    async def scale(self, signal: Signalled) -> None:
         for tries_left in reversed(range(_TRIES)):
             try:
                 await self._try_to_scale(signal)
@@ -66,15 +70,15 @@ class Scaling(Accepting):
                 if not tries_left:
                     raise
             else:
-                self._wake(signal.stack["id"])
+                self._ports.wake(signal.stack["id"])
                 return
 
     async def _try_to_scale(self, signal: Signalled) -> None:
-        policy, group = await self._store.read(lambda connection: _look(connection, signal))
+        policy, group = await self._ports.store.read(lambda connection: _look(connection, signal))
         order = await self._order(signal, policy, group)
 
         def unit(connection: Connection) -> None:
-            now = self._clock.now()
+            now = self._ports.clock.now()
             if signals.is_known(connection, signal.policy.id, signal.id):
                 return
             reason = order if isinstance(order, str) else order.reason
@@ -82,21 +86,21 @@ class Scaling(Accepting):
                 groups.adjust(connection, group, order.data, f"{_digest(group)}{group_base.SCALED}")
                 accept.supersede(connection, order.acceptance, now)
                 plan.write(connection, order.acceptance.operation_id, order.goal.wanted, now)
-                limits.resources(connection, order.acceptance.stack_id, self._settings.max_resources_per_stack)
+                limits.resources(connection, order.acceptance.stack_id, self._ports.settings.max_resources_per_stack)
             # Only so many are kept: what matters of a signal is whether it was the same a moment ago.
             key = hashlib.sha256(signal.id.encode()).hexdigest()[:2]
             told = signals.NewSignal(signal.id, key, "null", f"{signal.reason} ({reason})"[:1000])
             current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name)
             signals.take(connection, current, told, signal.stack["operation_id"], now)
 
-        await self._store.write(unit)
+        await self._ports.store.write(unit)
 
     async def _order(self, signal: Signalled, policy: Mapping[str, Any], group: groups.Group) -> _Order | str:
         """What to do, or why nothing is done."""
         version = group.version
         if version.status is not Status.COMPLETE or version.intent is not None or group.state != NodeState.DONE:
             return "not scaled: the group is being changed, or has failed"
-        inside = self._inside()
+        inside = self._ports.inner_reader(self._project)
         nested = await inside.stack(version.physical_id or "")
         if nested["status"] == Status.IN_PROGRESS:
             return "not scaled: the group is being scaled"
@@ -116,15 +120,15 @@ class Scaling(Accepting):
         self, signal: Signalled, policy: Mapping[str, Any], one: AutoScalingGroup, nested: lookups.Row, size: int
     ) -> _Order:
         child = await one.resized(size, await one.in_order())
-        operation = await self._store.read(lambda connection: rows.operation(connection, nested["operation_id"]))
+        operation = await self._ports.store.read(lambda connection: rows.operation(connection, nested["operation_id"]))
         if operation is None or not operation.input:
             raise errors.Bug(f"stack {nested['id']} has no input")
-        before = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+        before = await self._ports.store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         asked = replace(before, template=child.template, exports=child.exports)
         identity = desired.Identity(nested["name"], nested["id"], self._project)
-        goal = desired.desire(asked, identity, self._types, bounds=request_limits.bounds(self._settings))
+        goal = desired.desire(asked, identity, self._ports.types, bounds=request_limits.bounds(self._ports.settings))
         input_, blobs = requests.stored(asked)
-        acceptance = Acceptance(nested["id"], nested["generation"], self._new_id(), Action.UPDATE, input_, True,
+        acceptance = Acceptance(nested["id"], nested["generation"], self._ports.new_id(), Action.UPDATE, input_, True,
                                 signal.stack["timeout_s"], blobs=blobs, reason="Stack UPDATE started")
         cooldown = policy[scaling_policy.COOLDOWN]
         one.data["scaled"] = {"operation": acceptance.operation_id,
@@ -136,10 +140,10 @@ class Scaling(Accepting):
         until = float(group.data.get(COOLDOWN_END, 0))
         scaled = group.data.get("scaled")
         if scaled:
-            found = await self._store.read(lambda connection: lookups.operation(connection, scaled["operation"]))
+            found = await self._ports.store.read(lambda connection: lookups.operation(connection, scaled["operation"]))
             if found is not None and found["ended_at"] is not None:
                 until = max(until, found["ended_at"] + scaled["cooldown_s"])
-        return until - self._clock.now()
+        return until - self._ports.clock.now()
 
 
 def _look(connection: Connection, signal: Signalled) -> tuple[Mapping[str, Any], groups.Group]:

@@ -7,14 +7,17 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import ports, views
-from isotherm.engine.operations.scaling import Scaling, Signalled
+from isotherm.engine.operations.scaling import Scaler, Signalled
+from isotherm.engine.queries import views
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.queries.stacks import StackFinder
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.planning import documents
 from isotherm.resources import contract
-from isotherm.resources.context.signals import Signal, Taken
+from isotherm.resources.context.signals import Taken
 from isotherm.resources.heat.groups.scaling_policy import ScalingPolicy
 from isotherm.states import Action, NodeKind
-from isotherm.store import rows
 from isotherm.store.database.writer import Connection
 from isotherm.store.reads import lookups
 from isotherm.store.signals import health, hooks, signals, waiters
@@ -26,41 +29,47 @@ _ID_LENGTH = 64
 _DEPTH = 32
 
 
-class Signalling(Scaling):
-    """The part of the Orchestrator that hears what the world has to tell."""
+class Signals:
+    """Takes signals to resources, clears hooks, and marks resources unhealthy."""
 
-    async def signal(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._stacks = StackFinder(ports.store, requester.project)
+        self._inputs = StackInputs(ports, requester.project)
+        self._scaler = Scaler(ports, requester.project)
+
+    async def send(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
         """Signal a resource. With `signal_id`, sending the same signal again changes nothing."""
         _check(details, signal_id)
         if isinstance(details, dict) and "unset_hook" in details:
             await self.clear_hook(name_or_id, resource, details["unset_hook"])
             return
-        stack = await self._find(name_or_id)
-        id_ = signal_id or self._new_id()
-        to = await self._store.read(lambda connection: signals.addressee(connection, stack["id"], resource))
+        stack = await self._stacks.row(name_or_id)
+        id_ = signal_id or self._ports.new_id()
+        to = await self._ports.store.read(lambda connection: signals.addressee(connection, stack["id"], resource))
         if to.implementation == ScalingPolicy.TYPE:
             self._refuse_now(to)
-            await self._scale(Signalled(stack, to, id_, _told(details)))
+            await self._scaler.scale(Signalled(stack, to, id_, _told(details)))
             return
-        await self._store.write(lambda connection: self._take(connection, stack, resource, details, id_))
-        self._wake(stack["id"])
+        await self._ports.store.write(lambda connection: self._take(connection, stack, resource, details, id_))
+        self._ports.wake(stack["id"])
 
-    async def signalled_as(self, stack_id: str, resource: str) -> str:
+    async def counted_under(self, stack_id: str, resource: str) -> str:
         """Return what signals to a resource are counted under: the token of its version, or its name if it has none."""
         try:
-            to = await self._store.read(lambda connection: signals.addressee(connection, stack_id, resource))
+            to = await self._ports.store.read(lambda connection: signals.addressee(connection, stack_id, resource))
         except errors.NotFound:
             return f"{stack_id}/{resource}"
         return to.token
 
-    async def signal_version(self, stack_id: str, token: str, details: Any = None) -> None:
+    async def send_to_version(self, stack_id: str, token: str, details: Any = None) -> None:
         """Signal that one version of a resource, as whoever has its signed address may: nothing but a signal.
 
         It is refused when the version is gone, and when nobody waits for it any more.
         """
         _check(details, "")
-        stack = await self._find(stack_id)
-        name = await self._store.read(lambda connection: waiters.name_of(connection, stack["id"], token))
+        stack = await self._stacks.row(stack_id)
+        name = await self._ports.store.read(lambda connection: waiters.name_of(connection, stack["id"], token))
         if stack["id"] != stack_id or name is None:
             raise _gone()
 
@@ -71,12 +80,12 @@ class Signalling(Scaling):
                 self._take(connection, stack, name, details, id_)
             return to
 
-        id_ = self._new_id()
-        to = await self._store.write(unit)
+        id_ = self._ports.new_id()
+        to = await self._ports.store.write(unit)
         if to.implementation == ScalingPolicy.TYPE:
             self._refuse_now(to)
-            await self._scale(Signalled(stack, to, id_, _told(details)))
-        self._wake(stack["id"])
+            await self._scaler.scale(Signalled(stack, to, id_, _told(details)))
+        self._ports.wake(stack["id"])
 
     def _refuse_late(self, connection: Connection, to: signals.Addressee, token: str) -> None:
         if to.token != token:
@@ -87,50 +96,28 @@ class Signalling(Scaling):
 
     async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:
         """Let a resource go on that has paused at a hook."""
-        stack = await self._find(name_or_id)
+        stack = await self._stacks.row(name_or_id)
         if hook not in HOOKS:
-            shown = await self._store.read(lambda connection: hooks.named(connection, stack["id"], resource))
+            shown = await self._ports.store.read(lambda connection: hooks.named(connection, stack["id"], resource))
             raise errors.UserError(f'Invalid hook type "{hook}" for {shown}', kind="InvalidBreakPointHook",
                                    hint=f"one of {', '.join(HOOKS)}")
-        await self._store.write(
-            lambda connection: hooks.clear(connection, stack["id"], resource, hook, self._clock.now())
+        await self._ports.store.write(
+            lambda connection: hooks.clear(connection, stack["id"], resource, hook, self._ports.clock.now())
         )
-        self._wake(stack["id"])
+        self._ports.wake(stack["id"])
 
     async def hooks(self, name_or_id: str) -> list[dict[str, Any]]:
         """The hooks at which the newest operation has paused."""
-        stack = await self._find(name_or_id)
-        found = await self._store.read(lambda connection: hooks.pending(connection, stack["id"]))
+        stack = await self._stacks.row(name_or_id)
+        found = await self._ports.store.read(lambda connection: hooks.pending(connection, stack["id"]))
         return [{"resource_name": one.resource, "hook": one.hook, "since": views.time(one.since)} for one in found]
 
     async def mark_unhealthy(self, name_or_id: str, resource: str, unhealthy: bool = True, reason: str = "") -> None:
         """Say of a resource (by its name or physical id) that it does not work, or that it does after all."""
-        stack = await self._find(name_or_id)
-        told = (await self._secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
-        await self._store.write(
-            lambda connection: health.mark(connection, stack, resource, health.Mark(unhealthy, told), self._clock.now())
-        )
-
-    async def metadata(self, name_or_id: str, resource: str) -> Any:
-        """The metadata of a resource, as it is now."""
-        stack = await self._find(name_or_id)
-
-        def unit(connection: Connection) -> tuple[signals.Addressee, str, signals.Kept | None]:
-            to = signals.addressee(connection, stack["id"], resource)
-            found = rows.versions(connection, [to.id])[to.id]
-            return to, found.metadata, signals.inbox(connection, stack["id"], found.token, [to.id])
-
-        to, text, box = await self._store.read(unit)
-        received = () if box is None else [
-            Signal(number, key, documents.decode_any(kept)) for number, key, kept in box.signals
-        ]
-        type_ = self._class_of(to.implementation)
-        shown = type_.metadata_with(documents.decode_any(text) or {}, received)
-        return {**shown, **await self._deployments(stack, to)} if type_.traits.shows_deployments else shown
-
-    async def _deployments(self, stack: lookups.Row, to: signals.Addressee) -> dict[str, Any]:
-        found = await ports.StoredSoftware(self._store, self._clock).deployed(stack["id"], to.physical_id or "")
-        return {"deployments": [views.software_config(one) for one in found]}
+        stack = await self._stacks.row(name_or_id)
+        told = (await self._inputs.secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
+        mark, clock = health.Mark(unhealthy, told), self._ports.clock
+        await self._ports.store.write(lambda connection: health.mark(connection, stack, resource, mark, clock.now()))
 
     def _take(self, connection: Connection, stack: lookups.Row, resource: str, details: Any, id_: str) -> None:
         to = signals.addressee(connection, stack["id"], resource)
@@ -143,7 +130,7 @@ class Signalling(Scaling):
             raise errors.UserError("The id of a signal is too long: at most 255 characters.", kind="ValueError")
         text = documents.encode(taken.details)
         new = signals.NewSignal(id_, taken.key, text, taken.reason or _told(details))
-        signals.take(connection, to, new, stack["operation_id"], self._clock.now())
+        signals.take(connection, to, new, stack["operation_id"], self._ports.clock.now())
 
     def _refuse_now(self, to: signals.Addressee) -> None:
         action = Action.DELETE if to.kind == NodeKind.CLEANUP else Action(to.action)
@@ -152,7 +139,7 @@ class Signalling(Scaling):
 
     def _class_of(self, implementation: str) -> type[contract.Resource]:
         # What is no class of ours (a template that serves as a type) takes signals as any resource does: not at all.
-        return self._types.types.get(implementation, contract.Resource)
+        return self._ports.types.types.get(implementation, contract.Resource)
 
 
 def _gone() -> errors.NotFound:

@@ -7,11 +7,17 @@ would show a state that nobody wanted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import export_document, views
-from isotherm.engine.accept import Accepted, Accepting, Request, refuse_suspended
+from isotherm.engine import export_document
+from isotherm.engine.operations.accept import Accepted, Acceptor, Request, refuse_suspended
+from isotherm.engine.queries import views
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.queries.stacks import StackFinder
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.planning import desired, documents, planner
 from isotherm.states import Action, Status
 from isotherm.store import limits, rows
@@ -20,13 +26,21 @@ from isotherm.store.operations import plan, snapshots, visit
 from isotherm.store.reads import lookups
 from isotherm.store.records import Part
 
+_Views = list[dict[str, Any]]
 
-class Snapshotting(Accepting):
-    """What can be done with snapshots."""
 
-    async def snapshot(self, name_or_id: str, snapshot_name: str | None = None, *, limited: bool = True) -> Accepted:
+class Snapshots:
+    """Takes, reads, deletes and restores the snapshots of stacks."""
+
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._stacks = StackFinder(ports.store, requester.project)
+        self._inputs = StackInputs(ports, requester.project)
+        self._acceptor = Acceptor(ports, requester)
+
+    async def take(self, name_or_id: str, snapshot_name: str | None = None, *, limited: bool = True) -> Accepted:
         """Take one. Its id is the operation's. Who runs the service is not `limited` in how many there may be."""
-        stack = await self._find(name_or_id)
+        stack = await self._stacks.row(name_or_id)
         if stack["status"] == Status.IN_PROGRESS:
             raise errors.Conflict(
                 f"Stack {stack['name']} already has an action ({Action(stack['action']).name}) in progress.",
@@ -37,31 +51,31 @@ class Snapshotting(Accepting):
             if operation is None:
                 raise errors.Bug("an operation is gone that was accepted in this very transaction")
             if limited:
-                limits.snapshots(connection, operation.stack_id, self._settings.max_snapshots_per_stack)
+                limits.snapshots(connection, operation.stack_id, self._ports.settings.max_snapshots_per_stack)
             snapshots.open_(connection, operation, snapshot_name, now)
             visit.write(connection, operation_id, now)
 
-        return await self._supersede(self._again(stack, Action.SNAPSHOT), write)
+        return await self._acceptor.supersede(self._acceptor.repetition(stack, Action.SNAPSHOT), write)
 
-    async def snapshots(self, name_or_id: str) -> list[dict[str, Any]]:
-        stack = await self._find(name_or_id)
-        found = await self._store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
+    async def list(self, name_or_id: str) -> _Views:
+        stack = await self._stacks.row(name_or_id)
+        found = await self._ports.store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
         return [views.snapshot(row) for row in found]
 
-    async def show_snapshot(self, name_or_id: str, snapshot: str, *, hidden: bool = False) -> dict[str, Any]:
+    async def show(self, name_or_id: str, snapshot: str, *, hidden: bool = False) -> dict[str, Any]:
         """One snapshot with its papers; `hidden`: with the values that are otherwise masked."""
         stack, row = await self._find_snapshot(name_or_id, snapshot)
         asked, parts = await self._contents(row)
         resources = {part.name: documents.decode_any(part.document) for part in parts}
         whole = export_document.stack({**dict(stack), "tags": row["tags"]}, asked, resources)
         whole["status"] = Status(row["status"]).name
-        return {**views.snapshot(row), "data": whole if hidden else await self._masked(stack, asked, whole)}
+        return {**views.snapshot(row), "data": whole if hidden else await self._inputs.masked(stack, asked, whole)}
 
-    async def delete_snapshot(self, name_or_id: str, snapshot: str) -> None:
+    async def delete(self, name_or_id: str, snapshot: str) -> None:
         """Delete it, with what the types keep for it. The workers do it; it is listed until it is gone."""
         _, row = await self._find_snapshot(name_or_id, snapshot)
-        await self._store.write(lambda connection: snapshots.doom(connection, row["id"], self._clock.now()))
-        self._wake(row["stack_id"])
+        await self._ports.store.write(lambda connection: snapshots.doom(connection, row["id"], self._ports.clock.now()))
+        self._ports.wake(row["stack_id"])
 
     async def restore(self, name_or_id: str, snapshot: str) -> Accepted:
         """Bring the stack back to what it was when the snapshot was taken."""
@@ -76,20 +90,20 @@ class Snapshotting(Accepting):
             documents.decode_any(row["tags"]),
             {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
         )
-        goal = await self._desire(request, stack["name"], stack["id"])
-        acceptance = await self._acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
-        return await self._supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
+        goal = await self._acceptor.desire(request, stack["name"], stack["id"])
+        acceptance = await self._acceptor.acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
+        return await self._acceptor.supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
-    async def _contents(self, row: lookups.Row) -> tuple[desired.Asked, list[Part]]:
-        def unit(connection: Connection) -> tuple[desired.Asked, list[Part]]:
+    async def _contents(self, row: lookups.Row) -> tuple[desired.Asked, Sequence[Part]]:
+        def unit(connection: Connection) -> tuple[desired.Asked, Sequence[Part]]:
             return planner.asked_for(connection, row["stack_id"], row["input"]), snapshots.parts(connection, row["id"])
 
-        return await self._store.read(unit)
+        return await self._ports.store.read(unit)
 
     async def _find_snapshot(self, name_or_id: str, snapshot: str) -> tuple[lookups.Row, lookups.Row]:
         """A stack and one of its snapshots, by id or by a name that only one of them has."""
-        stack = await self._find(name_or_id)
-        found = await self._store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
+        stack = await self._stacks.row(name_or_id)
+        found = await self._ports.store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
         matches = [row for row in found if row["id"] == snapshot] or [row for row in found if row["name"] == snapshot]
         if len(matches) > 1:
             raise errors.Conflict(f"Stack {stack['name']} has several snapshots that are called {snapshot}.",

@@ -12,8 +12,10 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import ports, views
-from isotherm.engine.accept import Accepting
+from isotherm.engine import ports
+from isotherm.engine.queries import views
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.resources import properties
 from isotherm.resources.context import software
 from isotherm.resources.heat.software import software_config as types
@@ -21,36 +23,40 @@ from isotherm.store import software as rows
 from isotherm.store.database.writer import Connection
 
 
-class Deploying(Accepting):
-    """The part of the Orchestrator that keeps software configs and deployments."""
+class Software:
+    """Keeps the software configs and deployments of one project."""
 
-    async def software_configs(self, *, limit: int | None = None, marker: str | None = None,
-                               everywhere: bool = False) -> list[dict[str, Any]]:
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._project = requester.project
+
+    async def configs(self, *, limit: int | None = None, marker: str | None = None,
+                      everywhere: bool = False) -> list[dict[str, Any]]:
         """Newest first; `everywhere`: those of all projects."""
         project = None if everywhere else self._project
-        found = await self._store.read(lambda connection: rows.configs(connection, project, limit, marker))
+        found = await self._ports.store.read(lambda connection: rows.configs(connection, project, limit, marker))
         return [{"id": row["id"], "name": row["name"], "group": row["group"],
                  "creation_time": views.time(row["created_at"]), "project": row["project"]} for row in found]
 
-    async def software_config(self, id_: str) -> dict[str, Any]:
-        found = await self._store.read(lambda connection: rows.config(connection, self._project, id_))
+    async def config(self, id_: str) -> dict[str, Any]:
+        found = await self._ports.store.read(lambda connection: rows.config(connection, self._project, id_))
         if found is None:
             raise _no_config(id_)
         return views.software_config(ports.config_of(found))
 
-    async def create_software_config(self, asked: software.Config) -> dict[str, Any]:
+    async def create_config(self, asked: software.Config) -> dict[str, Any]:
         """The id is given here; inputs and outputs are checked, and brought into the form in which they are kept."""
         config = msgspec.structs.replace(
-            asked, id=self._new_id(), created_at=self._clock.now(),
+            asked, id=self._ports.new_id(), created_at=self._ports.clock.now(),
             inputs=types.kept_inputs([_with_value(one) for one in asked.inputs]),
             outputs=types.kept_outputs([_checked("outputs", types.OUTPUT.schema, one) for one in asked.outputs]))
 
-        row, most = ports.config_row(config), self._settings.max_software_configs_per_tenant
-        await self._store.write(
+        row, most = ports.config_row(config), self._ports.settings.max_software_configs_per_tenant
+        await self._ports.store.write(
             lambda connection: rows.create_config(connection, self._project, row, config.created_at, most))
         return views.software_config(config)
 
-    async def delete_software_config(self, id_: str) -> None:
+    async def delete_config(self, id_: str) -> None:
         def unit(connection: Connection) -> None:
             if rows.config(connection, self._project, id_) is None:
                 raise _no_config(id_)
@@ -59,39 +65,39 @@ class Deploying(Accepting):
                                       kind="InvalidRestrictedAction", hint="Delete its deployments first.")
             rows.delete_config(connection, self._project, id_)
 
-        await self._store.write(unit)
+        await self._ports.store.write(unit)
 
-    async def software_deployments(self, server_id: str | None = None) -> list[dict[str, Any]]:
-        found = await self._store.read(lambda connection: rows.deployments(connection, self._project, server_id))
+    async def deployments(self, server_id: str | None = None) -> list[dict[str, Any]]:
+        found = await self._ports.store.read(lambda connection: rows.deployments(connection, self._project, server_id))
         return [views.software_deployment(ports.deployment_of(row)) for row in found]
 
-    async def deployment_metadata(self, server_id: str) -> list[dict[str, Any]]:
+    async def server_metadata(self, server_id: str) -> list[dict[str, Any]]:
         """What a server is to apply: whole configs, by their names."""
-        found = await self._store.read(lambda connection: rows.deployed(connection, self._project, server_id))
+        found = await self._ports.store.read(lambda connection: rows.deployed(connection, self._project, server_id))
         return [views.software_config(ports.config_of(row)) for row in found]
 
-    async def software_deployment(self, id_: str) -> dict[str, Any]:
-        found = await self._store.read(lambda connection: rows.deployment(connection, self._project, id_))
+    async def deployment(self, id_: str) -> dict[str, Any]:
+        found = await self._ports.store.read(lambda connection: rows.deployment(connection, self._project, id_))
         if found is None:
             raise _no_deployment(id_)
         return views.software_deployment(ports.deployment_of(found))
 
-    async def create_software_deployment(self, asked: software.Deployment) -> dict[str, Any]:
-        made = msgspec.structs.replace(asked, id=self._new_id(), created_at=self._clock.now())
-        row, most = ports.deployment_row(made), self._settings.max_software_deployments_per_tenant
+    async def create_deployment(self, asked: software.Deployment) -> dict[str, Any]:
+        made = msgspec.structs.replace(asked, id=self._ports.new_id(), created_at=self._ports.clock.now())
+        row, most = ports.deployment_row(made), self._ports.settings.max_software_deployments_per_tenant
 
         def unit(connection: Connection) -> None:
             self._expect_config(connection, made.config_id)
             rows.put_deployment(connection, self._project, row, made.created_at, most)
 
-        await self._store.write(unit)
+        await self._ports.store.write(unit)
         return views.software_deployment(made)
 
-    async def update_software_deployment(self, id_: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    async def update_deployment(self, id_: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Bring the named fields to these values. A resource that waits for the deployment hears of it."""
 
         def unit(connection: Connection) -> software.Deployment:
-            row, now = rows.deployment(connection, self._project, id_), self._clock.now()
+            row, now = rows.deployment(connection, self._project, id_), self._ports.clock.now()
             if row is None:
                 raise _no_deployment(id_)
             if "config_id" in changes:
@@ -101,20 +107,20 @@ class Deploying(Accepting):
             rows.wake(connection, row, now)
             return after
 
-        found = await self._store.write(unit)
-        self._wake()
+        found = await self._ports.store.write(unit)
+        self._ports.wake()
         return views.software_deployment(found)
 
-    async def delete_software_deployment(self, id_: str) -> None:
+    async def delete_deployment(self, id_: str) -> None:
         def unit(connection: Connection) -> None:
             row = rows.deployment(connection, self._project, id_)
             if row is None:
                 raise _no_deployment(id_)
             rows.delete_deployment(connection, self._project, id_)
-            rows.wake(connection, row, self._clock.now())
+            rows.wake(connection, row, self._ports.clock.now())
 
-        await self._store.write(unit)
-        self._wake()
+        await self._ports.store.write(unit)
+        self._ports.wake()
 
     def _expect_config(self, connection: Connection, id_: str) -> None:
         if rows.config(connection, self._project, id_) is None:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.accept import Accepting
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.planning import desired, masking, request_limits
 from isotherm.resources.catalog import heat_types
 from isotherm.resources.nested import nested_stack as nesting
@@ -24,8 +25,13 @@ from isotherm.template.text import document
 _NAME = "dummy"
 
 
-class Validating(Accepting):
-    """The part of the Orchestrator that looks at templates of stacks that need not be."""
+class Templates:
+    """Validates templates without a stack."""
+
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._project = requester.project
+        self._services = requester.services
 
     def validate(
         self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False,
@@ -36,13 +42,13 @@ class Validating(Accepting):
         `is_lenient`: types that are not available are passed over.
         """
         asked = desired.Asked(template, files, surroundings)
-        request_limits.check(asked, self._settings)
-        request_limits.check_hidden(asked, self._settings)
+        request_limits.check(asked, self._ports.settings)
+        request_limits.check_hidden(asked, self._ports.settings)
         try:
-            types = self._types.limited(None, self.services, is_lenient=is_lenient)
+            types = self._ports.types.limited(None, self._services, is_lenient=is_lenient)
             return self._validated(template, files, surroundings, types, nested=nested)
         except errors.UserError as error:
-            secrets = masking.redactor(asked) + masking.written(template, self._types)
+            secrets = masking.redactor(asked) + masking.written(template, self._ports.types)
             raise secrets.error(error) from None
 
     def _validated(
@@ -50,7 +56,7 @@ class Validating(Accepting):
     ) -> dict[str, Any]:
         loaded = environment.load(surroundings)
         bound = _bound(template, files, loaded, self._project)
-        bounds = request_limits.bounds(self._settings)
+        bounds = request_limits.bounds(self._ports.settings)
         validate.validate(bound, loaded, types, strict=False, inside=False, bounds=bounds)
         shown = loaded.as_dict()
         registry = {**_templates(bound), **shown["resource_registry"]}

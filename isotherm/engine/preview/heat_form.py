@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from isotherm.engine import views
 from isotherm.engine.preview import update_preview
 from isotherm.engine.preview.preview_tree import Place, Sight
 from isotherm.engine.preview.update_preview import UNKNOWN
+from isotherm.engine.queries import views
 from isotherm.engine.steps import decide
 from isotherm.planning import documents
 from isotherm.resources import attributes, contract

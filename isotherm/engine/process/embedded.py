@@ -27,8 +27,9 @@ from isotherm.engine.process.bus_listener import ProcessListener
 from isotherm.engine.process.heartbeat import Heartbeat, Load
 from isotherm.engine.process.home import JOURNAL, Folder
 from isotherm.engine.queries.feed import Feed
-from isotherm.engine.stack_reads import PROJECT
+from isotherm.engine.service_ports import ServicePorts
 from isotherm.engine.steps.throttle import TypeThrottle
+from isotherm.identity.requester import Requester
 from isotherm.observer.hints import HintCollector
 from isotherm.observer.service import Observer, Tuning
 from isotherm.planning import off_loop, planner
@@ -57,18 +58,18 @@ class Embedded(Folder):
         self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
         self._plans = planner.Planning(self.store, self.types, self.clock, off_loop.beside)
-        self.orchestrator = self.orchestrator_for(PROJECT, "")
+        self.service_ports = ServicePorts(
+            self.store, self.types, self.clock, new_id, self._plans, self.settings, self._wake,
+            lambda: self._process_ports(self._look()))
+        self.orchestrator = self.orchestrator_for(Requester())
         #: Takes what others say has happened to reality.
         self.hints = HintCollector(self.store, self.clock, self._wake)
         # Where the API can be reached, if this process or another serves it.
         self.address = ""
 
-    def orchestrator_for(self, project: str, username: str) -> Orchestrator:
-        """All that can be asked of the stacks of one project, in somebody's name."""
-        made = Orchestrator(self.store, self.types, self.clock, new_id, self._wake, project, self.settings, username,
-                            self._plans)
-        made.process_ports = lambda: self._process_ports(self._look())
-        return made
+    def orchestrator_for(self, requester: Requester) -> Orchestrator:
+        """Return the facade for one requester."""
+        return Orchestrator(self.service_ports, requester)
 
     def close(self) -> None:
         super().close()
@@ -131,7 +132,8 @@ class Embedded(Folder):
         async with self._here(ServiceKind.OBSERVER, self._looked_after) as (name, reality):
             context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
             observer = self._observer = Observer(name, self.store, context, self.types.implementation, self._plans,
-                                                 lambda project: self.orchestrator_for(project, ""), self.settings, tuning)
+                                                 lambda project: self.orchestrator_for(Requester(project)).drift,
+                                                 self.settings, tuning)
             task = asyncio.create_task(observer.run())
             try:
                 yield

@@ -14,7 +14,9 @@ from isotherm import config
 from isotherm.clock import SystemClock
 from isotherm.engine.process import key_file
 from isotherm.engine.queries.follow import Following
-from isotherm.engine.stack_reads import PROJECT, Reading
+from isotherm.engine.queries.lists import EventList, ResourceList
+from isotherm.engine.queries.stacks import StackQueries
+from isotherm.identity.requester import DEFAULT_PROJECT
 from isotherm.store.database import connect
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.reads import live
@@ -42,7 +44,9 @@ class Folder:
         except BaseException:
             self.store.close()
             raise
-        self.reading = Reading(self.store)
+        self.stacks = StackQueries(self.store, DEFAULT_PROJECT)
+        self.resources = ResourceList(self.store, DEFAULT_PROJECT)
+        self.events = EventList(self.store, DEFAULT_PROJECT)
 
     def close(self) -> None:
         self.store.close()
@@ -52,7 +56,7 @@ class Folder:
 
     async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
         """The names of stacks on which something is under way."""
-        return await self.store.read(lambda connection: live.others_in_progress(connection, PROJECT, besides))
+        return await self.store.read(lambda connection: live.others_in_progress(connection, DEFAULT_PROJECT, besides))
 
 
 def database_url(path: Path, settings: config.Settings) -> str:

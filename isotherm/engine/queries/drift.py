@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from isotherm.engine import views
+from isotherm.engine.queries import views
 from isotherm.observer import policies
 from isotherm.observer.record import WatchState
 from isotherm.planning import documents

@@ -10,8 +10,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import views
-from isotherm.engine.accept import Accepting
+from isotherm.engine.queries import views
+from isotherm.engine.queries.lists import EventList
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.planning import documents, masking
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection
@@ -19,7 +22,7 @@ from isotherm.store.reads import event_list as listing
 from isotherm.store.reads import lookups, resource_list
 from isotherm.store.reads.event_list import Filters, Order
 
-__all__ = ["EventReading", "EventWish", "Filters", "Order"]
+__all__ = ["EventWish", "Events", "Filters", "Order"]
 
 # So many rows are read in one go.
 PIECE = 200
@@ -48,27 +51,35 @@ class _Tree:
         return list(self.names)
 
 
-class EventReading(Accepting):
-    """The part of the Orchestrator that shows events."""
+_Views = list[dict[str, Any]]
 
-    async def event_pages(self, name_or_id: str, wish: EventWish) -> AsyncIterator[list[dict[str, Any]]]:
+
+class Events(EventList):
+    """Reads the events of one project's stacks, and of the stacks nested in them."""
+
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        super().__init__(ports.store, requester.project)
+        self._ports = ports
+        self._inputs = StackInputs(ports, requester.project)
+
+    async def pages(self, name_or_id: str, wish: EventWish) -> AsyncIterator[_Views]:
         """The events, a few hundred at a time."""
-        tree = await self._tree(await self._find(name_or_id, deleted=True), wish.depth)
+        tree = await self._tree(await self._stacks.row(name_or_id, deleted=True), wish.depth)
         named = [id_ for id_, name in tree.names.items() if name in (wish.filters.name or ())]
         filters = replace(wish.filters, stacks_named=named)
         after, left = await self._marked(tree, wish.marker), wish.limit
         while left is None or left > 0:
             size = PIECE if left is None else min(PIECE, left)
-            found = await self._store.read(partial(_page, tree.ids, filters, wish.order, after, size))
+            found = await self._ports.store.read(partial(_page, tree.ids, filters, wish.order, after, size))
             if found:
                 yield [_view(row, tree) for row in found]
             if len(found) < size:
                 return
             after, left = found[-1], None if left is None else left - size
 
-    async def event(self, name_or_id: str, resource: str, id_: str) -> dict[str, Any]:
+    async def show(self, name_or_id: str, resource: str, id_: str) -> dict[str, Any]:
         """One event of a resource (or of the stack, under its own name), with the properties the resource has now."""
-        stack = await self._find(name_or_id, deleted=True)
+        stack = await self._stacks.row(name_or_id, deleted=True)
         tree = _Tree({stack["id"]: stack["name"]})
         row = await self._marked(tree, id_)
         if row is None or (row["name"] or stack["name"]) != resource:
@@ -79,7 +90,7 @@ class EventReading(Accepting):
         number = resource_list.whole(id_)
         if number is None:
             return None
-        return await self._store.read(lambda connection: listing.one(connection, tree.ids, number))
+        return await self._ports.store.read(lambda connection: listing.one(connection, tree.ids, number))
 
     async def _tree(self, stack: lookups.Row, depth: int) -> _Tree:
         def unit(connection: Connection) -> _Tree:
@@ -90,7 +101,7 @@ class EventReading(Accepting):
                 tree.names.update({one.id: one.name for one in found})
             return tree
 
-        return await self._store.read(unit)
+        return await self._ports.store.read(unit)
 
     async def _properties(self, stack: lookups.Row, event: listing.Row) -> dict[str, Any]:
         """Of a resource that is still the one that the event tells of; hidden values are masked."""
@@ -103,12 +114,12 @@ class EventReading(Accepting):
                      if row["id"] is not None and event["physical_id"] in (None, row["physical_id"])]
             return list(rows.versions(connection, [row["id"] for row in found]).values())
 
-        versions = await self._store.read(unit)
+        versions = await self._ports.store.read(unit)
         if not versions:
             return {}
-        found = masking.without_write_only(self._types.types.get(versions[0].implementation),
+        found = masking.without_write_only(self._ports.types.types.get(versions[0].implementation),
                                               documents.decode(versions[0].properties, dict[str, Any]))
-        shown: dict[str, Any] = await self._planning.masked(await self._secrets(stack), found)
+        shown: dict[str, Any] = await self._ports.planning.masked(await self._inputs.secrets(stack), found)
         return shown
 
 

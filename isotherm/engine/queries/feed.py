@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from isotherm import errors
-from isotherm.engine import views
+from isotherm.engine.queries import views
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.reads import feed, lookups
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isotherm.engine import views
+from isotherm.engine.queries import views
 from isotherm.resources import contract
 from isotherm.states import Action, NodeState, OperationState, Status
 from isotherm.store.database.writer import Store

@@ -5,24 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.accept import Accepting
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.queries.stacks import StackFinder
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
+
+_Views = list[dict[str, Any]]
 
 
-class OutputReading(Accepting):
-    """The part of the Orchestrator that shows single outputs."""
+class Outputs:
+    """Reads the outputs of one project's stacks."""
 
-    async def output_names(self, name_or_id: str) -> list[dict[str, Any]]:
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._project = requester.project
+        self._stacks = StackFinder(ports.store, requester.project)
+        self._inputs = StackInputs(ports, requester.project)
+
+    async def list(self, name_or_id: str) -> _Views:
+        """Return every output with its value."""
+        row = await self._stacks.row(name_or_id)
+        reader = self._ports.inner_reader(self._project)
+        return await reader.output_views(row, secrets=await self._inputs.secrets(row))
+
+    async def names(self, name_or_id: str) -> _Views:
         """Every output, with what its template says of it."""
-        operation = await self._operation(await self._find(name_or_id))
+        operation = await self._inputs.operation(await self._stacks.row(name_or_id))
         if operation is None or not operation.input:
             return []
-        found = (await self._planning.face(operation)).outputs
+        found = (await self._ports.planning.face(operation)).outputs
         return [{"output_key": one.name, "description": one.description} for one in found.values()]
 
-    async def output(self, name_or_id: str, key: str) -> dict[str, Any]:
+    async def show(self, name_or_id: str, key: str) -> dict[str, Any]:
         """One output with its value; only what it needs is read."""
-        stack = await self._find(name_or_id)
-        views = await self._inside().output_views(stack, key, secrets=await self._secrets(stack))
+        stack = await self._stacks.row(name_or_id)
+        reader = self._ports.inner_reader(self._project)
+        views = await reader.output_views(stack, key, secrets=await self._inputs.secrets(stack))
         found = [one for one in views if one["output_key"] == key]
         if not found:
             raise errors.NotFound(f"Specified output key {key} not found.", kind="NotFound",

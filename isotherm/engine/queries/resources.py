@@ -5,16 +5,19 @@ A list of ten thousand is read in pieces, between which others have their turn.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import contexts, views
-from isotherm.engine.accept import Accepting
-from isotherm.engine.queries import live_attributes
+from isotherm.engine import ports as resource_ports
+from isotherm.engine.queries import live_attributes, views
+from isotherm.engine.queries.lists import ResourceList
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
 from isotherm.planning import documents
 from isotherm.resources import contract
+from isotherm.resources.context.signals import Signal
 from isotherm.states import Action, NodeKind, Status
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection
@@ -22,9 +25,10 @@ from isotherm.store.reads import lookups
 from isotherm.store.reads import resource_list as listing
 from isotherm.store.reads.resource_list import Filters
 from isotherm.store.records import Version
+from isotherm.store.signals import signals
 from isotherm.template.model import definitions
 
-__all__ = ["Filters", "ResourceReading"]
+__all__ = ["Filters", "Resources"]
 
 # So many rows are read in one go.
 PIECE = 100
@@ -50,18 +54,22 @@ class _Piece:
     versions: dict[int, Version]
 
 
-class ResourceReading(Accepting):
-    """The part of the Orchestrator that shows resources."""
+_Views = list[dict[str, Any]]
 
-    # The ports of resources outside of the store.
-    process_ports: Callable[[], contexts.ProcessPorts] = staticmethod(contexts.nothing)
 
-    async def resource_pages(
+class Resources(ResourceList):
+    """Reads the resources of one project's stacks, and of the stacks nested in them."""
+
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        super().__init__(ports.store, requester.project)
+        self._ports = ports
+
+    async def pages(
         self, name_or_id: str, filters: Filters = Filters(), *, depth: int = 0,  # noqa: B008 - frozen
         detail: bool = False,
-    ) -> AsyncIterator[list[dict[str, Any]]]:
+    ) -> AsyncIterator[_Views]:
         """The resources of a stack, then those of the stacks inside it, then those inside these, as deep as is wanted."""
-        level = [await self._around(await self._find(name_or_id, deleted=True))]
+        level: Sequence[_Around] = [await self._around(await self._stacks.row(name_or_id, deleted=True))]
         while level:
             for start in range(0, len(level), PIECE):
                 async for piece in self._pieces(level[start : start + PIECE], filters, detail=detail):
@@ -69,9 +77,9 @@ class ResourceReading(Accepting):
             depth -= 1
             level = await self._inner(level) if depth >= 0 else []
 
-    async def resource(self, name_or_id: str, name: str, *, attributes: Collection[str] = ()) -> dict[str, Any]:
+    async def show(self, name_or_id: str, name: str, *, attributes: Collection[str] = ()) -> dict[str, Any]:
         """One resource, with every attribute of its type, and those that are asked for by name."""
-        stack = await self._find(name_or_id, deleted=True)
+        stack = await self._stacks.row(name_or_id, deleted=True)
         around = await self._around(stack)
 
         def unit(connection: Connection) -> _Piece:
@@ -81,36 +89,58 @@ class ResourceReading(Accepting):
             found.sort(key=lambda row: bool(row["kind"] == NodeKind.CLEANUP))
             return _piece(connection, found[:1], detail=True)
 
-        piece = await self._store.read(unit)
+        piece = await self._ports.store.read(unit)
         if not piece.found:
             raise errors.NotFound(f"The Resource ({name}) could not be found in Stack {stack['name']}.",
                                   kind="ResourceNotFound", hint="`isotherm resources STACK` shows what there is.")
         return await self._view(piece, piece.found[0], around, attributes)
 
+    async def metadata(self, name_or_id: str, resource: str) -> Any:
+        """The metadata of a resource, as it is now."""
+        stack = await self._stacks.row(name_or_id)
+
+        def unit(connection: Connection) -> tuple[signals.Addressee, str, signals.Kept | None]:
+            to = signals.addressee(connection, stack["id"], resource)
+            found = rows.versions(connection, [to.id])[to.id]
+            return to, found.metadata, signals.inbox(connection, stack["id"], found.token, [to.id])
+
+        to, text, box = await self._ports.store.read(unit)
+        received = () if box is None else [
+            Signal(number, key, documents.decode_any(kept)) for number, key, kept in box.signals
+        ]
+        type_ = self._ports.types.types.get(to.implementation, contract.Resource)
+        shown = type_.metadata_with(documents.decode_any(text) or {}, received)
+        return {**shown, **await self._deployments(stack, to)} if type_.traits.shows_deployments else shown
+
+    async def _deployments(self, stack: lookups.Row, to: signals.Addressee) -> dict[str, Any]:
+        software = resource_ports.StoredSoftware(self._ports.store, self._ports.clock)
+        found = await software.deployed(stack["id"], to.physical_id or "")
+        return {"deployments": [views.software_config(one) for one in found]}
+
     async def _pieces(
         self, level: Sequence[_Around], filters: Filters, *, detail: bool
-    ) -> AsyncIterator[list[dict[str, Any]]]:
+    ) -> AsyncIterator[_Views]:
         stacks = {one.id: one for one in level}
-        nodes = await self._store.read(lambda connection: listing.node_ids(connection, list(stacks), filters.name))
+        nodes = await self._ports.store.read(lambda connection: listing.node_ids(connection, list(stacks), filters.name))
         for start in range(0, len(nodes), PIECE):
             piece = await self._piece(nodes[start : start + PIECE], filters, detail=detail)
             shown = [await self._view(piece, row, stacks[row["stack_id"]], () if detail else None) for row in piece.found]
             yield [one for one in shown if filters.type is None or filters.type in one["resource_type"]]
 
     async def _piece(self, nodes: Sequence[int], filters: Filters, *, detail: bool) -> _Piece:
-        return await self._store.read(
+        return await self._ports.store.read(
             lambda connection: _piece(
                 connection, listing.page(connection, nodes, filters, definitions=detail), detail=detail))
 
-    async def _inner(self, level: Sequence[_Around]) -> list[_Around]:
-        found = await self._store.read(lambda connection: listing.inner(connection, [one.id for one in level]))
+    async def _inner(self, level: Sequence[_Around]) -> Sequence[_Around]:
+        found = await self._ports.store.read(lambda connection: listing.inner(connection, [one.id for one in level]))
         since = {one.id: one.since for one in level}
         return [_Around(one.id, one.name, since[one.around], one.resource) for one in found]
 
     async def _around(self, stack: lookups.Row) -> _Around:
         owner_id, resource = stack["owner_id"], None
         if owner_id is not None:
-            resource = await self._store.read(
+            resource = await self._ports.store.read(
                 lambda connection: listing.resource_around(connection, stack["id"], owner_id))
         return _Around(stack["id"], stack["name"], stack["updated_at"] or stack["created_at"], resource)
 
@@ -134,16 +164,13 @@ class ResourceReading(Accepting):
             implementation = row["implementation"] or ("" if target is None else target.implementation)
             version = piece.versions.get(row["id"])
             found = await self._live().of(implementation, version, around.name, attributes)
-            view["attributes"] = await self._planning.masked(await self._planning.all_secrets(around.id), found)
+            view["attributes"] = await self._ports.planning.masked(await self._ports.planning.all_secrets(around.id), found)
         return view
 
     def _live(self) -> live_attributes.LiveAttributes:
-        return live_attributes.LiveAttributes(self._store, self._types, self._planning, self._reading)
-
-    def _reading(self) -> contract.Context:
-        """Return the context in which types are only asked."""
-        base = contexts.shared(self._store, self._clock, self.process_ports(), self._settings)
-        return contexts.reading(base, self._project, self._inside())
+        ports = self._ports
+        return live_attributes.LiveAttributes(
+            ports.store, ports.types, ports.planning, lambda: ports.reading_context(self._project))
 
 
 def _piece(connection: Connection, found: Sequence[listing.Row], *, detail: bool) -> _Piece:

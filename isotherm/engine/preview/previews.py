@@ -1,0 +1,90 @@
+"""Previews: the effect of a create or an update, in our own form and in Heat's. Nothing is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isotherm import errors
+from isotherm.engine.operations import patch
+from isotherm.engine.operations.accept import Acceptor, Request, refuse_suspended
+from isotherm.engine.operations.patch import Patch
+from isotherm.engine.preview import heat_form, update_preview
+from isotherm.engine.preview.preview_tree import Foresight, Place
+from isotherm.engine.queries.stack_inputs import StackInputs
+from isotherm.engine.queries.stacks import StackFinder
+from isotherm.engine.service_ports import ServicePorts
+from isotherm.identity.requester import Requester
+from isotherm.planning import desired, names
+from isotherm.store.reads import lookups
+
+# Heat's id of a stack that does not exist.
+_NO_ID = "None"
+
+
+class Previews:
+    """Previews operations on one project's stacks."""
+
+    def __init__(self, ports: ServicePorts, requester: Requester) -> None:
+        self._ports = ports
+        self._project = requester.project
+        self._stacks = StackFinder(ports.store, requester.project)
+        self._inputs = StackInputs(ports, requester.project)
+        self._acceptor = Acceptor(ports, requester)
+
+    async def changes(self, name: str, change: Request | Patch) -> update_preview.Preview:
+        """Return the effect of an update, or of a create if there is no such stack, resource by resource."""
+        found = await self._stacks.any_row(name)
+        living = found if found is not None and not found["tomb"] else None
+        if isinstance(change, Patch):
+            change = await patch.patched(self._inputs, await self._stacks.row(name), change)
+        goal = await self._acceptor.desire(change, name, living["id"] if living else _NO_ID)
+        place = Place(name, living["id"] if living else None)
+        items = await self._foresight().items(change.asked, goal, place)
+        secrets = await self._inputs.secrets(living, change.asked)
+        return update_preview.Preview(await self._ports.planning.compute(
+            change.asked.size, lambda: [update_preview.without(secrets, item) for item in items]))
+
+    async def create(self, name: str, request: Request) -> dict[str, Any]:
+        """Return the effect of a create in Heat's form: parameters, resources with those of nested stacks, outputs."""
+        names.check_stack_name(name)
+        found = await self._stacks.any_row(name)
+        if found is not None and not found["tomb"]:
+            raise errors.Conflict(f"The Stack ({name}) already exists.", kind="StackExists",
+                                  hint="Preview an update of it, or choose another name.")
+        goal = await self._acceptor.desire(request, name, _NO_ID)
+        seen = await self._foresight().tree(request.asked, goal, Place(name, None))
+        compute, size = self._ports.planning.compute, request.asked.size
+        identity = desired.Identity(name, _NO_ID, self._project)
+        values = await compute(size, lambda: desired.values_of(request.asked, identity))
+        secrets = await self._inputs.secrets(None, request.asked)
+        shown = await compute(size, lambda: secrets.value(self._heat_form().made(seen)))
+        return {"description": goal.description, "parameters": {one: values.text(one) for one in values},
+                "resources": shown,
+                "outputs": [{"output_key": one.name, "description": one.description, "output_value": None}
+                            for one in goal.bound.outputs.values()]}
+
+    async def update(self, name_or_id: str, change: Patch, *, nested: bool = False) -> dict[str, Any]:
+        """Return the effect of an update in Heat's form: resources by kind; `nested`: with those of nested stacks."""
+        stack = await self._stacks.row(name_or_id)
+        request = await patch.patched(self._inputs, stack, change)
+        refuse_suspended(stack)
+        goal = await self._acceptor.desire(request, stack["name"], stack["id"])
+        shown = await self._changed(stack, request, goal, nested=nested)
+        await self._inputs.refuse_immutable(stack, goal)
+        return shown
+
+    async def _changed(
+        self, stack: lookups.Row, request: Request, goal: desired.Desired, *, nested: bool
+    ) -> dict[str, Any]:
+        seen = await self._foresight().tree(request.asked, goal, Place(stack["name"], stack["id"]))
+        secrets = await self._inputs.secrets(stack, request.asked)
+        shown: dict[str, Any] = await self._ports.planning.compute(
+            request.asked.size, lambda: secrets.value(self._heat_form().changed(seen, nested=nested)))
+        return shown
+
+    def _heat_form(self) -> heat_form.Teller:
+        return heat_form.Teller(self._ports.types, self._project)
+
+    def _foresight(self) -> Foresight:
+        return Foresight(self._ports.inner_reader(self._project), self._ports.inner_access(self._project),
+                         self._ports.types, self._ports.settings.max_nested_stack_depth)

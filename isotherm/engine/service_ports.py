@@ -1,0 +1,46 @@
+"""The ports that all services of the Orchestrator share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isotherm.config import Settings
+from isotherm.engine import contexts
+from isotherm.engine.nested import inner_reads
+from isotherm.planning.planner import Planning
+from isotherm.resources import contract
+from isotherm.resources.registry import Registry
+from isotherm.store.database.writer import Store
+
+
+def _wake_nothing(*stack_ids: str) -> None:
+    """Leave the operation to the workers' next search."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePorts:
+    """The ports of one process; one value serves all requests."""
+
+    store: Store
+    types: Registry
+    clock: contract.Clock
+    new_id: Callable[[], str]
+    planning: Planning
+    settings: Settings = Settings()  # noqa: RUF009 - frozen
+    # Called with the ids of the stacks that have new work; without ids, any stack may have some.
+    wake: Callable[..., None] = _wake_nothing
+    # Returns the ports of resource types outside of the store; called when a request first asks a type.
+    process_ports: Callable[[], contexts.ProcessPorts] = contexts.nothing
+
+    def inner_reader(self, project: str) -> inner_reads.InnerStackReader:
+        """Return a reader of nested stacks, for one request."""
+        return inner_reads.InnerStackReader(self.inner_access(project))
+
+    def inner_access(self, project: str) -> inner_reads.Access:
+        return inner_reads.Access(self.store, self.planning, self.clock, project)
+
+    def reading_context(self, project: str) -> contract.Context:
+        """Return the context in which a request reads from resource types."""
+        shared = contexts.shared(self.store, self.clock, self.process_ports(), self.settings)
+        return contexts.reading(shared, project, self.inner_reader(project))
