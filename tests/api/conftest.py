@@ -182,6 +182,7 @@ def serving(folder: Path, policy: Any = None, **options: Any) -> Iterator[Api]:
     thread.start()
     engine = Embedded(folder)
     engine.settings = dataclasses.replace(engine.settings, **options)
+    engine.service_ports = dataclasses.replace(engine.service_ports, settings=engine.settings)
     engine.address = ROOT
     api = Api(engine, engine.settings, loop, policy)
     stack = AsyncExitStack()
