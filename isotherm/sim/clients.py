@@ -112,7 +112,7 @@ class Clients:
                 return await api.stacks.resume(stack)
             case Verb.SNAPSHOT:
                 return await api.snapshots.take(stack)
-            case Verb.RESTORE | Verb.FORGET:
+            case Verb.RESTORE | Verb.DELETE_SNAPSHOT:
                 return await self._snapshot(name, request)
             case Verb.SIGNAL:
                 return await self._signal(name, stack)
@@ -122,9 +122,9 @@ class Clients:
                 return await self._adopt(name, stack)
             case Verb.VANISH:
                 return self._vanish(stack)
-            case Verb.STIR:
+            case Verb.DRIFT:
                 return None if self._chance.calm else self._cloud.drift(stack, boldly=True)
-            case Verb.MEND:
+            case Verb.CONVERGE_ONE:
                 return await api.drift.converge_one(stack, request.resource)
             case Verb.HINT:
                 return await api.drift.hint(stack, [request.resource] if request.resource else None)
@@ -154,7 +154,7 @@ class Clients:
         if not found:
             return None
         chosen = self._chance.world.choice(found)
-        if request.verb is Verb.FORGET:
+        if request.verb is Verb.DELETE_SNAPSHOT:
             return await self._api.snapshots.delete(request.stack, chosen)
         self._witness.requests.shapes[name] = self._witness.operations.operations[chosen].shape
         return await self._api.snapshots.restore(request.stack, chosen)

@@ -1,4 +1,4 @@
-"""The machines that workers and observers run on: started, killed, started again, and told when there may be work."""
+"""The hosts of workers and observers: started, restarted after a kill, and woken by hints."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from isotherm.sim.world.threads import SimThreads
 
 LEASE_S = 30.0
 IDLE_S = 40.0
-# Observers look every so often whether something is due, and say every so often that they are there.
+# Intervals at which observers look for due resources, and at which they send their heartbeat.
 PEEK_S = 15.0
 BEAT_S = 45.0
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualClock:
-    """The engine's clock, turned by the loop."""
+    """The engine's clock: the virtual time of the loop."""
 
     loop: SimLoop
 
@@ -52,7 +52,7 @@ class _Host:
 
 
 def settings(watched: Watched, *, convergence: bool = True) -> Settings:
-    """The options of a run. What was repaired counts for as long as the world stands."""
+    """Return the settings of a run. Repairs count towards the limit for the whole run."""
     return Settings(
         observer_interval=watched.interval_s, observer_rate=watched.rate, observer_batch=watched.batch,
         observer_policy=watched.policy, observer_repair_limit=watched.limit, observer_repair_window=1e9,
@@ -83,7 +83,7 @@ class Hosts:
             self._boot(f"w{number}")
 
     def watch(self, observers: int, settings: Settings) -> None:
-        """Observers are at work from now on."""
+        """Start the observers."""
         self._settings = settings
         for number in range(observers):
             self._boot_observer(f"o{number}")
@@ -116,7 +116,7 @@ class Hosts:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
         ports = self._ports(clock)
-        # Each process learns templates by itself.
+        # Each process has its own registry of template resources.
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake)
@@ -133,7 +133,7 @@ class Hosts:
 
     def _killed(self, process: processes.Process) -> None:
         name = process.name.partition(".")[0]
-        self._loop.call_later(self._chance.world.uniform(0.1, 90.0), self._reboot, name, context=self._faults.nobody)
+        self._loop.call_later(self._chance.world.uniform(0.1, 90.0), self._reboot, name, context=self._faults.no_process)
 
     def _reboot(self, name: str) -> None:
         host = self._hosts.get(name)
@@ -145,7 +145,7 @@ class Hosts:
             self._boot(name)
 
     def wake(self, *_stack_ids: str) -> None:
-        """A hint to all workers; hints get lost, come late, and come twice."""
+        """Send a hint to all hosts; it may get lost, be late or come twice."""
         for host in self._hosts.values():
             if not host.process.alive or self._chance.strikes("wake lost", "wake"):
                 continue
@@ -155,7 +155,7 @@ class Hosts:
                 self._loop.call_later(delay, host.worker.wake, context=host.context)
 
     def revive(self) -> None:
-        """Everybody is up again."""
+        """Restart the killed processes, and resume the paused ones."""
         for host in list(self._hosts.values()):
             if not host.process.alive:
                 self._reboot(host.name)
@@ -163,12 +163,12 @@ class Hosts:
                 self._faults.resume(host.process)
 
     def fallen(self) -> list[str]:
-        """Those that ended although nobody killed them."""
+        """Return the names of the processes that ended without being killed."""
         hosts = self._hosts.values()
         return [host.process.name for host in hosts if host.process.alive and host.task.done()]
 
     def dismiss_observers(self) -> list[asyncio.Task[None]]:
-        """They end what they are at, and go."""
+        """Stop the observers; return their tasks, which finish the work at hand."""
         ending = []
         for host in list(self._hosts.values()):
             if isinstance(host.worker, service.Observer):
@@ -181,7 +181,7 @@ class Hosts:
 
     @property
     def steady_since(self) -> float | None:
-        """Since when at least one worker has been up without a break; None if none is."""
+        """The time since which at least one worker has been up; None if none is."""
         up = [host.process.since for host in self._hosts.values()
               if host.process.alive and not host.process.paused and not isinstance(host.worker, service.Observer)]
         return min(up, default=None)

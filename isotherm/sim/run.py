@@ -244,7 +244,7 @@ class Run:
     @property
     def _looks(self) -> bool:
         """Whether updates observe reality, because objects drift in this history."""
-        stirred = any(request.verb is Verb.STIR for request in self.history.requests)
+        stirred = any(request.verb is Verb.DRIFT for request in self.history.requests)
         return stirred or "drift" in self.history.rates or bool(self.history.watched.observers)
 
     def _converge(self) -> None:

@@ -1,12 +1,11 @@
 """Scripted scenarios, in the form that the convergence prototype and Heat use for theirs.
 
 A scenario is a script that queues messages for the engine: operations, assertions, and `noop(n)`: "let the worker take n
-more steps". One message is one tick, and at each tick the worker takes one step. There, a step is a message about one
-node, also about nodes that need nothing; here, workers visit only nodes that do. So that a script finds the world as far
-along as it expects, what our engine need not do still takes its ticks: a replacement costs one more, and clean-up begins
-when the update would have been through.
+more steps". One message is one tick, and at each tick the worker takes one step. In Heat a step is a message about any
+node; here workers visit only the nodes that need work. So that a script finds the progress that it expects, the saved
+steps still take their ticks: a replacement costs one more, and clean-up begins when Heat's update would be complete.
 
-The seed decides in which order nodes that are ready are taken; seed 0 takes them first come, first served.
+The seed decides the order in which ready nodes are taken; seed 0 takes them first come, first served.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ class Actor(contract.Resource):
         return None if found is None else found.get(name, name)
 
 
-# What scripts say.
+# The language of the scripts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +107,14 @@ class Template:
 
     def text(self) -> str:
         resources = {
-            name: {"type": TYPE, "properties": {key: _said(value) for key, value in one.properties.items()},
+            name: {"type": TYPE, "properties": {key: _rendered(value) for key, value in one.properties.items()},
                    "depends_on": list(one.depends_on)}
             for name, one in self.resources.items()
         }  # fmt: skip
         return json.dumps({"heat_template_version": "2013-05-23", "resources": resources})
 
 
-def _said(value: Any) -> Any:
+def _rendered(value: Any) -> Any:
     if isinstance(value, GetAtt):
         return {"get_attr": [value.target_name, value.attr]}
     return {"get_resource": value.target_name} if isinstance(value, GetRes) else value
@@ -123,7 +122,7 @@ def _said(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Physical:
-    """A real object, as scripts look at it."""
+    """An object of the cloud, as scripts read it."""
 
     uuid: str
     name: str
@@ -135,7 +134,7 @@ class Physical:
 
 
 class Reality:
-    """What exists, by the cloud's own account."""
+    """The objects that exist in the cloud."""
 
     def __init__(self, things: Mapping[str, Thing]) -> None:
         self._things = things
@@ -151,7 +150,7 @@ class Reality:
 
 
 class Engine:
-    """Queues what the script asks for."""
+    """Queues the messages of a script."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[str, tuple[Any, ...]]] = []
@@ -176,12 +175,12 @@ class Engine:
 
 
 class Worker:
-    """Scripts may name the worker; it gets its work from the engine and takes no orders."""
+    """A name that scripts may use; the worker takes its work from the engine."""
 
 
 @dataclass(slots=True)
-class Result:
-    """What came of a scenario under one seed."""
+class ScenarioResult:
+    """The result of a scenario under one seed."""
 
     file: Path
     seed: int
@@ -195,8 +194,8 @@ def registry() -> Registry:
     return types
 
 
-def play(file: Path, seed: int = 0) -> Result:
-    """Step the scenario in the order of this seed."""
+def play(file: Path, seed: int = 0) -> ScenarioResult:
+    """Step the scenario, taking nodes in the order of this seed."""
     stepper = _Stepper(seed)
     problem = ""
     with stepper.run.reporting_errors():
@@ -207,7 +206,7 @@ def play(file: Path, seed: int = 0) -> Result:
             problem = f"{error}"
         except errors.UserError as error:
             problem = f"was refused: {error}"
-    return Result(file, seed, problem or "; ".join(stepper.run.witness.violations[:1]), stepper.run.log.lines)
+    return ScenarioResult(file, seed, problem or "; ".join(stepper.run.witness.violations[:1]), stepper.run.log.lines)
 
 
 class _Stepper:
@@ -224,15 +223,15 @@ class _Stepper:
         self._engine = Engine()
         self._test = unittest.TestCase()
         self._reality = Reality(self.run.cloud.things)
-        # Ticks that are still to be spent on nodes that need nothing.
+        # Ticks left to spend on nodes that need no step.
         self._idle = 0
         # Steps that the worker has taken, and the nodes on which it is taking one.
         self._steps = 0
         self._running: set[int] = set()
-        # Who used whom when the last operation came, and whether its clean-up has begun.
+        # The users of each version when the last operation was accepted, and whether its clean-up has begun.
         self._users: dict[int, set[int]] = {}
         self._cleans = False
-        self._look = self.run.witness.committed
+        self._witness_committed = self.run.witness.committed
         self.run.witness.committed = self._committed  # type: ignore[method-assign]
 
     def names(self) -> dict[str, Any]:
@@ -264,9 +263,9 @@ class _Stepper:
     def _operate(self, kind: str, name: str, template: Template | None = None) -> None:
         api = self.run.api
         # Heat's own clean-up comes after all updates: that is what rollback asks of ours.
-        wish = orchestrator.Request(template.text() if template else "", disable_rollback=False)
+        request = orchestrator.Request(template.text() if template else "", disable_rollback=False)
         asked: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
-            "create": lambda: api.stacks.create(name, wish), "update": lambda: api.stacks.update(name, wish),
+            "create": lambda: api.stacks.create(name, request), "update": lambda: api.stacks.update(name, request),
             "delete": lambda: api.stacks.delete(name), "rollback": lambda: api.stacks.rollback(name),
         }  # fmt: skip
         self.run.log.note(f"{kind} {name}")
@@ -289,13 +288,13 @@ class _Stepper:
             self.run.faults.resume(process)
 
     def _committed(self) -> None:
-        self._look()
+        self._witness_committed()
         running = {node.id for node in self.run.database.look("nodes") if node.state == NodeState.RUNNING}
         self._steps += len(self._running - running)
         self._running = running
 
     def _step(self) -> None:
-        """One step of the worker, if there is one to be taken."""
+        """Let the worker take one step, if there is one."""
         if self._cleaning() and not self._cleans:
             self._cleans = True
             self._idle += self._in_the_way()
@@ -326,13 +325,13 @@ class _Stepper:
         return any(row.state == OperationState.CLEANING for row in self.run.database.look("operations"))
 
     def _unvisited(self) -> int:
-        """How many nodes the newest operation leaves alone: they take a tick each, before anything happens."""
+        """Return the number of nodes that the newest operation does not visit; each takes a tick first."""
         newest = {stack.id: stack.generation for stack in self.run.database.look("stacks")}
         nodes = self.run.database.look("nodes")
         return sum(node.kind == NodeKind.UPDATE and node.generation != newest[node.stack_id] for node in nodes)
 
     def _in_the_way(self) -> int:
-        """How many versions that stay are visited before the first that goes: those that used it, however indirectly."""
+        """Return the number of kept versions that use a doomed one, directly or not; each takes a tick first."""
         doomed = {node.resource_id for node in self.run.database.look("nodes") if node.kind == NodeKind.CLEANUP}
         reached, todo = set(doomed), list(doomed)
         while todo:
@@ -345,20 +344,20 @@ class _Stepper:
         names = [row.name for row in self.run.database.look("resources")]
         return {name for name in names if names.count(name) > 1}
 
-    # What scripts assert.
+    # Assertions of the scripts.
 
     def _verify(self, template: Template) -> None:
-        """Reality is the template: each resource once, with what it says and nothing else, and nothing besides."""
+        """Assert that each resource exists once with exactly its properties, and that no other object exists."""
         test, reality = self._test, self._reality
         for name, wanted in template.resources.items():
             found = reality.resources_by_logical_name(name)
             test.assertEqual(1, len(found), f"Found {len(found)} copies of resource {name}")
             for key, value in wanted.properties.items():
-                test.assertEqual(self._meant(value), found[0].properties.get(key), f"Unexpected value of {name}.{key}")
+                test.assertEqual(self._resolved(value), found[0].properties.get(key), f"Unexpected value of {name}.{key}")
             test.assertEqual(len(wanted.properties), len(found[0].properties), f"{name} has other properties")
         test.assertEqual(set(template.resources), {one.name for one in reality.all_resources()})
 
-    def _meant(self, value: Any) -> Any:
+    def _resolved(self, value: Any) -> Any:
         if not isinstance(value, GetAtt | GetRes):
             return value
         target = self._reality.resources_by_logical_name(value.target_name)[0]

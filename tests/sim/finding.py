@@ -33,7 +33,8 @@ import msgspec
 import pytest
 
 from isotherm.sim import run
-from isotherm.sim.histories.history import History, draw
+from isotherm.sim.histories.drawn_histories import draw
+from isotherm.sim.histories.history import History
 
 STORED = Path(__file__).with_name("histories.json")
 RENEW = "`.venv/bin/python tests/sim/finding.py` searches for another one, and stores it"

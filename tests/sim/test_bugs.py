@@ -8,7 +8,7 @@ import json
 import finding
 import pytest
 
-from isotherm.sim.histories import history, shapes
+from isotherm.sim.histories import drawn_histories, history, shapes
 
 
 def check(name: str) -> None:
@@ -35,7 +35,7 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_a_stored_history_is_the_one_that_was_drawn(first: int) -> None:
     for seed in range(first, first + 100):
-        drawn = dataclasses.replace(history.draw(seed), muted=frozenset({3, 1}))
+        drawn = dataclasses.replace(drawn_histories.draw(seed), muted=frozenset({3, 1}))
         assert finding.parsed(json.loads(json.dumps(finding.plain(drawn)))) == drawn
 
 

@@ -11,7 +11,7 @@ from isotherm.config import Settings
 from isotherm.engine.convergence.worker import Worker
 from isotherm.sim import hosts, run
 from isotherm.sim.checks.witness import Witness
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories
 from isotherm.states import NodeState
 
 SEEDS = 40
@@ -40,7 +40,7 @@ class Limits(Witness):
 def test_nothing_breaks_where_little_is_done_at_once(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "Worker", functools.partial(Worker, settings=LIMITED))
     monkeypatch.setattr(run, "Witness", Limits)
-    outcomes = [run.play(history.draw(seed)) for seed in range(first, first + CHUNK)]
+    outcomes = [run.play(drawn_histories.draw(seed)) for seed in range(first, first + CHUNK)]
     broken = [one for one in outcomes if not one.well]
     assert not broken, "\n".join([f"seed {broken[0].seed} broke {broken[0].violations[0]}", *broken[0].lines])
     assert Limits.most == MOST, "they are used"

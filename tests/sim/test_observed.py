@@ -9,7 +9,7 @@ import finding
 import pytest
 
 from isotherm.sim import run
-from isotherm.sim.histories import history, shapes
+from isotherm.sim.histories import drawn_histories, shapes
 from isotherm.sim.histories.history import Request, Verb, Watched
 from isotherm.sim.seeds import shrink
 from isotherm.sim.world import processes
@@ -19,7 +19,7 @@ PAIR = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", link="a")}
 
 
 def world(seed: int, *requests: Request, **more: object) -> run.Run:
-    drawn = dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False,
+    drawn = dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False,
                                 workers=1, watched=Watched(1, 30.0, policy="repair"))
     return run.Run(dataclasses.replace(drawn, **more))  # type: ignore[arg-type]
 
@@ -35,7 +35,7 @@ def repairs(outcome: run.Outcome) -> list[str]:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("policy", "mended"), [("repair", 1), ("report", 0), ("ignore", 0)])
 def test_what_drifts_is_dealt_with_by_policy(seed: int, policy: str, mended: int) -> None:
-    it = world(seed, created(), Request(100.0, "s0", Verb.STIR), watched=Watched(1, 30.0, policy=policy))
+    it = world(seed, created(), Request(100.0, "s0", Verb.DRIFT), watched=Watched(1, 30.0, policy=policy))
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert len(repairs(outcome)) == mended
@@ -54,7 +54,7 @@ def test_a_fight_is_given_up(seed: int) -> None:
 @pytest.mark.parametrize("hook", ["cloud.get.before", "cloud.get.after", "write.before", "write.after", "read.after"])
 def test_an_observer_that_dies_is_replaced(seed: int, hook: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another one goes on when its lease has run out, and what drifted is repaired once."""
-    it = world(seed, created(), Request(100.0, "s0", Verb.STIR), watched=Watched(2, 30.0, policy="repair"))
+    it = world(seed, created(), Request(100.0, "s0", Verb.DRIFT), watched=Watched(2, 30.0, policy="repair"))
     killed: list[str] = []
 
     def may_die(process: processes.Process, where: str) -> None:
@@ -143,11 +143,11 @@ def test_what_is_abandoned_while_it_is_made_is_there_once_after_the_adoption(see
 def test_a_history_with_observers_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """The history is a written one, and the shrinker has as long as it takes: how fast the machine is does not matter."""
     finding.OF_OBSERVER["a_repair_is_for_everything"](monkeypatch)
-    requests = created(), Request(50.0, "s0", Verb.READ), Request(100.0, "s0", Verb.STIR), Request(200.0, "s0", Verb.READ)
+    requests = created(), Request(50.0, "s0", Verb.READ), Request(100.0, "s0", Verb.DRIFT), Request(200.0, "s0", Verb.READ)
     whole = world(0, *requests, watched=Watched(2, 30.0, policy="repair"))
     outcome = whole.play()
     assert shrink.kind(outcome) == "I19"
     small = shrink.shrink(whole.history, outcome, seconds=math.inf)
     assert shrink.kind(small.outcome) == "I19"
-    assert [one.verb for one in small.history.requests] == [Verb.CREATE, Verb.STIR]
+    assert [one.verb for one in small.history.requests] == [Verb.CREATE, Verb.DRIFT]
     assert small.history.watched.observers == 1

@@ -14,7 +14,8 @@ import pytest
 from isotherm import errors
 from isotherm.engine.orchestrator import Request
 from isotherm.sim import run
-from isotherm.sim.histories.history import RATES, History
+from isotherm.sim.histories.drawn_histories import RATES
+from isotherm.sim.histories.history import History
 from isotherm.sim.world import processes
 from isotherm.sim.world.store import DatabaseGone
 
@@ -45,7 +46,7 @@ class World:
         self.problems: list[str] = []
 
     def play(self, story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
-        with self.run.listening():
+        with self.run.reporting_errors():
             contextvars.copy_context().run(self._play, story)
         assert self.problems == [], "\n".join([*self.problems, *self.run.log.lines])
         assert self.run.witness.violations == []

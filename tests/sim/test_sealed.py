@@ -8,7 +8,7 @@ import pytest
 
 from isotherm.secrets.ring import KeyRing
 from isotherm.sim import run
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories
 from isotherm.store.memory import MemoryDatabase
 
 SEEDS = 30
@@ -21,9 +21,9 @@ def sealed() -> MemoryDatabase:
 
 
 def test_a_ring_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = [run.play(history.draw(seed)) for seed in range(SEEDS)]
+    plain = [run.play(drawn_histories.draw(seed)) for seed in range(SEEDS)]
     monkeypatch.setattr(run, "database", sealed)
     for seed, before in enumerate(plain):
-        after = run.play(history.draw(seed))
+        after = run.play(drawn_histories.draw(seed))
         assert after.well, (seed, after.violations[:1])
         assert after.lines == before.lines, seed

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 
 from isotherm.sim import run
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories, history
 
 
 def _with(word: str, most: int) -> list[history.History]:
-    drawn = (history.draw(seed) for seed in range(400))
+    drawn = (drawn_histories.draw(seed) for seed in range(400))
     return [one for one in drawn if word in repr(one.requests)][:most]
 
 

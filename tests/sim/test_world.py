@@ -16,7 +16,7 @@ from bugs import BUGS
 
 from isotherm import errors
 from isotherm.sim import run
-from isotherm.sim.histories import history, shapes
+from isotherm.sim.histories import drawn_histories, shapes
 from isotherm.sim.histories.history import History, Request, Verb
 from isotherm.sim.seeds import shrink
 from isotherm.sim.world import processes
@@ -27,7 +27,7 @@ REPLAY = """
 import hashlib
 from isotherm.sim import run
 from isotherm.sim.histories import history
-drawn = [history.draw(seed) for seed in range(40, 80)]
+drawn = [drawn_histories.draw(seed) for seed in range(40, 80)]
 chosen = [*drawn[:4], *[one for one in drawn if one.watched.observers][:3]]
 lines = [line for one in chosen for line in run.play(one).lines]
 print(hashlib.sha256("\\n".join(lines).encode()).hexdigest())
@@ -140,13 +140,13 @@ def test_the_cloud_refuses_a_token_that_was_used() -> None:
 
 
 def test_all_faults_strike_somewhere() -> None:
-    hit = {fault for seed in range(60) for fault, _ in run.play(history.draw(seed)).hit}
-    assert hit == set(history.RATES)
+    hit = {fault for seed in range(60) for fault, _ in run.play(drawn_histories.draw(seed)).hit}
+    assert hit == set(drawn_histories.RATES)
 
 
 def test_a_history_that_breaks_something_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS["deletes_in_any_order"](monkeypatch)
-    drawn = history.draw(0)
+    drawn = drawn_histories.draw(0)
     small = shrink.shrink(drawn, run.play(drawn), seconds=10.0)
     assert shrink.kind(small.outcome) == "I7"
     assert len(small.history.requests) < len(drawn.requests)
@@ -159,7 +159,7 @@ def test_killed_between_the_look_and_the_deed(seed: int, monkeypatch: pytest.Mon
     shape = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1")}
     requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(200.0, "s0", Verb.VANISH),
                 Request(201.0, "s0", Verb.UPDATE, shape, converge=True))
-    drawn = dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False)
+    drawn = dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False)
     world = run.Run(drawn)
     killed: list[str] = []
 
@@ -182,7 +182,7 @@ def test_what_is_gone_is_not_woken_first(seed: int) -> None:
     shape = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", after=("a",))}
     verbs = (Verb.CREATE, Verb.SUSPEND, Verb.VANISH, Verb.VANISH, Verb.RESUME)
     requests = tuple(Request(200.0 * n, "s0", verb, shape if verb is Verb.CREATE else {}) for n, verb in enumerate(verbs))
-    drawn = dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False)
+    drawn = dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={"drift": 0.0}, ends_with_delete=False)
     outcome = run.play(drawn)
     assert outcome.well, outcome.violations
     assert any("RESUME_FAILED" in line for line in outcome.lines)
@@ -196,7 +196,7 @@ def test_a_failed_replacement_leaves_the_old_one_for_the_rollback(seed: int) -> 
     good = {"a": shapes.Part(fixed="x"), "b": shapes.Part(link="a")}
     bad = {"a": shapes.Part(fixed="y"), "b": shapes.Part(link="a", fail="update")}
     requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
-    world = run.Run(dataclasses.replace(history.draw(seed), requests=requests, rates={}, ends_with_delete=True))
+    world = run.Run(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}, ends_with_delete=True))
     assert world.play().well
     made = [line for line in world.log.lines if "cloud: created s0-a-" in line]
     # The first, the replacement that was rolled back, and the one that the end of every run asks for.
@@ -211,7 +211,7 @@ def test_a_rollback_takes_up_what_a_replacement_moved_with_it(seed: int) -> None
     good = {"c": shapes.Part(fixed="x"), "a": shapes.Part(base="c")}
     bad = {"c": shapes.Part(fixed="y"), "a": shapes.Part(base="c"), "d": shapes.Part(base="a", fail="create")}
     requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
-    world = run.Run(dataclasses.replace(history.draw(seed), requests=requests, rates={}, ends_with_delete=True))
+    world = run.Run(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}, ends_with_delete=True))
     outcome = world.play()
     assert outcome.well, outcome.violations
     assert any("ROLLBACK_COMPLETE" in line for line in world.log.lines)
@@ -233,7 +233,7 @@ def _after_the_newer_version(*then: Request) -> tuple[Request, ...]:
 def test_a_rollback_takes_up_an_original_whose_newer_version_was_deleted(seed: int) -> None:
     """The name has no node any more: the original gets one, and is not made anew (I15)."""
     requests = _after_the_newer_version(Request(300.0, "s0", Verb.ROLLBACK))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}))
     assert outcome.well, outcome.violations
     assert any("ROLLBACK_COMPLETE" in line for line in outcome.lines)
     assert sum("cloud: created s0-e-" in line for line in outcome.lines) == 2, "the original, and the newer one"
@@ -244,7 +244,7 @@ def test_a_deletion_policy_holds_for_an_older_version_whose_newer_one_was_delete
     """The name has no node any more when the template says that its objects are to be kept (I17)."""
     kept = {"f": shapes.Part(fixed="x"), "e": shapes.Part(fixed="x", retain=True)}
     requests = _after_the_newer_version(Request(300.0, "s0", Verb.UPDATE, kept))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}))
     assert outcome.well, outcome.violations
     assert sum("cloud: deleted s0-e-" in line for line in outcome.lines) == 1, "only the newer one"
 
@@ -254,7 +254,7 @@ def test_what_slept_when_its_deletion_began_is_made_anew_and_not_woken(seed: int
     """A check calls the deletion off when the object is gone already; then everything is wanted back."""
     requests = (Request(0.0, "s0", Verb.CREATE, {"c": shapes.Part(kind="Sim::Pet")}), Request(100.0, "s0", Verb.SUSPEND),
                 Request(200.0, "s0", Verb.DELETE), Request(200.5 + seed / 5, "s0", Verb.CHECK))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={"answer slow": 1.0}))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={"answer slow": 1.0}))
     assert outcome.well, outcome.violations
     assert any("accepted CHECK" in line for line in outcome.lines)
 
@@ -264,7 +264,7 @@ def test_what_was_to_be_given_up_is_kept_where_a_newer_update_wants_it() -> None
     requests = (Request(0.0, "s0", Verb.CREATE, {"e": shapes.Part(retain=True)}), Request(100.0, "s0", Verb.DELETE),
                 Request(100.01, "s0", Verb.UPDATE, {"e": shapes.Part()}))
     for dice in range(20):
-        drawn = dataclasses.replace(history.draw(0), requests=requests, rates={}, workers=1, dice=dice)
+        drawn = dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, workers=1, dice=dice)
         outcome = run.play(drawn)
         assert outcome.well, (dice, outcome.violations)
 
@@ -281,7 +281,7 @@ def test_a_create_is_repeated_as_it_was_and_in_order(
     first = {"a": shapes.Part(), "b": shapes.Part("Sim::Repeatable", a="1", uses=("a",))}
     requests = (Request(0.0, "s0", Verb.CREATE, first), Request(30.0, "s0", Verb.UPDATE, after))
     for dice in range(8):
-        world = run.Run(dataclasses.replace(history.draw(0), requests=requests, rates={}, workers=2, dice=dice))
+        world = run.Run(dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, workers=2, dice=dice))
         create, killed = world.cloud.create, []
 
         async def dies_once(kind: str, token: str, *rest: Any, world=world, create=create, killed=killed) -> None:
@@ -306,7 +306,7 @@ def test_a_change_that_a_check_saw_to_its_end_is_told_to_those_who_read_it(seed:
     after = {**before, "c": shapes.Part(a="2")}
     requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after),
                 Request(100.2 + seed / 10, "s0", Verb.CHECK))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}))
     assert outcome.well, outcome.violations
     assert any("CHECK_COMPLETE" in line for line in outcome.lines)
 
@@ -318,7 +318,7 @@ def test_what_could_not_be_woken_is_woken_before_it_is_changed(inside: bool, mon
     shape = {"q": shapes.Part("", inner={"a": pet})} if inside else {"a": pet}
     requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(200.0, "s0", Verb.SUSPEND),
                 Request(400.0, "s0", Verb.RESUME))
-    world = run.Run(dataclasses.replace(history.draw(1), requests=requests, rates={}, ends_with_delete=False))
+    world = run.Run(dataclasses.replace(drawn_histories.draw(1), requests=requests, rates={}, ends_with_delete=False))
     update, calls = world.cloud.update, []
 
     async def fails_once(physical_id: str, properties: dict[str, Any]) -> None:
@@ -341,7 +341,7 @@ def test_what_sleeps_wakes_before_what_it_used_is_changed(seed: int) -> None:
     after = {"c": shapes.Part(), "f": shapes.Part(a="2", uses=("c",)), "a": shapes.Part(a="2", uses=("c",))}
     requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.SUSPEND),
                 Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.UPDATE, after))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}, workers=2))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}, workers=2))
     assert outcome.well, outcome.violations
     assert sum("cloud: created" in line for line in outcome.lines) == 3, "nothing was made anew"
 
@@ -353,7 +353,7 @@ def test_what_sleeps_wakes_after_what_it_used_and_will_be_used_by(seed: int) -> 
     after = {"a": shapes.Part(a="2"), "f": shapes.Part(uses=("a",))}
     requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.SUSPEND),
                 Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.UPDATE, after))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}))
     assert outcome.well, outcome.violations
     assert sum("cloud: created" in line for line in outcome.lines) == 2, "nothing was made anew"
 
@@ -367,7 +367,7 @@ def test_what_uses_one_that_is_still_waking_waits_for_it_though_it_is_not_wanted
                 Request(300.0 + seconds, "s0", Verb.CANCEL_STAY), Request(300.1 + seconds, "s0", Verb.UPDATE, {
                     "e": shapes.Part(a="2")}))
     for dice in range(5):
-        outcome = run.play(dataclasses.replace(history.draw(0), requests=requests, rates={}, dice=dice))
+        outcome = run.play(dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, dice=dice))
         assert outcome.well, (dice, outcome.violations)
 
 
@@ -376,9 +376,9 @@ def test_what_is_gone_inside_does_not_fail_the_update_that_would_wake_it(seed: i
     """A stack inside need not be woken before it is updated, and cannot be when something in it is gone."""
     shape = {"q": shapes.Part("", inner={"n": shapes.Part("", inner={"f": shapes.Part()})})}
     requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(100.0, "s0", Verb.SUSPEND),
-                Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.STIR),
+                Request(200.0, "s0", Verb.CHECK), Request(300.0, "s0", Verb.DRIFT),
                 Request(400.0, "s0", Verb.UPDATE, shape, converge=True))
-    outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={"drift": 0.0}))
+    outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={"drift": 0.0}))
     assert outcome.well, outcome.violations
     assert any("vanishes" in line for line in outcome.lines)
     assert not any("UPDATE_FAILED" in line for line in outcome.lines)
@@ -390,7 +390,7 @@ def test_what_cannot_be_adopted_any_more_is_brought_to_what_the_update_wants() -
                 Request(200.0, "s0", Verb.ADOPT), Request(200.08, "s0", Verb.UPDATE, {"c": shapes.Part(a="2")}))
     overtaken = 0
     for dice in range(20):
-        outcome = run.play(dataclasses.replace(history.draw(0), requests=requests, rates={}, dice=dice))
+        outcome = run.play(dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, dice=dice))
         assert outcome.well, (dice, outcome.violations)
         assert not any("UPDATE_FAILED" in line for line in outcome.lines), dice
         overtaken += not any("ADOPT_FAILED" in line for line in outcome.lines)
@@ -403,7 +403,7 @@ def test_what_is_to_be_deleted_need_not_rest_though_a_check_had_meant_to_look_at
                 Request(100.0, "s0", Verb.UPDATE, {"a": shapes.Part()}), Request(200.0, "s0", Verb.CHECK),
                 Request(200.0, "s0", Verb.SUSPEND))
     for dice in range(10):
-        outcome = run.play(dataclasses.replace(history.draw(seed), requests=requests, rates={}, dice=dice))
+        outcome = run.play(dataclasses.replace(drawn_histories.draw(seed), requests=requests, rates={}, dice=dice))
         assert outcome.well, (dice, outcome.violations)
 
 
@@ -415,7 +415,7 @@ def test_a_version_whose_deletion_ends_after_its_node_was_given_to_another_leave
                 Request(200.0, "s0", Verb.UPDATE, {**first, "a": shapes.Part(fixed="y", fail="build")}),
                 Request(400.0, "s0", Verb.ROLLBACK), Request(400.1, "s0", Verb.UPDATE, first))
     for dice in range(15):
-        outcome = run.play(dataclasses.replace(history.draw(0), requests=requests, rates={}, dice=dice))
+        outcome = run.play(dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, dice=dice))
         assert outcome.well, (dice, outcome.violations)
 
 
@@ -424,7 +424,7 @@ def test_the_witness_knows_copies_from_originals() -> None:
     good = {"c": shapes.Part(fixed="x"), "a": shapes.Part(base="c")}
     bad = {"c": shapes.Part(fixed="y"), "a": shapes.Part(base="c"), "d": shapes.Part(base="a", fail="create")}
     requests = (Request(0.0, "s0", Verb.CREATE, good), Request(100.0, "s0", Verb.UPDATE, bad, rollback=True))
-    drawn = dataclasses.replace(history.draw(0), requests=requests, rates={}, ends_with_delete=True)
+    drawn = dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, ends_with_delete=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(superseded, "take_up", lambda *arguments: set())
         outcome = run.play(drawn)

@@ -14,7 +14,7 @@ from rich.text import Text
 from isotherm.cli import options
 from isotherm.cli.show import console
 from isotherm.sim import run, scenario
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories
 from isotherm.sim.seeds import many, shrink
 
 # How often a soak says how far it has come.
@@ -51,7 +51,7 @@ def sim(printer: console.Printer, seeds: int | None, start: int, seed: int | Non
 
 
 def _replay(printer: console.Printer, seed: int, *, shrinks: bool) -> int:
-    drawn = history.draw(seed)
+    drawn = drawn_histories.draw(seed)
     outcome = run.play(drawn)
     lines = outcome.lines
     if shrinks and not outcome.well:
@@ -103,7 +103,7 @@ def _found(tally: many.Tally) -> str:
 
 
 def _story(seed: int) -> list[str]:
-    drawn = history.draw(seed)
+    drawn = drawn_histories.draw(seed)
     small = shrink.shrink(drawn, run.play(drawn))
     return small.outcome.lines
 
@@ -144,7 +144,7 @@ def _scenarios(printer: console.Printer, paths: tuple[Path, ...], seeds: range) 
     return 1 if failed else 0
 
 
-def _draw_scenarios(files: list[Path], results: list[scenario.Result], failed: list[scenario.Result]
+def _draw_scenarios(files: list[Path], results: list[scenario.ScenarioResult], failed: list[scenario.ScenarioResult]
                     ) -> Iterator[RenderableType]:
     if len(results) == 1:
         yield from (Text(console.clean(line)) for line in results[0].lines)

@@ -80,7 +80,8 @@ class OperationLog:
                 self._retain[operation.stack_id, name] = part.retain
 
     def _shape(self, operation: Operation, request: Request | None) -> Shape:
-        if operation.action in (Action.CREATE, Action.UPDATE) and request is not None and request.verb is not Verb.MEND:
+        wants = operation.action in (Action.CREATE, Action.UPDATE)
+        if wants and request is not None and request.verb is not Verb.CONVERGE_ONE:
             return request.shape
         if operation.action is Action.UPDATE and not operation.inside:
             # A repair keeps the shape.
@@ -116,6 +117,6 @@ def expects_operation(verb: Verb) -> bool:
 
 
 _NO_OPERATION = frozenset({
-    Verb.READ, Verb.VANISH, Verb.STIR, Verb.CANCEL_STAY, Verb.FORGET, Verb.SIGNAL, Verb.WATCH, Verb.OVERRIDE, Verb.PROJECT,
-    Verb.HINT, Verb.OBSERVE,
+    Verb.READ, Verb.VANISH, Verb.DRIFT, Verb.CANCEL_STAY, Verb.DELETE_SNAPSHOT, Verb.SIGNAL, Verb.WATCH, Verb.OVERRIDE,
+    Verb.PROJECT, Verb.HINT, Verb.OBSERVE,
 })

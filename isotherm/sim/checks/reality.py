@@ -37,7 +37,7 @@ class Comparison:
                 self._broken("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
             elif len(ids) == len(echoes):
                 self._compare_object(found[name], part.kind, shapes.expected(part, ids, echoes, given))
-        return echoes.get(shapes.speaker(shape) or "")
+        return echoes.get(shapes.echo_part(shape) or "")
 
     def _found(self, stack: str, parts: Shape) -> dict[str, Thing]:
         found: dict[str, Thing] = {}

@@ -1,4 +1,4 @@
-"""Shapes by chance: the first that a client wants, and what it may want after that."""
+"""Random shapes: the first of a client, and changes of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isotherm.sim.world.cloud import NAMED
 
 
 def random_tree(random: Random, *, failures: bool) -> Shape:
-    """A small shape with stacks inside, up to three deep."""
+    """Draw a small shape with nested stacks, up to three deep."""
     shape = random_shape(random, random.randint(0, 2), failures=failures)
     living = list(shapes.living(shape))
     trees = {name: _tree(random, random.choice((1, 1, 2, 3)), living, failures=failures)
@@ -55,17 +55,17 @@ def _random_part(random: Random, others: list[str], *, failures: bool) -> Part:
 
 
 def tower(random: Random) -> Shape:
-    """Parts that stand on each other: who replaces one of them replaces what stands on it."""
+    """Draw parts that are based on each other: replacing one of them replaces its dependants."""
     parts: dict[str, Part] = {}
     for name in random.sample(NAMES, random.randint(2, 5)):
         below = random.choice(list(parts)) if parts else ""
-        stands = random.random() < 0.7
-        parts[name] = Part(fixed="x", base=below if stands else "", uses=() if stands or not below else (below,))
+        based = random.random() < 0.7
+        parts[name] = Part(fixed="x", base=below if based else "", uses=() if based or not below else (below,))
     return parts
 
 
 def undermined(random: Random, shape: Shape) -> Shape:
-    """A tower of which something is exchanged that others stand on; and perhaps there is something new, which fails."""
+    """Replace a part of a tower that others require; at times add a part that fails."""
     name = random.choice([part.base or next(iter(part.uses)) for part in shape.values() if part.requires])
     changed = {**shape, name: dataclasses.replace(shape[name], fixed="y")}
     if random.random() < 0.6:
@@ -75,7 +75,7 @@ def undermined(random: Random, shape: Shape) -> Shape:
 
 
 def overloaded(random: Random, shape: Shape) -> Shape:
-    """A tower of which something is exchanged, with something on top that cannot be made: so it is not complete."""
+    """Replace a part of a tower, and add a part on top that fails: so the update is never complete."""
     name = random.choice([part.base or next(iter(part.uses)) for part in shape.values() if part.requires])
     top = random.choice([free for free in NAMES if free not in shape])
     return {**shape, name: dataclasses.replace(shape[name], fixed="y"),
@@ -83,7 +83,7 @@ def overloaded(random: Random, shape: Shape) -> Shape:
 
 
 def gated(random: Random, shape: Shape) -> Shape:
-    """Some of the parts have to wait for a signal."""
+    """Let some of the parts wait for a signal."""
     return {
         name: part if part.external else dataclasses.replace(part, gate=random.random() < 0.5)
         for name, part in shape.items()
@@ -91,7 +91,7 @@ def gated(random: Random, shape: Shape) -> Shape:
 
 
 def named(shape: Shape, names: Collection[str]) -> Shape:
-    """The same, where the objects of these parts have ids that the client chooses."""
+    """Return the shape with ids that the client chooses for the objects of these parts."""
     return {
         name: dataclasses.replace(
             part, kind=NAMED if name in names and not (part.inner or part.external or part.alias) else part.kind,
@@ -101,7 +101,7 @@ def named(shape: Shape, names: Collection[str]) -> Shape:
 
 
 def aliased(random: Random, shape: Shape, names: Collection[str]) -> Shape:
-    """The same, where the types of these parts have other names, which may stand for something else than they did."""
+    """Return the shape with aliases for the types of these parts; some aliases get another meaning."""
     parts: dict[str, Part] = {}
     for name, part in shape.items():
         if part.inner is not None:
@@ -116,14 +116,14 @@ def aliased(random: Random, shape: Shape, names: Collection[str]) -> Shape:
 
 
 def changed(random: Random, shape: Shape, *, failures: bool) -> Shape:
-    """What a client may want next: one to three changes of the shape, or all of it turned round."""
+    """Make one to three random changes."""
     for _ in range(random.randint(1, 3)):
         shape = random.choice(_CHANGES)(random, shape, failures)
     return shapes.tidy(shape) if any(part.inner is not None for part in shape.values()) else shape
 
 
 def _alter(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Change a property in place or for good."""
+    """Change a property, a policy or the type of one part."""
     if not shape:
         return shape
     name = random.choice(sorted(shape))
@@ -131,7 +131,7 @@ def _alter(random: Random, shape: Shape, failures: bool) -> Shape:
     if part.external:
         return shape
     if part.inner is not None and random.random() < 0.7:
-        # Nobody outside can make himself at home in it: externals stay outside.
+        # External resources are never added to a nested stack.
         inner = random.choice((_alter, _alter, _rewire, _drop, _rename, _switch))(random, part.inner, failures)
         return {**shape, name: dataclasses.replace(part, inner=inner)}
     fresh = random.choice(({"a": f"v{random.randrange(9)}"}, {"fixed": random.choice("xyz")},
@@ -141,7 +141,7 @@ def _alter(random: Random, shape: Shape, failures: bool) -> Shape:
 
 
 def _rewire(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Turn the graph round: the same parts, with references drawn anew in another order."""
+    """Draw the references between the parts anew, in another order."""
     names = sorted(shape)
     random.shuffle(names)
     parts: dict[str, Part] = {}
@@ -193,7 +193,7 @@ def _rename(random: Random, shape: Shape, failures: bool) -> Shape:
 
 
 def _switch(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Switch a part on or off; nobody may refer to one that is off."""
+    """Switch a part on or off by its condition; no other part may refer to one that is off."""
     if not shape:
         return shape
     name = random.choice(sorted(shape))

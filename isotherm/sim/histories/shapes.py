@@ -1,7 +1,7 @@
-"""Shapes: what a client wants, as plain data, apart from the template language.
+"""Shapes: the desired state of a stack as plain data, apart from the template language.
 
-A shape is rendered into a template that the engine gets; what reality should look like in the end is worked out from the
-shape itself, so that a mistake in the language or the engine cannot hide in the expectation.
+A shape is rendered into a template for the engine. The expected reality is computed from the shape itself, so that a
+mistake in the language or in the engine cannot hide in the expectation.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 NAMES = "abcdefg"
-# How long a signal is waited for.
+# Timeout of the wait conditions.
 GATE_S = 60
 SECRET = "hush-hush-4711"
-# Objects of the user's own, by the name of the only resource that ever stands for each: Heat lets no resource become
-# external, or cease to be.
+# Objects of the user, by the one resource name that refers to each: Heat lets no resource become external or stop being so.
 EXTERNAL = {"x": "foreign1", "y": "foreign2"}
 FOREIGN = tuple(EXTERNAL.values())
 # Types and their twins with plain methods; and those whose objects cannot be searched for.
@@ -45,13 +44,13 @@ class Part:
     # Switched off by a condition.
     off: bool = False
     secret: bool = False
-    # It is made after a signal has come, to a handle of its own.
+    # It depends on a wait condition of its own.
     gate: bool = False
-    # What is to be done when it drifts, as its metadata say.
+    # The drift policy in its metadata.
     drift: str = ""
-    # A stack inside, of a template that serves as a type. It is given `a` and `link`; others may see its echo.
+    # A nested stack of a template resource. `a` and `link` are its parameters; its output is the echo.
     inner: Mapping[str, Part] | None = None
-    # Inside such a stack: `a` and `link` are those that the stack was given.
+    # In a nested stack: `a` and `link` are read from the parameters.
     given: bool = False
 
     @property
@@ -59,7 +58,7 @@ class Part:
         return frozenset(one for one in (self.base, self.link, self.seen, *self.uses, *self.after) if one)
 
     def without(self, gone: Iterable[str]) -> Part:
-        """The same without references to what is gone."""
+        """Return the part without references to these names."""
         lost = set(gone)
         return dataclasses.replace(
             self, base="" if self.base in lost else self.base, link="" if self.link in lost else self.link,
@@ -75,19 +74,19 @@ NOTHING = "OS::Heat::None"
 
 
 def living(shape: Shape) -> dict[str, Part]:
-    """The parts that are switched on, and have an object."""
+    """Return the parts that are switched on and have an object."""
     return {name: part for name, part in shape.items() if not part.off and part.kind != NOTHING}
 
 
 def sound(shape: Shape) -> Shape:
-    """The same without references to parts that have no object."""
+    """Return the shape without references to parts that have no object."""
     empty = {name for name, part in shape.items() if part.kind == NOTHING}
     return {name: dataclasses.replace(part.without(empty), inner=None if part.inner is None else sound(part.inner))
             for name, part in shape.items()}
 
 
 def render(shape: Shape) -> tuple[str, dict[str, Any], dict[str, str]]:
-    """A template, its environment and its files."""
+    """Return the template of the shape, its environment and its files."""
     files: dict[str, str] = {}
     template, values = _template(shape, "", files)
     aliases = _aliases(shape, "")
@@ -96,7 +95,7 @@ def render(shape: Shape) -> tuple[str, dict[str, Any], dict[str, str]]:
 
 
 def _aliases(shape: Shape, path: str) -> dict[str, str]:
-    """What the environment says of the types: each alias is of one part only."""
+    """Return the resource registry of the environment; each alias belongs to one part only."""
     found: dict[str, str] = {}
     for name, part in shape.items():
         if part.alias:
@@ -107,14 +106,14 @@ def _aliases(shape: Shape, path: str) -> dict[str, str]:
 
 
 def _type(part: Part, name: str, path: str) -> str:
-    """The type, as the template calls it."""
+    """Return the type name that the template uses."""
     if part.alias:
         return f"Alias::{path}{name}::{part.alias}"
     return part.kind if part.inner is None else f"{path}{name}.yaml"
 
 
 def _template(shape: Shape, path: str, files: dict[str, str]) -> tuple[str, dict[str, Any]]:
-    """A template and the values of its parameters; those of the stacks inside become files."""
+    """Return a template and the values of its parameters; add the templates of nested stacks to the files."""
     template: dict[str, Any] = {"heat_template_version": "2016-10-14"}
     parameters: dict[str, Any] = {}
     values: dict[str, Any] = {}
@@ -136,7 +135,7 @@ def _template(shape: Shape, path: str, files: dict[str, str]) -> tuple[str, dict
     }
     for name in gates(shape):
         _gate(template["resources"], name)
-    if (shown := speaker(shape)) is not None:
+    if (shown := echo_part(shape)) is not None:
         template["outputs"] = {"echo": {"value": {"get_attr": [shown, "echo"]}}}
     return json.dumps(template), values
 
@@ -146,7 +145,7 @@ def gates(shape: Shape) -> list[str]:
 
 
 def _gate(resources: dict[str, Any], name: str) -> None:
-    """The part waits for a signal to its handle."""
+    """Add a wait condition and its handle, and let the part depend on it."""
     handle, wait = f"{name}handle", f"{name}wait"
     resources[handle] = {"type": "OS::Heat::WaitConditionHandle"}
     properties = {"handle": {"get_resource": handle}, "timeout": GATE_S}
@@ -154,8 +153,8 @@ def _gate(resources: dict[str, Any], name: str) -> None:
     resources[name]["depends_on"] = [*resources[name].get("depends_on", ()), wait]
 
 
-def speaker(shape: Shape) -> str | None:
-    """The part whose echo is that of the stack."""
+def echo_part(shape: Shape) -> str | None:
+    """Return the name of the part whose echo is the output of the stack."""
     return next((name for name, part in living(shape).items() if not part.external), None)
 
 
@@ -202,7 +201,7 @@ def _render_part(part: Part, type_: str) -> dict[str, Any]:
 def expected(
     part: Part, ids: Mapping[str, str], echoes: Mapping[str, Any], given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The properties that the part's object should have: ids and echoes of the others, and what its stack was given."""
+    """Return the expected properties of the part's object, from the ids and echoes of the others and the parameters."""
     return {
         "a": part.a or None, "fixed": part.fixed or None, "fail": part.fail or None,
         "base": ids[part.base] if part.base else None, "link": ids[part.link] if part.link else None,
@@ -212,7 +211,7 @@ def expected(
 
 
 def feasible(shape: Shape) -> Shape:
-    """The same without the failures that it asks for."""
+    """Return the shape without its built-in failures."""
     return {
         name: dataclasses.replace(part, fail="", inner=None if part.inner is None else feasible(part.inner))
         for name, part in shape.items()
@@ -220,7 +219,7 @@ def feasible(shape: Shape) -> Shape:
 
 
 def of_kinds(shape: Shape, names: Iterable[str], kinds: Mapping[str, str]) -> Shape:
-    """The same with other types of the named parts, also in stacks inside."""
+    """Return the shape with other types of the named parts, also in nested stacks."""
     chosen = set(names)
     return {
         name: dataclasses.replace(
@@ -236,7 +235,7 @@ def drop(shape: Shape, names: Iterable[str]) -> Shape:
 
 
 def tidy(shape: Shape, *, inside: bool = False) -> Shape:
-    """The same without what has no meaning: stacks inside are no objects that others could use, and keep nothing."""
+    """Return the shape without references to nested stacks as objects, and without policies that those ignore."""
     trees = {name for name, part in shape.items() if part.inner is not None}
     parts: dict[str, Part] = {}
     for name, part in shape.items():
@@ -250,6 +249,6 @@ def tidy(shape: Shape, *, inside: bool = False) -> Shape:
                                               gate=False)
         else:
             parts[name] = dataclasses.replace(part, base=base, link=link, uses=uses)
-    if inside and speaker(parts) is None:
+    if inside and echo_part(parts) is None:
         parts["z"] = Part(a="z")
     return parts

@@ -1,4 +1,4 @@
-"""Many seeds, on all cores: what they broke, and what they hit."""
+"""Results of many seeds, played on all cores: violations, and the faults that struck."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from isotherm.sim import run
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories
 from isotherm.sim.seeds import players
 
-# How many seeds a process is given at a time.
+# Number of seeds that a process gets at a time.
 _CHUNK = 8
 
 
 @dataclass(slots=True)
-class Result:
-    """What came of one seed, without its history: that can be had again at any time."""
+class SeedResult:
+    """The result of one seed, without its history, which can be drawn again."""
 
     seed: int
     violations: list[str]
@@ -31,17 +31,17 @@ class Result:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of many."""
+    """The sums of many results."""
 
     seeds: int = 0
     virtual_s: float = 0.0
     steps: int = 0
     commits: int = 0
     hit: Counter[tuple[str, str]] = field(default_factory=Counter)
-    failed: list[Result] = field(default_factory=list)
+    failed: list[SeedResult] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
-    def add(self, result: Result) -> None:
+    def add(self, result: SeedResult) -> None:
         self.seeds += 1
         self.virtual_s += result.virtual_s
         self.steps += result.steps
@@ -65,13 +65,13 @@ class Tally:
         }
 
 
-def one(seed: int) -> Result:
-    outcome = run.play(history.draw(seed))
-    return Result(seed, outcome.violations, outcome.hit, outcome.virtual_s, outcome.steps, outcome.commits)
+def one(seed: int) -> SeedResult:
+    outcome = run.play(drawn_histories.draw(seed))
+    return SeedResult(seed, outcome.violations, outcome.hit, outcome.virtual_s, outcome.steps, outcome.commits)
 
 
-def play(seeds: Iterable[int], jobs: int) -> Iterator[Result]:
-    """The results, as they come; of seeds without end, too. With one job everything runs in this process."""
+def play(seeds: Iterable[int], jobs: int) -> Iterator[SeedResult]:
+    """Yield the results in the order of the seeds, which may be endless. With one job, run them in this process."""
     if jobs == 1:
         yield from map(one, seeds)
         return
@@ -81,7 +81,7 @@ def play(seeds: Iterable[int], jobs: int) -> Iterator[Result]:
         yield from results
 
 
-def _some(seeds: list[int]) -> list[Result]:
+def _some(seeds: list[int]) -> list[SeedResult]:
     return [one(seed) for seed in seeds]
 
 

@@ -1,7 +1,7 @@
-"""Processes that play seeds for us, until they are ended.
+"""Child processes that play seeds.
 
-They are ours alone, and have nothing to lose: whoever has heard enough ends them at once, in the middle of whatever they
-are at. An interrupt from a terminal is meant for us, and does not reach them.
+They hold no state, so they are killed as soon as the caller needs no more results. An interrupt from the terminal reaches
+only the parent process.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from isotherm import errors
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-# So many tasks are with each of them: the one at work, and one that waits.
+# Number of tasks that each process has: one under way and one waiting.
 _AHEAD = 2
 
 
 def play(work: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> Iterator[Result]:
-    """The results in the order of the tasks, of which there may be no end."""
+    """Yield the results in the order of the tasks, which may be endless."""
     todo = iter(tasks)
     players = [_Player(work) for _ in range(jobs)]
     try:
@@ -45,18 +45,18 @@ def play(work: Callable[[Task], Result], tasks: Iterable[Task], jobs: int) -> It
 
 
 class _Player(Generic[Task, Result]):
-    """One process, and the way to it."""
+    """One child process, and the pipe to it."""
 
     def __init__(self, work: Callable[[Task], Result]) -> None:
         self._here, there = multiprocessing.Pipe()
         self._process = multiprocessing.Process(target=_play, args=(work, there), daemon=True)
-        # What is blocked here is blocked there from its first moment on.
+        # The child inherits the blocked signals from its start.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        # Only it has the other end now, and nobody waits for one that is dead.
+        # Only the child holds the other end now: reading from a dead child raises EOFError.
         there.close()
 
     def give(self, task: Task) -> None:

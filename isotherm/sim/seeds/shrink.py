@@ -1,8 +1,7 @@
-"""Makes a history that breaks something smaller, as long as it breaks the same thing: what is left is the story.
+"""Shrinks a history that breaks an invariant as long as the smaller one breaks the same invariant.
 
-Requests go first, then whole kinds of faults, single faults, resources and the frills of resources. Every attempt is a
-full run with the same dice; since a smaller history takes other turns, an attempt that comes out well proves nothing, and
-the next one is tried.
+Requests are left out first, then kinds of faults, single faults, resources and options of resources. Every attempt is a
+full run with the same dice. A smaller history takes another course, so an attempt without a violation proves nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ PLAIN = shapes.Part()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shrunk:
-    """The smallest history that was found, and what came of it."""
+    """The smallest history that was found, and its outcome."""
 
     history: History
     outcome: Outcome
@@ -31,7 +30,7 @@ class Shrunk:
 def shrink(
     history: History, outcome: Outcome, *, seconds: float = 30.0, on_attempt: Callable[[int], None] = lambda count: None
 ) -> Shrunk:
-    """Take away what is not needed to break the same invariant. `outcome` is what the history led to."""
+    """Leave out what is not needed to break the same invariant. `outcome` is that of the whole history."""
     end = time.monotonic() + seconds
     best, attempts = Shrunk(history, outcome, 0), 0
     progress = True
@@ -51,7 +50,7 @@ def shrink(
 
 
 def kind(outcome: Outcome) -> str:
-    """What was broken: the invariant, without the details."""
+    """Return the id of the invariant that was broken first."""
     return outcome.violations[0].partition(":")[0] if outcome.violations else ""
 
 
@@ -62,7 +61,7 @@ def _smaller(history: History, outcome: Outcome) -> Iterator[History]:
             yield dataclasses.replace(history, requests=rest)
     for count in range(1, history.workers):
         yield dataclasses.replace(history, workers=count)
-    for watched in _fewer_eyes(history.watched):
+    for watched in _fewer_observers(history.watched):
         yield dataclasses.replace(history, watched=watched)
     for fault in history.rates:
         if any(name == fault for name, _ in outcome.hit):
@@ -70,14 +69,14 @@ def _smaller(history: History, outcome: Outcome) -> Iterator[History]:
     yield from _fewer_faults(history, outcome)
     for name in sorted({name for request in history.requests for name in request.shape}):
         yield _reshaped(history, lambda shape, name=name: shapes.drop(shape, [name]))  # type: ignore[misc]
-    for frill in ("secret", "off", "retain", "fail", "seen", "after", "link", "uses", "base", "fixed", "drift", "alias"):
-        if any(getattr(part, frill) for request in history.requests for part in request.shape.values()):
-            yield _reshaped(history, lambda shape, frill=frill: _without(shape, frill))  # type: ignore[misc]
+    for option in ("secret", "off", "retain", "fail", "seen", "after", "link", "uses", "base", "fixed", "drift", "alias"):
+        if any(getattr(part, option) for request in history.requests for part in request.shape.values()):
+            yield _reshaped(history, lambda shape, option=option: _without(shape, option))  # type: ignore[misc]
     if history.ends_with_delete:
         yield dataclasses.replace(history, ends_with_delete=False)
 
 
-def _fewer_eyes(watched: Watched) -> Iterator[Watched]:
+def _fewer_observers(watched: Watched) -> Iterator[Watched]:
     for count in range(watched.observers):
         yield dataclasses.replace(watched, observers=count)
     if watched.fight is not None:
@@ -98,6 +97,6 @@ def _reshaped(history: History, change: Callable[[shapes.Shape], shapes.Shape]) 
     return dataclasses.replace(history, requests=requests)
 
 
-def _without(shape: shapes.Shape, frill: str) -> shapes.Shape:
-    plain = getattr(PLAIN, frill)
-    return {name: dataclasses.replace(part, **{frill: plain}) for name, part in shape.items()}
+def _without(shape: shapes.Shape, option: str) -> shapes.Shape:
+    plain = getattr(PLAIN, option)
+    return {name: dataclasses.replace(part, **{option: plain}) for name, part in shape.items()}

@@ -1,4 +1,4 @@
-"""Somebody who undoes whatever is done to one resource: an operator with other ideas, or another tool."""
+"""An adversary that undoes every repair of one resource, as an operator or another tool might."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 from isotherm.sim.world.cloud import Cloud
 
-# How long it takes him to notice.
+# Seconds between two looks at the resource.
 EVERY_S = 9.0
 
 
 class Adversary:
-    """Changes one resource of a stack back, again and again, until he is stopped."""
+    """Changes one resource of a stack again and again until it is stopped."""
 
     def __init__(self, cloud: Cloud, stack: str, name: str, note: Callable[[str], None]) -> None:
         self._cloud = cloud
-        self._who = stack, name
+        self._target = stack, name
         self._note = note
         self._stopped = False
 
@@ -27,7 +27,7 @@ class Adversary:
     async def run(self) -> None:
         while not self._stopped:
             await asyncio.sleep(EVERY_S)
-            for thing in [one for one in self._cloud.things.values() if (one.stack, one.name) == self._who]:
+            for thing in [one for one in self._cloud.things.values() if (one.stack, one.name) == self._target]:
                 if not self._stopped and thing.properties.get("a") and not thing.drifted and self._is_ours(thing.id):
                     self._cloud.change(thing, "a")
 

@@ -1,7 +1,7 @@
-"""Chance: all that the seed decides, in streams that do not disturb each other.
+"""Chance: all random decisions of a run, in independent streams of one seed.
 
-A fault is told by what it is and where it strikes. Each one that strikes has a number; a history that is being shrunk
-names the numbers that are to be left out.
+A fault has a name and the hook at which it strikes. Each one that strikes is numbered; a shrunk history lists the numbers
+that are left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from random import Random
 
 
 class Chance:
-    """One seed's dice."""
+    """The random streams and fault rates of one seed."""
 
     def __init__(self, seed: int, rates: Mapping[str, float], muted: Collection[int] = ()) -> None:
         self.schedule = Random(f"schedule/{seed}")
@@ -22,13 +22,13 @@ class Chance:
         self._faults = Random(f"faults/{seed}")
         self._rates = rates
         self._muted = frozenset(muted)
-        # No more faults: the world behaves from now on.
+        # Whether faults have stopped.
         self.calm = False
         self.struck = 0
         self.hit: Counter[tuple[str, str]] = Counter()
 
     def strikes(self, fault: str, hook: str) -> bool:
-        """Whether the fault happens here and now."""
+        """Return whether the fault happens at this hook now."""
         rate = self._rates.get(fault, 0.0)
         if self.calm or not rate or self._faults.random() >= rate:
             return False
@@ -42,5 +42,5 @@ class Chance:
         return f"{self.ids.getrandbits(128):032x}"
 
     def delay(self, longest: float) -> float:
-        """A time that something takes: mostly very short, now and then long."""
+        """Draw a duration: mostly very short, at times up to `longest`."""
         return longest * self.delays.random() ** 3

@@ -1,10 +1,10 @@
-"""The cloud of the simulation: objects of its own, which the engine's tables know nothing of.
+"""The simulated cloud: a store of objects that is independent of the engine's tables.
 
-It does what a cloud does: takes time, fails now and then, does what it was asked and loses the answer. And it refuses
-what a cloud refuses: to delete what another object uses, to use what does not exist, to make something twice for one
-token. A refusal of that kind means that the engine got an order wrong, and is told to the witness.
+Calls take time, fail at times, or take effect and lose their answer. The cloud refuses to delete an object that another one
+uses, to refer to a missing object, and to create two objects for one token. Such a refusal means that the engine got an
+order wrong, and is reported to the witness.
 
-What is asked is done at the moment of asking; what takes time is the answer, and the building of the object.
+A call takes effect at once; the answer and the building of the object take time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from isotherm.sim.world.faults import Faults
 
 ANSWER_S = 8.0
 BUILD_S = 12.0
-# Objects of these kinds cannot be searched for; of the second, another request with one token makes no second object.
+# Objects of these kinds cannot be searched for; of the second kind, a repeated token creates no second object.
 BLIND, REPEATABLE = "Sim::Blind", "Sim::Repeatable"
-# The kind of objects whose ids the client chooses: one that is made under an id that exists is written over.
+# The kind of objects whose ids the client chooses: creating one under an existing id overwrites that object.
 NAMED = "Sim::Named"
 
 
@@ -39,20 +39,20 @@ class Thing:
     properties: dict[str, Any]
     ready_at: float
     broken: bool = False
-    # Objects that the user made: nobody else may touch them.
+    # Whether the user made it: the engine may not touch it.
     foreign: bool = False
     uses: frozenset[str] = field(default=frozenset())
-    # As the engine has made it; what differs from that was somebody else.
+    # The properties that the engine has set; any difference is drift.
     made: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def drifted(self) -> list[str]:
-        """The properties that somebody else has changed."""
+        """The names of the properties that were changed behind the engine's back."""
         return [name for name, value in self.made.items() if value is not None and self.properties.get(name) != value]
 
 
 class CloudWitness(Protocol):
-    """Hears of every mutation before it is done, and of what was refused."""
+    """Sees every mutation before it takes effect, and every refusal, drift and read."""
 
     def mutation(self, verb: str, by: processes.Process | None, thing: Thing) -> None: ...
 
@@ -73,7 +73,7 @@ class Cloud:
         self._note = note
         self.things: dict[str, Thing] = {}
         self.tokens: dict[str, str] = {}
-        # Every token that was ever used: none may be used twice.
+        # Every token that was ever used. None may be used twice (I1).
         self._spent: set[str] = set()
         self._ever: set[str] = set()
         self._kinds: dict[str, str] = {}
@@ -86,7 +86,7 @@ class Cloud:
         self.vanished: set[str] = set()
         self.released: set[str] = set()
 
-    # What the engine may ask.
+    # Calls of the engine.
 
     async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
         stack, name, _ = physical_id.rsplit("-", 2)
@@ -105,9 +105,9 @@ class Cloud:
         if kind == NAMED and physical_id in self.things:
             self._note(f"cloud: {physical_id} is written over")
             self._remove(self.things[physical_id])
-            # That takes no time: a version that is taken up again, and never heard of it, is right about its object.
+            # Overwriting takes no time: a row that is reused without knowing of it still describes its object.
             thing.ready_at, thing.broken = self._clock(), properties.get("fail") == "build"
-        # What is made again is as good as new, whatever became of the one before.
+        # A recreated object is neither vanished nor released.
         self.vanished.discard(physical_id)
         self.released.discard(physical_id)
         self._spent.add(token)
@@ -123,7 +123,7 @@ class Cloud:
         return found
 
     async def get_many(self, ids: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
-        """In one call."""
+        """Read several objects in one call."""
         self._looked_at(ids)
         await self._faults.point("cloud.get.before")
         if self._chance.strikes("cloud busy", "cloud.get"):
@@ -133,7 +133,7 @@ class Cloud:
         if self._chance.strikes("drift", "cloud.get"):
             self.drift()
         if self._chance.strikes("look slow", "cloud.get"):
-            # What is told then is what was so when it was asked.
+            # The late answer shows the state at the time of the call.
             await asyncio.sleep(self._chance.world.uniform(1.0, 3 * self.answer_s))
         await self._faults.point("cloud.get.after")
         return found
@@ -157,11 +157,11 @@ class Cloud:
             return False
         await self._arrive("update", thing)
         turned = properties.get("rest") != thing.properties.get("rest")
-        # What goes to rest asks nothing of what it uses; what wakes does.
+        # A suspend does not require that the used objects are ready; a resume does.
         uses = thing.uses if turned and properties.get("rest") else self._uses(thing, properties)
         if properties.get("fail") == "update" and not turned:
             raise errors.Permanent(f"{thing.name} cannot be changed now")
-        # Going to rest, or waking, leaves all the rest as it is.
+        # A suspend or resume does not undo drift of the other properties.
         thing.made = {**thing.made, "rest": properties.get("rest")} if turned else dict(properties)
         thing.properties, thing.uses = dict(properties), uses
         thing.broken = properties.get("fail") == "build"
@@ -189,7 +189,7 @@ class Cloud:
         await self._depart("delete")
         return True
 
-    # What happens in it.
+    # Events of the simulated world.
 
     def status(self, thing: Thing) -> str:
         if self._clock() < thing.ready_at:
@@ -197,14 +197,14 @@ class Cloud:
         return "ERROR" if thing.broken else "READY"
 
     def add_foreign(self, physical_id: str, properties: Mapping[str, Any]) -> None:
-        """An object that the user made."""
+        """Add an object that the user made."""
         self._ever.add(physical_id)
         self.things[physical_id] = Thing(
             physical_id, "foreign", "", "", physical_id, dict(properties), 0.0, foreign=True
         )
 
     def vanish(self, physical_id: str) -> None:
-        """Somebody deletes an object, and tells nobody."""
+        """Delete an object behind the engine's back."""
         self._note(f"cloud: {physical_id} vanishes")
         thing = self.things[physical_id]
         self._spent.discard(thing.token)
@@ -214,13 +214,13 @@ class Cloud:
         self.vanished.add(physical_id)
 
     def clear_away(self, physical_id: str) -> None:
-        """The user was told to look for an object, and deletes it."""
+        """Delete an object for its user, who was asked to look for it."""
         if physical_id in self.things:
             self._note(f"cloud: {physical_id} is deleted by its user")
             self._remove(self.things[physical_id])
 
     def drift(self, stack: str = "", *, boldly: bool = False) -> None:
-        """Somebody else is at work: an object changes, or goes, and nobody is told. Boldly: even what others use."""
+        """Change or delete a random object behind the engine's back; with `boldly`, also delete one that others use."""
         used = set() if boldly else {one for thing in self.things.values() for one in thing.uses}
         found = sorted(
             thing.id for thing in self.things.values()
@@ -230,15 +230,15 @@ class Cloud:
         if not found:
             return
         thing = self.things[self._chance.world.choice(found)]
-        # What the template does not say, nobody can find wrong.
-        said = [name for name in ("a", "a", "fixed") if thing.properties.get(name)]
-        if thing.id not in used and (not said or self._chance.world.random() < 0.4):
+        # Drift can only be found in properties that the template sets.
+        given = [name for name in ("a", "a", "fixed") if thing.properties.get(name)]
+        if thing.id not in used and (not given or self._chance.world.random() < 0.4):
             self.vanish(thing.id)
-        elif said:
-            self.change(thing, self._chance.world.choice(said))
+        elif given:
+            self.change(thing, self._chance.world.choice(given))
 
     def change(self, thing: Thing, name: str) -> None:
-        """Somebody changes a property, and tells nobody."""
+        """Change a property behind the engine's back."""
         self._drifts += 1
         value = f"drift{self._drifts}"
         self._note(f"cloud: {thing.id} drifts: {name}={value}")
@@ -251,7 +251,7 @@ class Cloud:
         self.tokens.pop(thing.token, None)
 
     async def _arrive(self, verb: str, thing: Thing) -> None:
-        """A mutation arrives. Nothing runs between the caller's last look at its lease and this, but death."""
+        """Receive a mutation. Between the caller's check of its lease and this, the process can only be killed."""
         self.calls += 1
         process = processes.current()
         hook = f"cloud.{verb}.before"
@@ -268,7 +268,7 @@ class Cloud:
             raise errors.Permanent("no valid host was found")
 
     async def _depart(self, verb: str) -> None:
-        """It is done; the answer is on its way, and may get lost."""
+        """Send the answer of a mutation, which may be slow or get lost."""
         if self._chance.strikes("drift", f"cloud.{verb}"):
             self.drift()
         await self._faults.point(f"cloud.{verb}.done")
@@ -283,7 +283,7 @@ class Cloud:
             raise ConnectionError("connection reset by peer")
 
     def _uses(self, thing: Thing, properties: Mapping[str, Any]) -> frozenset[str]:
-        """The objects that the properties name; all of them have to exist and be ready."""
+        """Return the objects that the properties name; refuse the call unless all of them exist and are ready."""
         named = [one for value in properties.values() for one in (value if isinstance(value, list) else [value])
                  if isinstance(one, str) and one in self._ever]  # fmt: skip
         wrong = [one for one in named if one not in self.things and one not in self.vanished]

@@ -1,4 +1,4 @@
-"""Faults that strike a process: killed, or paused for long, at any point where it waits for somebody else."""
+"""Faults of processes: a process is killed or paused at a point where it waits for a port."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from isotherm.sim.world.loop import SimLoop
 
 
 class Faults:
-    """Strikes at points. `on_kill` tells whoever starts processes anew."""
+    """Kills and pauses processes. `on_kill` is called with every killed process."""
 
     def __init__(self, loop: SimLoop, chance: Chance, note: Callable[[str], None]) -> None:
         self._loop = loop
         self._chance = chance
         self._note = note
-        # The context of the world itself: callbacks of nobody, which nobody's death stops.
-        self.nobody = contextvars.Context()
+        # The context of callbacks that belong to no process: no kill stops them.
+        self.no_process = contextvars.Context()
         self.on_kill: Callable[[processes.Process], None] = lambda process: None
         self.longest_pause_s = 120.0
         self.point_delay_s = 0.05
 
     async def point(self, hook: str) -> None:
-        """A moment at which other things happen: anything may run in between, and the process may be struck."""
+        """Let other callbacks run; the current process may be killed or paused here."""
         process = processes.current()
         if process is not None and process.mortal:
             self.may_die(process, hook)
@@ -51,7 +51,7 @@ class Faults:
         seconds = self._chance.world.uniform(1.0, self.longest_pause_s)
         self._note(f"{process} is paused for {seconds:.0f} s")
         process.paused = True
-        self._loop.call_later(seconds, self.resume, process, context=self.nobody)
+        self._loop.call_later(seconds, self.resume, process, context=self.no_process)
 
     def resume(self, process: processes.Process) -> None:
         if process.paused:

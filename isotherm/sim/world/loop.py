@@ -1,8 +1,7 @@
-"""An event loop in which nothing is left to chance but what a seed decides.
+"""A deterministic event loop: the seed decides which of the ready callbacks runs next.
 
-Time is virtual: it stands still while anything can run, and jumps to the next timer when nothing can. Among the
-callbacks that are ready, the seed chooses. Every callback belongs to a process (see `processes`): those of a dead one
-never run, those of a paused one wait.
+Time is virtual: it stands still while a callback is ready, and jumps to the next timer otherwise. Callbacks belong to a
+process (see `processes`): those of a killed process never run, those of a paused process wait.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ EPOCH = 1_800_000_000.0
 
 
 class OutOfSteps(Exception):
-    """The simulation turns and turns, and does not come to an end."""
+    """The simulation has not ended within its number of steps."""
 
 
 class SimLoop:
     """The part of a loop that asyncio's tasks, events and timeouts need."""
 
     def __init__(self, random: Random, *, max_steps: int = 60_000) -> None:
-        # asyncio takes for a loop whatever behaves like one.
+        # Typed as Any: asyncio accepts any object that behaves like a loop.
         self._self: Any = self
         self._random = random
         self._now = EPOCH
@@ -42,11 +41,11 @@ class SimLoop:
         self._number = 0
         self._max_steps = max_steps
         self.steps = 0
-        # Whatever was ever begun: a task that nobody holds would be closed by the garbage collector, and its `finally`
-        # blocks would run. A process that was killed runs nothing any more.
+        # Keeps every task alive: the garbage collector would close the tasks of a killed process, which would run their
+        # `finally` blocks.
         self.tasks: list[asyncio.Task[Any]] = []
 
-    # What the rest of asyncio calls.
+    # Called by asyncio.
 
     def time(self) -> float:
         return self._now
@@ -90,18 +89,18 @@ class SimLoop:
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Cancelled timers are dropped when their time comes."""
+        """Do nothing: cancelled timers are dropped when they fall due."""
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        # What was said to a process that had died is heard by nobody, and that is as it should be.
+        # A killed process never retrieves the results of its futures.
         if "never retrieved" in context["message"]:
             return
         raise context.get("exception") or RuntimeError(context["message"])
 
-    # What the simulator calls.
+    # Called by the simulator.
 
     def run(self, until: Callable[[], bool]) -> bool:
-        """Turn until the condition holds; False if there is nothing left that could ever run."""
+        """Run callbacks until the condition holds; return False if no callback and no timer is left."""
         before = events._get_running_loop()
         events._set_running_loop(self._self)
         try:
@@ -120,7 +119,7 @@ class SimLoop:
         return task.result()
 
     def close(self) -> None:
-        """The end of the world: what was still under way is closed, and whatever it says to that is not listened to."""
+        """Close all unfinished tasks, and ignore their errors."""
         tasks, self.tasks = self.tasks, []
         self._ready.clear()
         self._timers.clear()
@@ -134,11 +133,11 @@ class SimLoop:
             gc.collect(0)
 
     def release(self, handles: list[asyncio.Handle]) -> None:
-        """A paused process goes on."""
+        """Make the callbacks of a resumed process ready."""
         self._ready.extend(handles)
 
     def _next_timers(self) -> bool:
-        """Jump to the next timer; what falls due at one moment falls due together."""
+        """Jump to the next timer, and make all timers of that time ready; return whether there is one."""
         while self._timers and self._timers[0][2].cancelled():
             heapq.heappop(self._timers)
         if not self._timers:

@@ -1,4 +1,4 @@
-"""Twins of resource types with plain methods: each method waits on its thread for what the async one does."""
+"""Twins of resource types with plain methods: each runs the async method of the original and waits on its thread."""
 
 from __future__ import annotations
 

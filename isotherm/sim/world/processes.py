@@ -1,7 +1,7 @@
-"""Processes of the simulated world: who a callback belongs to, and whether it may run.
+"""Processes of the simulated world: owners of callbacks, which can be killed or paused.
 
-A process that is killed stops between two callbacks, for good: nothing of it runs any more, no `finally`, no `except`.
-A paused one is a machine that was suspended: it knows nothing of the time that passed.
+A killed process stops between two callbacks for good: not even its `finally` blocks run. A paused process is like a machine
+that was suspended: it does not notice the time that passed.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ OWNER: ContextVar[Process | None] = ContextVar("OWNER", default=None)
 
 
 class Process:
-    """Something that can be killed or paused. Only workers are `mortal`: clients and the world itself live on."""
+    """A process that can be killed or paused. Workers and observers are `mortal`; clients are not."""
 
     def __init__(self, name: str, *, mortal: bool = False, since: float = 0.0) -> None:
         self.name = name
         self.mortal = mortal
         self.alive = True
-        # Since when it has been up without a break.
+        # The time of its start, or of its last resume.
         self.since = since
         self.paused = False
         self.held: list[asyncio.Handle] = []
@@ -28,7 +28,7 @@ class Process:
         return self.name
 
     def runs(self, handle: asyncio.Handle) -> bool:
-        """Whether the callback may run now. One that may not is kept: it belongs to a process that is paused or dead."""
+        """Return whether the callback may run now; keep it if the process is paused or killed."""
         if self.alive and not self.paused:
             return True
         self.held.append(handle)

@@ -1,7 +1,7 @@
-"""The store as workers and clients of the simulation see it: production units of work, over a disk with a will of its own.
+"""The simulated store: the production units of work over a database whose commits fail at times.
 
-As in production, units that wait at the same moment are committed together and share their fate: a commit may fail, may
-succeed without anybody hearing of it, or may be asked for twice. Whoever waits for an answer can die while it waits.
+As in production, units that wait at the same time are committed together. A commit may fail, succeed and lose its answer,
+or be retried. A process may be killed while it waits for the answer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ COMMIT_S = 0.02
 
 
 class DatabaseGone(errors.Unavailable):
-    """What a caller sees when a commit fails, or when the answer to it is lost."""
+    """A commit failed, or its answer was lost."""
 
 
-class Witness(Protocol):
-    """Looks at every commit. `by` are the processes whose units it holds, in order."""
+class StoreWitness(Protocol):
+    """Sees every unit that has run, with the process that sent it, and every commit."""
 
     def ran(self, by: processes.Process | None) -> None: ...
 
@@ -45,9 +45,9 @@ class SimStore:
         self._faults = faults
         self._queue: list[tuple[Unit[Any], asyncio.Future[Any], processes.Process | None]] = []
         self._writing = False
-        self.witness: Witness | None = None
+        self.witness: StoreWitness | None = None
         self.commits = 0
-        # When the database last let somebody down.
+        # Time of the last failed commit or lost answer.
         self.failed_at = 0.0
 
     async def write(self, unit: Unit[T]) -> T:
@@ -56,7 +56,7 @@ class SimStore:
         self._queue.append((unit, future, processes.current()))
         if not self._writing:
             self._writing = True
-            self._loop.call_later(self._chance.delay(COMMIT_S), self._commit, context=self._faults.nobody)
+            self._loop.call_later(self._chance.delay(COMMIT_S), self._commit, context=self._faults.no_process)
         failure: Exception | None = None
         try:
             answer = await future
@@ -80,7 +80,7 @@ class SimStore:
     def _commit(self) -> None:
         group, self._queue = self._queue, []
         self._writing = False
-        # What a process had sent before it died may have arrived or not.
+        # A unit of a killed process may have been sent before the kill, or not.
         group = [one for one in group if one[2] is None or one[2].alive or self._chance.world.random() < 0.5]
         if not group:
             return
@@ -105,11 +105,11 @@ class SimStore:
             if alone:
                 answer = unit(connection)
             else:
-                # Were the whole group run again when one is refused, the witness would see everything twice.
+                # A savepoint: if one refused unit reran the whole group, the witness would see every unit twice.
                 savepoint = connection.begin_nested()
                 try:
                     answer = unit(connection)
-                except Exception as error:  # noqa: BLE001 - the answer to whoever sent the unit
+                except Exception as error:  # noqa: BLE001 - returned to the sender of the unit
                     savepoint.rollback()
                     return error
                 savepoint.commit()

@@ -1,7 +1,7 @@
-"""Threads for plain methods in a world in which one thread runs at a time.
+"""Threads for plain methods, of which one runs at a time.
 
-A plain method has a thread of its own, as it has outside of the simulator, and the loop stands still while it runs. When
-the method waits for one of the world's ports, the loop goes on: what happens in the meantime is decided by the seed.
+A plain method has a thread of its own, as in production, and the loop stands still while it runs. While the method waits
+for a port, the loop goes on, and the seed decides what runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SimThreads:
         while work is not None:
             try:
                 answer = await work
-            except BaseException as error:  # noqa: BLE001 - the method is told, be it that the world ends
+            except BaseException as error:  # noqa: BLE001 - raised in the method
                 work = call.go_on(None, error)
             else:
                 work = call.go_on(answer)
@@ -57,7 +57,7 @@ class _Call:
     # On the loop's thread.
 
     def start(self) -> Coroutine[Any, Any, Any] | None:
-        """Run the method until it waits, or ends. Answers what it waits for."""
+        """Run the method until it waits or ends; return the coroutine that it waits for."""
         context = contextvars.copy_context()
         threading.Thread(target=context.run, args=(self._run,), daemon=True).start()
         return self._turn()

@@ -1,4 +1,4 @@
-"""The resource types of the simulation: thin, so that what is tried out is the engine and not them."""
+"""The resource types of the simulation. They are thin: the engine is under test, not the types."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ class Thing(contract.Resource):
         return await self._built()
 
     async def handle_suspend(self) -> object:
-        return await self._rest("yes")
+        return await self._set_suspended("yes")
 
     async def check_suspend_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._built()
 
     async def handle_resume(self) -> object:
-        return await self._rest(None)
+        return await self._set_suspended(None)
 
     async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._built()
 
-    async def _rest(self, rest: str | None) -> object:
+    async def _set_suspended(self, rest: str | None) -> object:
         found = await self.context.reality.get(self._id())
         if found is None:
             raise errors.Permanent(f"{self.physical_id} does not exist")
@@ -107,7 +107,7 @@ class Thing(contract.Resource):
 
 
 class Pet(Thing):
-    """As a Thing, but a failure is mended in place, as far as that can be."""
+    """A Thing that is updated in place after a failure instead of being replaced."""
 
     TYPE = "Sim::Pet"
 
@@ -118,7 +118,7 @@ class Pet(Thing):
     async def observe_many(
         cls, context: contract.Context, many: Sequence[contract.ResourceState]
     ) -> Sequence[contract.LiveState]:
-        """Its cloud lists cheaply."""
+        """Observe many objects in one call."""
         reality: Any = context.reality
         found = await reality.get_many([one.physical_id or "" for one in many])
         return [_sight(cls, one) for one in found]
@@ -134,7 +134,7 @@ class Blind(Thing):
 
 
 class Repeatable(Thing):
-    """A Thing of a service that cannot be searched, and makes one object only for one token."""
+    """A Thing of a service that cannot be searched, and creates one object only for each token."""
 
     TYPE = cloud.REPEATABLE
 
@@ -147,7 +147,7 @@ PlainPet = plain_types.twin(Pet, "Sim::PlainPet")
 
 
 class Named(Thing):
-    """An object whose id follows from what it is: made again, it has the id that it had. Nothing changes in place."""
+    """An object whose id is a digest of its properties: recreated, it has the same id. Every change replaces it."""
 
     TYPE = cloud.NAMED
     properties_schema: ClassVar[Mapping[str, Schema]] = {
