@@ -97,6 +97,9 @@ class OperationState(IntEnum):
     WAKING = 7  # what sleeps is woken, and then it is planned (again)
 
 
+UNFINISHED = (OperationState.PLANNING, OperationState.WAKING, OperationState.UPDATING, OperationState.CLEANING)
+
+
 class DriftPolicy(IntEnum):
     """What follows when an object is not what was made of it."""
 

@@ -13,7 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import EdgeKind, NodeKind, NodeState, OperationState
+from isotherm.states import UNFINISHED, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import locks, rows
 from isotherm.store import tables as t
 from isotherm.store.locks import Lock
@@ -21,15 +21,9 @@ from isotherm.store.operations import accept, finish, settle, stop, visit
 from isotherm.store.queue import choose, claim
 from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
 from isotherm.store.signals import hooks
+from isotherm.store.transitions import nodes, operations
 
 _NODE, _OP = t.nodes.c, t.operations.c
-_UNENDED = (NodeState.PENDING, NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
-_TAKE = (
-    sa.update(t.nodes)
-    .where(_NODE.id == sa.bindparam("n_id"), _NODE.generation == sa.bindparam("n_generation"),
-           _NODE.state.in_(_UNENDED))
-    .values(state=NodeState.RUNNING, fence=_NODE.fence + 1, due=None, awaits=None)
-)
 
 
 class Stop(msgspec.Struct, frozen=True, gc=False):
@@ -62,14 +56,14 @@ class Wave(msgspec.Struct, frozen=True, gc=False):
 def phase(connection: sa.Connection, lock: Lock, now: float) -> Phase | None:
     """What is to be done now. None: nothing is left, and the lock is given back."""
     operation = rows.operation(connection, locks.hold(connection, lock))
-    if operation is not None and operation.state in accept.UNFINISHED and operation.fence not in (0, lock.fence):
+    if operation is not None and operation.state in UNFINISHED and operation.fence not in (0, lock.fence):
         # Somebody had begun it, and is gone.
         stop.break_off(connection, operation, f"Engine went down during stack {operation.action.name}", now)
         operation = None
-    if operation is None or operation.state not in accept.UNFINISHED:
+    if operation is None or operation.state not in UNFINISHED:
         locks.release(connection, lock)
         return None
-    connection.execute(sa.update(t.operations).where(_OP.id == operation.id).values(fence=lock.fence))
+    operations.set_engine(connection, operation.id, lock.fence)
     if operation.state == OperationState.PLANNING:
         return Phase(operation)
     stops = _stops(connection, operation)
@@ -80,7 +74,7 @@ def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
     found = connection.execute(
         sa.select(_NODE.id, _NODE.kind, _NODE.dirty)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
-               _NODE.state.in_(_UNENDED),
+               _NODE.state.in_(nodes.UNENDED),
                # What the template dropped is held back until clean-up plans it.
                sa.or_(_NODE.kind != NodeKind.CLEANUP, _NODE.dirty > 0))
         .order_by(_NODE.id)
@@ -112,8 +106,8 @@ def take(
 ) -> Claim | None:
     """A node whose turn has come, with all that is needed to act on it. None: it was skipped meanwhile."""
     _current(connection, lock, operation.id)
-    hit = connection.execute(_TAKE, {"n_id": node_id, "n_generation": operation.generation})
-    return claim.load(connection, [node_id], until, now)[0] if hit.rowcount else None
+    taken = nodes.claim_legacy(connection, node_id, operation.generation)
+    return claim.load(connection, [node_id], until, now)[0] if taken else None
 
 
 def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> bool:
@@ -149,7 +143,7 @@ def record(
     elif settle.still_counts(report):
         settle.record(connection, [settle.late(report, row.state, row.generation)], now)
     if overtaken:
-        settle.release(connection, [mine.node_id], now)
+        nodes.release(connection, [mine.node_id], now)
         return None
     over = _write_node(connection, report, dirty=row.dirty, now=now)
     if report.state in (NodeState.DONE, NodeState.FAILED):
@@ -166,12 +160,7 @@ def _write_node(connection: sa.Connection, report: Report, *, dirty: int, now: f
         over = over or bool(settle.over(connection, [report]))
     if state is NodeState.SCHEDULED:
         state = NodeState.PENDING
-    connection.execute(
-        sa.update(t.nodes)
-        .where(_NODE.id == report.claim.node_id)
-        .values(kind=kind, state=state, reason=report.reason or None, awaits=report.awaits or None, due=None,
-                fence=_NODE.fence + 1)
-    )
+    nodes.report_legacy(connection, report.claim.node_id, kind, state, report.reason or None, report.awaits or None)
     return over
 
 
@@ -195,13 +184,12 @@ def follow(connection: sa.Connection, lock: Lock, operation: Operation, wave: Wa
 
 
 def _follow(connection: sa.Connection, operation: Operation, wave: Wave) -> int:
-    theirs = sa.and_(rows.among(_NODE.id), _NODE.generation == operation.generation, _NODE.state.in_(_UNENDED))
     if wave.dirty:
-        connection.execute(sa.update(t.nodes).where(theirs).values(dirty=_NODE.dirty + 1), rows.ids(wave.dirty))
+        nodes.mark_outdated(connection, wave.dirty, operation.generation)
     count = 0
     for state in set(wave.ended.values()):
-        ids = rows.ids(id_ for id_, one in wave.ended.items() if one is state)
-        count += connection.execute(sa.update(t.nodes).where(theirs).values(state=state, due=None), ids).rowcount
+        ids = [id_ for id_, one in wave.ended.items() if one is state]
+        count += nodes.follow_legacy(connection, ids, operation.generation, state)
     return count
 
 
@@ -215,14 +203,14 @@ def give_up(connection: sa.Connection, lock: Lock, operation: Operation, failure
     """The operation cannot be walked at all."""
     _current(connection, lock, operation.id)
     present = rows.operation(connection, operation.id)
-    if present is not None and present.state in accept.UNFINISHED:
+    if present is not None and present.state in UNFINISHED:
         stop.break_off(connection, present, failure, now)
 
 
 def hand_on(connection: sa.Connection, lock: Lock, now: float) -> None:
     """The engine leaves in good order: whoever comes next goes on as if it had begun itself."""
     operation_id = locks.hold(connection, lock)
-    connection.execute(sa.update(t.operations).where(_OP.id == operation_id).values(fence=0))
+    operations.set_engine(connection, operation_id, 0)
     locks.hand_on(connection, lock, now)
 
 
@@ -239,7 +227,7 @@ class Look(msgspec.Struct, frozen=True, gc=False):
 def look(connection: sa.Connection, lock: Lock, operation: Operation, waiting: Sequence[Report]) -> Look:
     wanted = locks.hold(connection, lock)
     row = connection.execute(sa.select(_OP.state, _OP.cancelled).where(_OP.id == operation.id)).one_or_none()
-    if row is None or wanted != operation.id or row.state not in accept.UNFINISHED:
+    if row is None or wanted != operation.id or row.state not in UNFINISHED:
         return Look(True, False)
     ready = settle.over(connection, [report for report in waiting if report.awaits])
     paused = [report for report in waiting if report.pause is not None]

@@ -12,7 +12,7 @@ from isotherm.states import Action, DeletionPolicy, Status
 from isotherm.store import limits
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.database.bulk import Bulk, insert
+from isotherm.store.database.bulk import insert
 from isotherm.store.database.id_lists import among as among
 from isotherm.store.database.id_lists import ids as ids
 from isotherm.store.records import Edge, Event, Operation, Version
@@ -55,59 +55,6 @@ def versions(connection: sa.Connection, wanted: Collection[int]) -> dict[int, Ve
         return {}
     box = sealing.of(connection)
     return {row[0]: version_of(row, box) for row in connection.execute(_SELECT_VERSIONS, ids(wanted))}
-
-
-_UPDATE_VERSIONS = Bulk(
-    sa.update(t.resources)
-    .where(_VERSION.id == sa.bindparam("v_id"))
-    .values(type=sa.bindparam("v_type"), implementation=sa.bindparam("v_implementation"), token=sa.bindparam("v_token"),
-            physical_id=sa.bindparam("v_physical_id"), action=sa.bindparam("v_action"),
-            status=sa.bindparam("v_status"), reason=sa.bindparam("v_reason"), properties=sa.bindparam("v_properties"),
-            digest=sa.bindparam("v_digest"), metadata=sa.bindparam("v_metadata"), data=sa.bindparam("v_data"),
-            published=sa.bindparam("v_published"), requires=sa.bindparam("v_requires"),
-            operation_id=sa.bindparam("v_operation_id"), intent=sa.bindparam("v_intent"),
-            suspended=sa.bindparam("v_suspended"), updated_at=sa.bindparam("v_now")),
-    "v_type", "v_implementation", "v_token", "v_physical_id", "v_action", "v_status", "v_reason",
-    "v_properties", "v_digest", "v_metadata", "v_data",
-    "v_published", "v_requires", "v_operation_id", "v_intent", "v_suspended", "v_now", "v_id",
-)
-
-
-def update_versions(connection: sa.Connection, changed: Iterable[Version], now: float) -> None:
-    """Write what a step may change of a version. The caller holds the lease, as it has just checked.
-
-    The type is among it, and the token: a row whose creation never began may be used again for something else.
-    The deletion policy is not among it: it belongs to the newest plan, which may be newer than the step.
-    """
-    seal = sealing.of(connection).seal
-    _UPDATE_VERSIONS(
-        connection,
-        ((v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status), v.reason,
-          seal(v.properties, "properties", v.id, v.stack_id), v.digest, seal(v.metadata, "metadata", v.id, v.stack_id),
-          seal(v.data, "data", v.id, v.stack_id), seal(v.published, "published", v.id, v.stack_id), v.requires,
-          v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now, v.id)
-         for v in changed),
-    )
-
-
-_INSERT_VERSIONS = insert(
-    t.resources, "id", "stack_id", "name", "type", "implementation", "token", "physical_id", "action", "status", "reason",
-    "properties", "digest", "metadata", "data", "published", "requires", "replaces", "superseded", "deletion_policy",
-    "external", "operation_id", "intent", "suspended", "created_at",
-)
-
-
-def insert_versions(connection: sa.Connection, new: Iterable[Version], now: float) -> None:
-    seal = sealing.of(connection).seal
-    _INSERT_VERSIONS(
-        connection,
-        ((v.id, v.stack_id, v.name, v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status),
-          v.reason, seal(v.properties, "properties", v.id, v.stack_id), v.digest,
-          seal(v.metadata, "metadata", v.id, v.stack_id), seal(v.data, "data", v.id, v.stack_id),
-          seal(v.published, "published", v.id, v.stack_id), v.requires, v.replaces, v.superseded,
-          int(v.deletion_policy), v.external, v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now)
-         for v in new),
-    )
 
 
 _INSERT_EVENTS = insert(
@@ -156,16 +103,6 @@ def current_operations(connection: sa.Connection, stack_ids: Collection[str]) ->
 def operation(connection: sa.Connection, operation_id: str) -> Operation | None:
     row = connection.execute(_BY_ID, ids([operation_id])).one_or_none()
     return None if row is None else _operation_of(row)
-
-
-def scheduled_from(now: str) -> sa.ColumnElement[Any]:
-    """When a node that has just become ready may be taken: now, or when the lease that somebody still has runs out.
-
-    `now` names the parameter. The expression is evaluated on the row as it is when it is written: a lease that is given
-    back meanwhile cannot be overlooked.
-    """
-    lease = t.nodes.c.lease_until
-    return sa.case((lease > sa.bindparam(now), lease), else_=sa.bindparam(now))
 
 
 def take_ids(connection: sa.Connection, count: int) -> range:

@@ -22,7 +22,8 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish, plan, settle
 from isotherm.store.queue import claim
-from isotherm.store.versions import current, nodes
+from isotherm.store.transitions import nodes
+from isotherm.store.versions import current
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -40,7 +41,7 @@ def the_hand_over_forgets_the_newer_operation(patch: Patch) -> None:
         nobody = free.values(worker=None, lease_until=None, due=None, fence=t.nodes.c.fence + 1)
         connection.execute(nobody, rows.ids(node_ids))
 
-    patch.setattr(settle, "release", release)
+    patch.setattr(nodes, "release", release)
 
 
 @bug
@@ -160,14 +161,14 @@ def a_zombie_begins(patch: Patch) -> None:
 @bug
 def a_lease_is_taken_while_somebody_has_it(patch: Patch) -> None:
     """[lesson F3] What a newer operation schedules is taken at once, although its old holder is still at work."""
-    original = nodes.rewrite
+    original = nodes.plan
 
-    def rewrite(connection: Any, writes: Any, generation: int, now: float) -> None:
+    def schedule(connection: Any, writes: Any, generation: int, now: float) -> None:
         ids = [write.id for write in writes]
         connection.execute(sa.update(t.nodes).where(rows.among(t.nodes.c.id)).values(lease_until=None), rows.ids(ids))
         original(connection, writes, generation, now)
 
-    patch.setattr(nodes, "rewrite", rewrite)
+    patch.setattr(nodes, "plan", schedule)
 
 
 # Intents and tokens.

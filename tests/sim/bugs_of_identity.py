@@ -10,6 +10,7 @@ from seeding import Bugs, Patch, wrapped
 
 from isotherm.engine.steps import consider, decide
 from isotherm.store import tables as t
+from isotherm.store.transitions import versions
 from isotherm.store.versions import shared_objects
 
 BUGS = Bugs()
@@ -34,11 +35,11 @@ def an_alias_changes_its_meaning_unseen(patch: Patch) -> None:
 def a_repair_deletes_what_it_made(patch: Patch) -> None:
     """[I1] A lost version only proves nothing any more; its clean-up deletes by the id that its replacement has."""
 
-    def forget(connection: Any, versions: Any, now: float) -> None:
-        for id_, _ in versions:
+    def forget(connection: Any, lost: Any, now: float) -> None:
+        for id_, _ in lost:
             connection.execute(sa.update(t.resources).where(t.resources.c.id == id_).values(digest=None))
 
-    patch.setattr(shared_objects, "forget", forget)
+    patch.setattr(versions, "forget", forget)
     patch.setattr(shared_objects, "elsewhere", lambda *_: set())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,11 +15,10 @@ from isotherm.resources import contract, drift, observation, properties
 from isotherm.states import Action, NodeKind
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, adopt, settle, visit
+from isotherm.store.operations import accept, adopt, order, settle, visit
 from isotherm.store.queue import claim
 from isotherm.store.reads import lookups
-from isotherm.store.signals import signals
-from isotherm.store.versions import nodes
+from isotherm.store.transitions import nodes
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -27,10 +27,16 @@ bug = BUGS.add
 # Stacks inside stacks, signals, and the rest of a stack's life.
 
 
+def _wakes_only(patch: Patch, wakes: Callable[[str], bool]) -> None:
+    """Of the topics that nodes wait for: the id of a version is a number, that of an operation is not."""
+    wrapped(patch, nodes, "wake_waiters", lambda original, connection, topic, now: original(
+        connection, topic, now) if wakes(topic) else None)
+
+
 @bug
 def the_end_of_a_stack_inside_wakes_nobody(patch: Patch) -> None:
     """[I10] The parent looks again when it would have looked anyway."""
-    patch.setattr(nodes, "wake_waiters", nothing)
+    _wakes_only(patch, lambda topic: topic.isdecimal())
 
 
 @bug
@@ -49,7 +55,7 @@ def a_signal_comes_before_it_is_waited_for(patch: Patch) -> None:
 @bug
 def a_signal_wakes_nobody(patch: Patch) -> None:
     """[I10] The signal is stored, and that is all."""
-    patch.setattr(signals, "wake", nothing)
+    _wakes_only(patch, lambda topic: not topic.isdecimal())
 
 
 @bug
@@ -93,15 +99,15 @@ def what_rests_is_changed_in_its_sleep(patch: Patch) -> None:
 def an_overtaken_check_forgets_what_is_to_be_deleted(patch: Patch) -> None:
     """[I14] A check was about to look at it, and another operation came first: it passes for wanted."""
 
-    def clear_order(original: Any, connection: Any, stack_id: str) -> None:
+    def clear(original: Any, connection: Any, stack_id: str) -> None:
         node = t.nodes.c
-        visited = (node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.dirty == nodes.DOOMED)
+        visited = (node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.dirty == visit.DOOMED)
         doomed = connection.execute(sa.select(node.id).where(*visited)).scalars().all()
         original(connection, stack_id)
         connection.execute(
-            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT, dirty=nodes.DOOMED), rows.ids(doomed))
+            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT, dirty=visit.DOOMED), rows.ids(doomed))
 
-    wrapped(patch, nodes, "clear_order", clear_order)
+    wrapped(patch, order, "clear", clear)
 
 
 @bug

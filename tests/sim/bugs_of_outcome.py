@@ -15,11 +15,11 @@ from isotherm.resources import gate
 from isotherm.secrets import Redactor
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, finish, plan, stop
-from isotherm.store.queue import claim
+from isotherm.store.operations import accept, finish, order, plan
 from isotherm.store.reads import lookups
+from isotherm.store.transitions import nodes, versions
 from isotherm.store.versions import current as slots
-from isotherm.store.versions import nodes, superseded
+from isotherm.store.versions import superseded
 
 BUGS = Bugs()
 bug = BUGS.add
@@ -232,7 +232,7 @@ def dropped_resources_are_forgotten(patch: Patch) -> None:
 @bug
 def replaced_versions_are_forgotten(patch: Patch) -> None:
     """[lesson B6] A replaced version is not marked for deletion."""
-    patch.setattr(claim, "_REPLACE", nothing)
+    patch.setattr(versions, "replace", nothing)
 
 
 @bug
@@ -244,13 +244,14 @@ def blobs_pile_up(patch: Patch) -> None:
 @bug
 def order_piles_up(patch: Patch) -> None:
     """[I16] Barriers and edges of an operation outlive it."""
-    patch.setattr(nodes, "clear_order", nothing)
+    patch.setattr(order, "clear", nothing)
 
 
 @bug
 def a_cancel_leaves_nodes_ready(patch: Patch) -> None:
     """[lesson E3] Cancelled, and the rest is started all the same."""
-    patch.setattr(stop, "_NOT_BEGUN", (NodeState.SKIPPED,))
+    patch.setattr(nodes, "skip_not_begun", nothing)
+    patch.setattr(nodes, "skip_unended", nothing)
 
 
 @bug

@@ -11,9 +11,10 @@ from isotherm.store import tables as t
 from isotherm.store.database import id_lists
 from isotherm.store.memory import MemoryDatabase
 from isotherm.store.queue import claim
+from isotherm.store.transitions import nodes
 
 STATEMENTS = {
-    "select": claim._LOAD, "versions": rows._SELECT_VERSIONS, "update": claim._TAKE,
+    "select": claim._LOAD, "versions": rows._SELECT_VERSIONS, "update": nodes._CLAIM,
     "delete": sa.delete(t.nodes).where(id_lists.among(t.nodes.c.id), t.nodes.c.kind == 1),
 }
 

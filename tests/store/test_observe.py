@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from isotherm.secrets.ring import KeyRing
 from isotherm.states import Action, DeletionPolicy, Sight, Status
-from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Observation, Version
+from isotherm.store.transitions import versions as version_rows
 from isotherm.store.watch import observations
 from tests import databases
 
@@ -27,7 +27,7 @@ MARKER = "hush-4711"
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[ThreadedStore]:
     store = ThreadedStore.open(databases.url_of(tmp_path), ring=lambda: KeyRing(["k" * 32]))
-    write(store, lambda connection: rows.insert_versions(connection, [version(1), version(2)], 5.0))
+    write(store, lambda connection: version_rows.create(connection, [version(1), version(2)], 5.0))
     yield store
     store.close()
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_seen_erases_nothing(store):
 
 def test_what_was_written_since_was_not_seen(store):
     """It was compared with what is not applied any more."""
-    write(store, lambda connection: rows.update_versions(connection, [version(1)], 50.0))
+    write(store, lambda connection: version_rows.update(connection, [version(1)], 50.0))
     assert record(store, saw(40.0, drift=DRIFT)) == set()
     assert record(store, saw(60.0)) == {1}
 

@@ -24,6 +24,7 @@ from isotherm.store import tables as t
 from isotherm.store.database import bulk
 from isotherm.store.reads.stack_list import Wish
 from isotherm.store.records import Edge, Event, Version
+from isotherm.store.transitions import versions as version_rows
 from tests import databases
 from tests.engine.conftest import Lab, resource
 
@@ -53,7 +54,7 @@ def fill(connection: sa.Connection) -> None:
     places = [(10_000_000 + n * NODES + at, f"stack-{n}", f"op-{n}", at) for n in range(STACKS) for at in range(NODES)]
     _NODES(connection, ((id_, stack, f"r{at}", int(NodeKind.UPDATE), int(NodeState.DONE), 1, 0, 0, "[]", "d", id_, 0)
                         for id_, stack, _, at in places))
-    rows.insert_versions(connection, (
+    version_rows.create(connection, (
         Version(id_, stack, f"r{at}", "T", "T", f"token-{id_}", f"p{id_}", Action.CREATE, Status.COMPLETE, "", "{}", "d",
                 "null", "{}", None, "[]", None, False, DeletionPolicy.DELETE, False, operation, None)
         for id_, stack, operation, at in places), 1.0)

@@ -19,6 +19,7 @@ from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.operations import accept, plan, settle, visit
 from isotherm.store.queue import claim
 from isotherm.store.records import Acceptance, Event, NewStack, Report, Version, Wanted
+from isotherm.store.transitions import versions as version_rows
 from tests import databases
 
 
@@ -196,7 +197,7 @@ def test_a_visit_leaves_no_mark_even_if_another_overtakes_it(store, state, after
     (made,) = take(store)
     version = Version(1, "stack", "a", "T", "T", "token", "p", Action.CREATE, Status.COMPLETE, "", "{}", "digest-a", "null",
                       "{}", None, "[]", None, False, DeletionPolicy.DELETE, False, "op1", None)
-    write(store, lambda c: rows.insert_versions(c, [version], 11.0))
+    write(store, lambda c: version_rows.create(c, [version], 11.0))
     write(store, lambda c: c.execute(sa.update(t.nodes).values(resource_id=1)))
     write(store, lambda c: settle.reports(c, [Report(made, state)], "new", 12.0))
 

@@ -21,6 +21,7 @@ from isotherm.store.reads import lookups, stack_list
 from isotherm.store.records import Acceptance, Event, NewStack, Version
 from isotherm.store.signals import signals
 from isotherm.store.tables import repairs
+from isotherm.store.transitions import versions as version_rows
 from tests import databases
 
 TEXTS = [
@@ -69,8 +70,8 @@ def test_they_come_back_as_they_were_given(store):
     write(store, lambda c: rows.insert_events(c, [event(text) for text in TEXTS], 1.0))
     assert [row[0] for row in read(store, sa.select(t.events.c.reason).order_by(t.events.c.id))] == TEXTS
     versions = [version(number, reason=text, physical_id=text) for number, text in enumerate(TEXTS)]
-    write(store, lambda c: rows.insert_versions(c, [version(one.id) for one in versions], 1.0))
-    write(store, lambda c: rows.update_versions(c, versions, 1.0))
+    write(store, lambda c: version_rows.create(c, [version(one.id) for one in versions], 1.0))
+    write(store, lambda c: version_rows.update(c, versions, 1.0))
     found = read(store, sa.select(t.resources.c.reason, t.resources.c.physical_id).order_by(t.resources.c.id))
     assert found == [(text, text) for text in TEXTS]
     create(store, description="".join(TEXTS))
@@ -122,8 +123,8 @@ def test_nul_fails_nothing(store):
     event_ = t.events.c
     assert read(store, sa.select(event_.reason, event_.name, event_.type, event_.physical_id).order_by(event_.id))[1] == (
         (as_kept(NUL),) * 4)
-    write(store, lambda c: rows.insert_versions(c, [version(1)], 1.0))
-    write(store, lambda c: rows.update_versions(c, [version(1, reason=NUL, physical_id=NUL)], 1.0))
+    write(store, lambda c: version_rows.create(c, [version(1)], 1.0))
+    write(store, lambda c: version_rows.update(c, [version(1, reason=NUL, physical_id=NUL)], 1.0))
     assert read(store, sa.select(t.resources.c.reason)) == [(as_kept(NUL),)]
     create(store, description=NUL, tags='["a\\u0000b"]', reason=NUL)
     assert read(store, sa.select(t.stacks.c.description, t.stacks.c.reason)) == [(as_kept(NUL), as_kept(NUL))]
@@ -150,7 +151,7 @@ def test_nul_takes_nothing_else_with_it(store):
 
 def test_a_physical_id_may_be_a_whole_path(store):
     path = "/".join(["folder" * 20] * 40)
-    write(store, lambda c: rows.insert_versions(c, [version(1, physical_id=path)], 1.0))
+    write(store, lambda c: version_rows.create(c, [version(1, physical_id=path)], 1.0))
     write(store, lambda c: rows.insert_events(c, [event(type="https://example.org/" + path, physical_id=path)], 1.0))
     assert read(store, sa.select(t.resources.c.physical_id)) == [(path,)]
     assert read(store, sa.select(t.events.c.physical_id).where(t.events.c.type.like("https:%"))) == [(path,)]
@@ -159,8 +160,8 @@ def test_a_physical_id_may_be_a_whole_path(store):
 def test_many_long_texts_fit_into_one_batch(store):
     """More than one packet of MariaDB holds."""
     text = '"value"' * 6000
-    write(store, lambda c: rows.insert_versions(c, [version(number) for number in range(400)], 1.0))
-    write(store, lambda c: rows.update_versions(c, [version(number, properties=text) for number in range(400)], 1.0))
+    write(store, lambda c: version_rows.create(c, [version(number) for number in range(400)], 1.0))
+    write(store, lambda c: version_rows.update(c, [version(number, properties=text) for number in range(400)], 1.0))
     found = read(store, sa.select(sa.func.count()).select_from(t.resources).where(t.resources.c.properties == text))
     assert found == [(400,)]
 
@@ -192,8 +193,8 @@ def test_what_is_too_much_for_the_database_is_said_so(sealed):
 
 
 def test_a_row_that_is_named_twice_gets_what_came_last(store):
-    write(store, lambda c: rows.insert_versions(c, [version(number) for number in range(3)], 1.0))
-    write(store, lambda c: rows.update_versions(
+    write(store, lambda c: version_rows.create(c, [version(number) for number in range(3)], 1.0))
+    write(store, lambda c: version_rows.update(
         c, [version(1, reason="first"), version(2, reason="other"), version(1, reason="last")], 1.0))
     assert read(store, sa.select(t.resources.c.reason).order_by(t.resources.c.id)) == [("",), ("last",), ("other",)]
 
@@ -201,6 +202,6 @@ def test_a_row_that_is_named_twice_gets_what_came_last(store):
 def test_counting_up_twice_counts_two(store):
     up = bulk.Bulk(sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id"))
                    .values(signals=t.resources.c.signals + sa.bindparam("v_more")), "v_more", "v_id")
-    write(store, lambda c: rows.insert_versions(c, [version(1), version(2)], 1.0))
+    write(store, lambda c: version_rows.create(c, [version(1), version(2)], 1.0))
     write(store, lambda c: up(c, [(1, 1), (10, 2), (2, 1), (4, 1)]))
     assert read(store, sa.select(t.resources.c.signals).order_by(t.resources.c.id)) == [(7,), (10,)]

@@ -21,7 +21,7 @@ from isotherm.planning.planner import Planning, asked_for
 from isotherm.resources import contract
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import Registry
-from isotherm.states import Action, OperationState
+from isotherm.states import UNFINISHED, Action, OperationState
 from isotherm.store import limits, rows
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import accept, plan
@@ -122,7 +122,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
                 operation = rows.operation(connection, stack["operation_id"])
             if operation is None:
                 raise errors.Bug(f"stack {stack_id} has no operation")
-            unfinished = operation.state in accept.UNFINISHED
+            unfinished = operation.state in UNFINISHED
             return contract.Ending(awaits=operation.id) if unfinished else contract.Ending(operation.failure or "")
 
         return await self._nesting.store.read(unit)

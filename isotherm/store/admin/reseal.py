@@ -14,10 +14,10 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import secrets
+from isotherm.states import UNFINISHED
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.operations import accept
 from isotherm.store.records import Wanted
 
 
@@ -132,7 +132,7 @@ def _owners(connection: sa.Connection) -> Iterator[tuple[str, tuple[str, bool]]]
         yield input_, (stack_id, False)
     for input_, stack_id, state in connection.execute(
             sa.select(operation.input, operation.stack_id, operation.state).order_by(operation.generation)):
-        yield input_, (stack_id, state in accept.UNFINISHED)
+        yield input_, (stack_id, state in UNFINISHED)
 
 
 def _put(connection: sa.Connection, old: str, new: str, content: str) -> None:

@@ -8,18 +8,17 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import ORDERED, Action, NodeState, OperationState, Status
+from isotherm.states import ORDERED, UNFINISHED, Action, OperationState, Status
 from isotherm.store import credentials, locks, rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.operations import adopt, snapshots
+from isotherm.store.operations import adopt, order, snapshots
 from isotherm.store.reads import stack_list
 from isotherm.store.records import Acceptance, Event, NewStack
-from isotherm.store.versions import nodes
+from isotherm.store.transitions import nodes, operations
 
 # On the legacy path, one operation at a time, except for what ends the one before.
 _ALWAYS = frozenset({Action.DELETE, Action.ROLLBACK})
-UNFINISHED = (OperationState.PLANNING, OperationState.WAKING, OperationState.UPDATING, OperationState.CLEANING)
 
 
 def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
@@ -99,28 +98,18 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float,
     older = connection.execute(sa.select(operation.id, operation.action, operation.state).where(running)).one_or_none()
     # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
     if older is not None:
-        connection.execute(
-            sa.update(t.operations).where(operation.id == older.id)
-            .values(state=OperationState.SUPERSEDED, due=None, deadline=None, ended_at=now)
-        )
+        operations.supersede(connection, older.id, now)
         halt_nodes(connection, stack_id, convergence=convergence)
         snapshots.give_up(connection, stack_id)
         if older.action in ORDERED or older.state == OperationState.WAKING:
-            nodes.forget_order(connection, stack_id)
+            order.clear_visits(connection, stack_id)
         # Whoever waits for it has to wait for the newer one instead.
         nodes.wake_waiters(connection, older.id, now)
 
 
 def halt_nodes(connection: sa.Connection, stack_id: str, *, convergence: bool = True) -> None:
     """Nobody may take a node of this stack until a plan says so again. On the legacy path, no plan ever does."""
-    node = t.nodes.c
-    under_way = node.due.is_not(None) if convergence else node.state.in_(_UNDER_WAY)
-    connection.execute(
-        sa.update(t.nodes).where(node.stack_id == stack_id, under_way).values(state=NodeState.PENDING, due=None)
-    )
-
-
-_UNDER_WAY = (NodeState.SCHEDULED, NodeState.RUNNING, NodeState.WAITING)
+    (nodes.halt_due if convergence else nodes.halt_legacy)(connection, stack_id)
 
 
 def _open(
@@ -130,13 +119,11 @@ def _open(
         credentials.bind(connection, request.credential, request.stack_id)
     input_ = _take_over(connection, request) if request.input_of else _keep(connection, request)
     limit_s = request.timeout_s if request.limit_s is None else request.limit_s
-    connection.execute(
-        sa.insert(t.operations).values(
-            id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
-            state=OperationState.PLANNING, input=input_, disable_rollback=request.disable_rollback or request.stays,
-            timeout_s=limit_s, tags=request.tags, remaining=0, created_at=now, due=now if convergence else None, fence=0,
-            deadline=None if limit_s is None else now + limit_s, converge=request.converge,
-        )
+    operations.open_(
+        connection, id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
+        input=input_, disable_rollback=request.disable_rollback or request.stays, timeout_s=limit_s, tags=request.tags,
+        created_at=now, due=now if convergence else None, deadline=None if limit_s is None else now + limit_s,
+        converge=request.converge,
     )
     if not convergence:
         locks.ask(connection, request.stack_id, request.operation_id, now)

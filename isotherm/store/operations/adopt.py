@@ -8,20 +8,12 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import Action, DeletionPolicy, NodeState
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.database.bulk import Bulk
 from isotherm.store.operations import snapshots
 from isotherm.store.records import Version
-from isotherm.store.versions import shared_objects
-
-_ATTACH = Bulk(
-    sa.update(t.nodes)
-    .where(t.nodes.c.stack_id == sa.bindparam("n_stack_id"), t.nodes.c.name == sa.bindparam("n_name"))
-    .values(resource_id=sa.bindparam("n_resource_id")),
-    "n_resource_id", "n_stack_id", "n_name",
-)
+from isotherm.store.transitions import nodes
+from isotherm.store.transitions import versions as version_transitions
 
 
 def take_over(
@@ -44,8 +36,8 @@ def take_over(
     for version in versions:
         used = sorted(ids[name] for name in requires[version.name] if name in ids)
         version.requires = msgspec.json.encode(used).decode()
-    rows.insert_versions(connection, versions, now)
-    _ATTACH(connection, ((v.id, v.stack_id, v.name) for v in versions))
+    version_transitions.create(connection, versions, now)
+    nodes.attach_by_name(connection, ((v.id, v.stack_id, v.name) for v in versions))
 
 
 def _recognise(connection: sa.Connection, project: str, versions: Sequence[Version]) -> None:
@@ -74,7 +66,7 @@ def _refuse_owned(connection: sa.Connection, project: str, versions: Sequence[Ve
     found = connection.execute(
         sa.select(resource.implementation, resource.physical_id, resource.name, stack.name, stack.project)
         .join(t.stacks, stack.id == resource.stack_id)
-        .where(rows.among(resource.physical_id), shared_objects.holds()).order_by(resource.name, resource.id),
+        .where(rows.among(resource.physical_id), version_transitions.holds_object()).order_by(resource.name, resource.id),
         rows.ids({v.physical_id for v in versions if v.physical_id is not None}),
     )
     wanted = {(v.implementation, v.physical_id): v.name for v in versions}
@@ -94,15 +86,12 @@ def let_go(connection: sa.Connection, stack_id: str, *, adopted: bool = False) -
 
     With `adopted`: only those that it has adopted, and not what the adoption has made.
     """
-    resource, node, stack = t.resources.c, t.nodes.c, t.stacks.c
-    those = [resource.stack_id == stack_id, *([resource.action == Action.ADOPT] if adopted else [])]
-    connection.execute(sa.update(t.resources).where(*those).values(deletion_policy=DeletionPolicy.ABANDON))
+    stack = t.stacks.c
+    version_transitions.abandon(connection, stack_id, adopted=adopted)
     snapshots.let_go(connection, stack_id)
     inside = list(connection.execute(sa.select(stack.id).where(stack.owner_id == stack_id, stack.tomb == "")).scalars())
     # Should an update call it off, it looks at each of them again, and tells the stacks inside.
-    done = sa.update(t.nodes).where(node.stack_id == stack_id, node.state == NodeState.DONE)
-    connection.execute(done.values(state=NodeState.SKIPPED))
-    theirs = sa.update(t.resources).where(resource.stack_id == stack_id, rows.among(resource.physical_id))
-    connection.execute(theirs.values(digest=None), rows.ids(inside))
+    nodes.revisit_done(connection, stack_id)
+    version_transitions.distrust(connection, stack_id, inside)
     for one in inside:
         let_go(connection, one, adopted=adopted)

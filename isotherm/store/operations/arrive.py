@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from isotherm.states import NodeState, OperationState, Status
+from isotherm.states import NodeState, Status
 from isotherm.store import rows, software
 from isotherm.store import tables as t
-from isotherm.store.database.bulk import Bulk
 from isotherm.store.operations import accept, adopt, plan
 from isotherm.store.records import Acceptance, Event, NewStack, Version, Wanted
 from isotherm.store.signals import signals
+from isotherm.store.transitions import nodes, operations, versions
 
 
 class Arrival(msgspec.Struct):
@@ -56,13 +56,8 @@ def at_rest(connection: sa.Connection, one: Arrival, now: float) -> None:
     accept.create(connection, one.stack, one.acceptance, now)
     plan.write(connection, operation_id, one.wanted, now)
     _take(connection, one, now)
-    _end_nodes(connection, one)
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation_id)
-        .values(state=_ENDED[one.status], remaining=0, due=None, deadline=None, ended_at=now,
-                failure=one.reason if one.status is Status.FAILED else None)
-    )
+    nodes.end_imported(connection, stack_id, one.states)
+    operations.end_imported(connection, operation_id, one.reason if one.status is Status.FAILED else None, now)
     connection.execute(
         sa.update(t.stacks)
         .where(t.stacks.c.id == stack_id)
@@ -77,9 +72,6 @@ def at_rest(connection: sa.Connection, one: Arrival, now: float) -> None:
     _deliver(connection, one, now)
 
 
-_ENDED = {Status.COMPLETE: OperationState.COMPLETE, Status.FAILED: OperationState.FAILED}
-
-
 def _take(connection: sa.Connection, one: Arrival, now: float) -> None:
     node = t.nodes.c
     # As the tables have them: they may be sealed.
@@ -89,25 +81,11 @@ def _take(connection: sa.Connection, one: Arrival, now: float) -> None:
         if version.name in one.proven:
             version.digest = digests[version.name]
     adopt.take_over(connection, one.versions, {want.name: want.requires for want in one.wanted}, one.created_at)
-    _MADE_AT(connection, ((one.made_at.get(v.name, one.created_at), v.id) for v in one.versions))
+    versions.set_created_at(connection, ((one.made_at.get(v.name, one.created_at), v.id) for v in one.versions))
     if one.older:
         for version, id_ in zip(one.older, rows.take_ids(connection, len(one.older)), strict=True):
             version.id = id_
-        rows.insert_versions(connection, one.older, one.created_at)
-
-
-_MADE_AT = Bulk(
-    sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id")).values(created_at=sa.bindparam("v_made_at")),
-    "v_made_at", "v_id",
-)
-
-
-def _end_nodes(connection: sa.Connection, one: Arrival) -> None:
-    node = t.nodes.c
-    ended = {"pending": 0, "dirty": 0, "due": None}
-    connection.execute(sa.update(t.nodes).where(node.stack_id == one.stack.id).values(state=NodeState.DONE, **ended))
-    for name, state in one.states.items():
-        connection.execute(sa.update(t.nodes).where(node.stack_id == one.stack.id, node.name == name).values(state=state))
+        versions.create(connection, one.older, one.created_at)
 
 
 def _deliver(connection: sa.Connection, one: Arrival, now: float) -> None:

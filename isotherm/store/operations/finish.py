@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from isotherm.graph import plan as planning
 from isotherm.states import (
     UNCHECKED,
+    UNFINISHED,
     VISITING,
     Action,
     EdgeKind,
@@ -23,16 +24,17 @@ from isotherm.states import (
 )
 from isotherm.store import locks, rows
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, snapshots
+from isotherm.store.operations import accept, order, snapshots
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 from isotherm.store.signals import hooks
-from isotherm.store.versions import nodes, shared_objects
+from isotherm.store.transitions import nodes, operations
+from isotherm.store.versions import shared_objects
 
 
 def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None:
     """All nodes of the present phase have ended."""
     operation = rows.operation(connection, operation_id)
-    if operation is None or operation.state not in accept.UNFINISHED:
+    if operation is None or operation.state not in UNFINISHED:
         return
     if operation.state == OperationState.WAKING and operation.failure is None:
         _plan_again(connection, operation, now)
@@ -41,11 +43,7 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
     if updated and operation.action not in VISITING:
         remaining = _clean_up(connection, operation, now)
         if remaining:
-            connection.execute(
-                sa.update(t.operations)
-                .where(t.operations.c.id == operation_id)
-                .values(state=OperationState.CLEANING, remaining=remaining)
-            )
+            operations.clean_up(connection, operation_id, remaining)
             if not operation.convergence:
                 accept.halt_nodes(connection, operation.stack_id, convergence=False)
             return
@@ -54,12 +52,8 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
 
 def _plan_again(connection: sa.Connection, operation: Operation, now: float) -> None:
     """What slept is awake, or could not be woken: the plan begins with what there is now."""
-    nodes.forget_order(connection, operation.stack_id)
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation.id)
-        .values(state=OperationState.PLANNING, remaining=0, due=now if operation.convergence else None)
-    )
+    order.clear_visits(connection, operation.stack_id)
+    operations.plan_again(connection, operation.id, now if operation.convergence else None)
 
 
 def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tuple[planning.Version, int | None]]:
@@ -84,23 +78,13 @@ def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tupl
 
 def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> int:
     """Plan the deletion of all that is not wanted, dependants first; answers how many nodes that takes."""
-    _drop_empty(connection, operation.stack_id)
+    nodes.delete_empty(connection, operation.stack_id)
     doomed = _doomed_versions(connection, operation.stack_id)
     if not doomed:
         return 0
     plan = planning.clean_up(version for version, _ in doomed.values())
     _write_clean_up(connection, operation, doomed, plan, now)
     return len(doomed)
-
-
-def _drop_empty(connection: sa.Connection, stack_id: str) -> None:
-    """Nodes of dropped names for which nothing was ever made."""
-    node = t.nodes.c
-    connection.execute(
-        sa.delete(t.nodes).where(
-            node.stack_id == stack_id, node.kind == NodeKind.CLEANUP, node.resource_id.is_(None)
-        )
-    )
 
 
 def _write_clean_up(
@@ -121,9 +105,9 @@ def _write_clean_up(
         state = NodeState.PENDING if pending else NodeState.SCHEDULED
         writes.append(NodeWrite(node_id, version.name, NodeKind.CLEANUP, state, pending, 1, resource_id=id_))
     nodes.insert(connection, [w for w in writes if w.resource_id in fresh], operation, now)
-    nodes.rewrite(connection, [w for w in writes if w.resource_id not in fresh], operation.generation, now)
-    order = (Edge(node_of[w] or 0, node_of[id_] or 0, EdgeKind.ORDER) for id_, ws in waits_for.items() for w in ws)
-    rows.insert_edges(connection, order)
+    nodes.plan(connection, [w for w in writes if w.resource_id not in fresh], operation.generation, now)
+    edges = (Edge(node_of[w] or 0, node_of[id_] or 0, EdgeKind.ORDER) for id_, ws in waits_for.items() for w in ws)
+    rows.insert_edges(connection, edges)
     return {id_: node_id or 0 for id_, node_id in node_of.items()}
 
 
@@ -133,7 +117,7 @@ def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: s
     What a version that stays or that is superseded may still use has to wait for the clean-up at the end: even when its
     user has moved on, it may have done so by a replacement, and then the replaced one uses it until that is gone.
     """
-    _drop_empty(connection, operation.stack_id)
+    nodes.delete_empty(connection, operation.stack_id)
     versions = _doomed_versions(connection, operation.stack_id)
     dropped = {id_: entry for id_, entry in versions.items() if entry[1] in doomed}
     visited = _visited(connection, operation)
@@ -189,11 +173,7 @@ def _barrier(
     arriving = [Edge(node_id, barrier, EdgeKind.SOFT) for node_id in first]
     leaving = [Edge(barrier, node_id, EdgeKind.ORDER) for node_id in roots]
     rows.insert_edges(connection, [*arriving, *leaving])
-    node = t.nodes.c
-    connection.execute(
-        sa.update(t.nodes).where(rows.among(node.id)).values(state=NodeState.PENDING, pending=1, due=None),
-        rows.ids(roots),
-    )
+    nodes.wait_for_barrier(connection, roots)
     return 1
 
 
@@ -201,12 +181,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     """The operation has ended: say so once, and forget what only it needed."""
     failed = operation.failure is not None
     status = Status.FAILED if failed else Status.COMPLETE
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation.id)
-        .values(state=OperationState.FAILED if failed else OperationState.COMPLETE, ended_at=now, deadline=None,
-                due=None)
-    )
+    operations.close(connection, operation.id, now, failed=failed)
     reason = operation.failure or f"Stack {operation.action.name} completed successfully{_but(connection, operation)}"
     values: dict[str, object] = {"status": status, "reason": reason}
     if not failed and operation.action is Action.DELETE:
@@ -220,9 +195,9 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     ended = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action, status,
                   reason)
     rows.insert_events(connection, [ended], now)
-    nodes.clear_order(connection, operation.stack_id)
+    order.clear(connection, operation.stack_id)
     if operation.ordered:
-        nodes.forget_order(connection, operation.stack_id)
+        order.clear_visits(connection, operation.stack_id)
     if operation.action is Action.SNAPSHOT:
         snapshots.end(connection, operation)
     if "tomb" in values:
@@ -248,13 +223,9 @@ def fail(connection: sa.Connection, operation: Operation, failure: str, now: flo
     """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
     accept.halt_nodes(connection, operation.stack_id, convergence=operation.convergence)
     if operation.ordered:
-        nodes.forget_order(connection, operation.stack_id)
+        order.clear_visits(connection, operation.stack_id)
     nodes.wake_waiters(connection, operation.id, now)
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation.id)
-        .values(state=OperationState.FAILED, failure=failure, ended_at=now, deadline=None, due=None)
-    )
+    operations.give_way(connection, operation.id, failure, now)
     failed = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action,
                    Status.FAILED, failure)
     rows.insert_events(connection, [failed], now)
@@ -274,4 +245,4 @@ def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> N
     if gone:
         old.extend(id_ for id_ in kept if id_)
     rows.forget_uses(connection, old)
-    connection.execute(sa.delete(t.operations).where(rows.among(op.id), op.id != operation.id), rows.ids(old))
+    operations.delete(connection, old, but=operation.id)

@@ -15,13 +15,13 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import ENDED, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.states import ENDED, UNFINISHED, Action, EdgeKind, NodeKind, NodeState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.database import bulk, sealing
-from isotherm.store.operations import accept
+from isotherm.store.database import sealing
+from isotherm.store.operations import order
 from isotherm.store.records import Edge, NodeWrite, Operation, Version, Wanted
-from isotherm.store.versions import nodes
+from isotherm.store.transitions import nodes, operations, versions
 
 # The digest of a version that is known to be something else than what is wanted.
 _ANOTHER = "~migrated"
@@ -125,7 +125,7 @@ def contents(connection: sa.Connection, stack_id: str) -> Contents:
 def busy(connection: sa.Connection, stack_ids: Sequence[str], now: float) -> dict[str, str]:
     """Of these stacks: those on which something is under way, whatever their status says; and what."""
     found = connection.execute(
-        sa.select(_OPERATION.stack_id).where(rows.among(_OPERATION.stack_id), _OPERATION.state.in_(accept.UNFINISHED)),
+        sa.select(_OPERATION.stack_id).where(rows.among(_OPERATION.stack_id), _OPERATION.state.in_(UNFINISHED)),
         rows.ids(stack_ids),
     )
     under_way = dict.fromkeys(found.scalars(), "an operation is under way")
@@ -172,10 +172,10 @@ def _renew_operation(connection: sa.Connection, one: Conversion, now: float) -> 
     kept = {name: last[name] for name in ("input", "disable_rollback", "timeout_s", "tags")} if last is not None else {
         "input": "", "disable_rollback": True, "timeout_s": None, "tags": "[]"}
     rows.forget_uses(connection, [row["id"] for row in old])
-    connection.execute(sa.delete(t.operations).where(_OPERATION.stack_id == member.id))
-    connection.execute(sa.insert(t.operations).values(
-        id=one.operation_id, stack_id=member.id, generation=member.generation + 1, action=member.action,
-        state=OperationState.COMPLETE, remaining=0, created_at=now, ended_at=now, fence=0, **kept))
+    operations.delete_all(connection, member.id)
+    operations.insert_migrated(
+        connection, id=one.operation_id, stack_id=member.id, generation=member.generation + 1, action=member.action,
+        created_at=now, ended_at=now, **kept)
 
 
 def _settle(connection: sa.Connection, one: Conversion) -> None:
@@ -184,8 +184,8 @@ def _settle(connection: sa.Connection, one: Conversion) -> None:
     present = found.present()
     kept = _places(found, present)
     extra = [place.id for place in found.places if place.id not in {place.id for place in kept.values()}]
-    nodes.forget_edges(connection, [place.id for place in found.places])
-    rows.delete_by_id(connection, _NODE.id, extra)
+    order.delete_edges(connection, [place.id for place in found.places])
+    nodes.delete(connection, extra)
     digests = {name: {version.digest} for name, version in present.items()}
     wanted = sealing.with_digests(connection, one.wanted, digests)
     born = [want.name for want in wanted if want.name not in kept]
@@ -193,8 +193,8 @@ def _settle(connection: sa.Connection, one: Conversion) -> None:
     writes = {want.name: _node(want, fresh, kept, present) for want in wanted}
     new = Operation(one.operation_id, one.member.id, "", generation, one.member.action, 0, "", True, None, "[]", 0, None, 0)
     nodes.insert(connection, [writes[name] for name in born], new, 0.0)
-    _write_nodes(connection, [write for name, write in writes.items() if name in kept], one.member.id, generation)
-    _rest(connection, [place.id for name, place in kept.items() if name not in writes])
+    nodes.migrate(connection, [write for name, write in writes.items() if name in kept], one.member.id, generation)
+    nodes.make_idle(connection, [place.id for name, place in kept.items() if name not in writes])
     ids = {name: write.id for name, write in writes.items()}
     rows.insert_edges(connection, (Edge(ids[need], ids[want.name], EdgeKind.REQUIRES)
                                    for want in wanted for need in want.requires if need in ids))
@@ -224,33 +224,6 @@ def _node(want: Wanted, fresh: dict[str, int], kept: dict[str, Place], present: 
                      None if version is None else version.id)
 
 
-_REST = {"pending": 0, "dirty": 0, "worker": None, "lease_until": None, "due": None, "awaits": None, "reason": None}
-_PLACE = bulk.Bulk(
-    sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id"))
-    .values(kind=int(NodeKind.UPDATE), state=sa.bindparam("n_state"), generation=sa.bindparam("n_generation"),
-            resource_id=sa.bindparam("n_resource_id"), fence=_NODE.fence + 1),
-    "n_state", "n_generation", "n_resource_id", "n_id",
-)
-
-
-def _write_nodes(connection: sa.Connection, writes: Sequence[NodeWrite], stack_id: str, generation: int) -> None:
-    _rest(connection, [write.id for write in writes])
-    _PLACE(connection, ((int(w.state), generation, w.resource_id, w.id) for w in writes))
-    nodes.define(connection, writes, stack_id)
-
-
-def _rest(connection: sa.Connection, node_ids: Sequence[int]) -> None:
-    connection.execute(sa.update(t.nodes).where(rows.among(_NODE.id)).values(_REST), rows.ids(node_ids))
-
-
-_VERSION = bulk.Bulk(
-    sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id"))
-    .values(operation_id=sa.bindparam("v_operation_id"), requires=sa.bindparam("v_requires"),
-            digest=sa.bindparam("v_digest"), superseded=sa.bindparam("v_superseded")),
-    "v_operation_id", "v_requires", "v_digest", "v_superseded", "v_id",
-)
-
-
 def _write_versions(
     connection: sa.Connection, one: Conversion, present: dict[str, Version], wanted: Sequence[Wanted]
 ) -> None:
@@ -264,7 +237,7 @@ def _write_versions(
                 version.digest if want is None else _digest(version, want, proven=version.name in one.proven),
                 not current, version.id)
 
-    _VERSION(connection, (row(version) for version in one.contents.versions.values()))
+    versions.migrate(connection, (row(version) for version in one.contents.versions.values()))
 
 
 def _digest(version: Version, want: Wanted, *, proven: bool) -> str | None:

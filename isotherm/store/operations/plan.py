@@ -18,9 +18,10 @@ from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, Opera
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.operations import accept, finish, visit
+from isotherm.store.operations import accept, finish, order, visit
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
-from isotherm.store.versions import current, nodes, superseded
+from isotherm.store.transitions import nodes, operations, versions
+from isotherm.store.versions import current, superseded
 from isotherm.store.versions.current import Slot
 
 
@@ -37,7 +38,7 @@ def write(
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
-    nodes.clear_order(connection, operation.stack_id)
+    order.clear(connection, operation.stack_id)
     present = current.of(connection, operation.stack_id)
     if drifted is None and visit.wake(connection, operation, present, {w.name for w in wanted}, now):
         return
@@ -59,11 +60,7 @@ def write(
     _doom(connection, operation, doomed)
     if wanted and doomed and (operation.disable_rollback or operation.action.name == "ROLLBACK"):
         remaining += finish.clean_up_first(connection, operation, doomed={slot.id for slot in doomed}, now=now)
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation_id)
-        .values(state=OperationState.UPDATING, remaining=remaining, due=None)
-    )
+    operations.start(connection, operation_id, OperationState.UPDATING, remaining)
     if not remaining:
         finish.next_phase(connection, operation_id, now)
     elif not operation.convergence:
@@ -73,8 +70,8 @@ def write(
 def _digests(present: Mapping[str, Slot], left: Mapping[str, Sequence[superseded.Spare]]) -> dict[str, set[str | None]]:
     """By name: the digests of all its versions."""
     found = {name: {slot.digest} for name, slot in present.items()}
-    for name, versions in left.items():
-        found.setdefault(name, set()).update(spare.digest for spare in versions)
+    for name, older in left.items():
+        found.setdefault(name, set()).update(spare.digest for spare in older)
     return found
 
 
@@ -113,7 +110,7 @@ class _Writer:
         return NodeWrite(id_, want.name, NodeKind.UPDATE, state, pending, dirty, want.definition, want.digest)
 
     def _rewrite(self, writes: Sequence[NodeWrite]) -> None:
-        nodes.rewrite(self._connection, writes, self._operation.generation, self._now)
+        nodes.plan(self._connection, writes, self._operation.generation, self._now)
         nodes.define(self._connection, writes, self._operation.stack_id)
 
     def _rewire(self, changed: Sequence[Wanted], ids: Mapping[str, int]) -> None:
@@ -127,17 +124,10 @@ class _Writer:
         """A deletion policy holds from the moment it is accepted, for every version that the name still has."""
         if not self._slots:
             return
-        resource = t.resources.c
         for policy in DeletionPolicy:
             names = [w.name for w in changed if w.deletion_policy is policy and w.name in self._slots]
             if names:
-                self._connection.execute(
-                    sa.update(t.resources)
-                    .where(resource.stack_id == self._operation.stack_id, resource.external == sa.false(),
-                           rows.among(resource.name))
-                    .values(deletion_policy=policy),
-                    rows.ids(names),
-                )
+                versions.set_policy(self._connection, self._operation.stack_id, names, policy)
 
 
 def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot]) -> None:
@@ -145,7 +135,7 @@ def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot
     if not doomed:
         return
     held = [NodeWrite(slot.id, slot.name, NodeKind.CLEANUP, NodeState.PENDING, 1, 0) for slot in doomed]
-    nodes.rewrite(connection, held, operation.generation, 0.0)
+    nodes.plan(connection, held, operation.generation, 0.0)
     gone = [slot.id for slot in doomed]
     rows.delete_by_id(connection, t.edges.c.dst, gone)
     rows.delete_by_id(connection, t.edges.c.src, gone)

@@ -15,14 +15,24 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from isotherm.states import ENDED, ROLLED_BACK, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.states import (
+    ENDED,
+    ROLLED_BACK,
+    UNFINISHED,
+    Action,
+    EdgeKind,
+    NodeKind,
+    NodeState,
+    OperationState,
+    Status,
+)
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.database.bulk import Bulk
-from isotherm.store.operations import accept, finish, snapshots, stop, visit
+from isotherm.store.operations import accept, finish, order, snapshots, stop, visit
 from isotherm.store.records import Operation, Report
 from isotherm.store.signals import hooks, signals
-from isotherm.store.versions import nodes, shared_objects
+from isotherm.store.transitions import nodes, operations, versions
+from isotherm.store.versions import shared_objects
 from isotherm.store.watch import observations
 
 _NODE = t.nodes.c
@@ -60,7 +70,7 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
         (live if mine else stale).append(report)
     counts = [late(r, found[r.claim.node_id].state, found[r.claim.node_id].generation) for r in stale if still_counts(r)]
     record(connection, [*live, *counts], now)
-    release(connection, [r.claim.node_id for r in stale], now)
+    nodes.release(connection, [r.claim.node_id for r in stale], now)
     _write_nodes(connection, live, {id_: row.dirty for id_, row in found.items()}, now)
     _propagate(connection, [r for r in live if r.state in (NodeState.DONE, NodeState.FAILED)], new_id, now)
 
@@ -95,40 +105,20 @@ def _is_new(report: Report) -> bool:
     return report.version is not None and not report.version.id
 
 
-def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
-    """The lease is free; if a newer traversal has scheduled the node meanwhile, it may be taken at once."""
-    if node_ids:
-        due = sa.case((_NODE.state == int(NodeState.SCHEDULED), now), else_=_NODE.due)
-        statement = sa.update(t.nodes).where(rows.among(_NODE.id)).values(
-            worker=None, lease_until=None, due=due, fence=_NODE.fence + 1
-        )
-        connection.execute(statement, rows.ids(node_ids))
-
-
-# Whichever node stands for it: a newer plan may have given its own to another version, and left it one to be deleted by.
-_DETACH = Bulk(
-    sa.update(t.nodes)
-    .where(_NODE.stack_id == sa.bindparam("n_stack"), _NODE.name == sa.bindparam("n_name"),
-           _NODE.resource_id == sa.bindparam("n_version"))
-    .values(resource_id=None),
-    "n_stack", "n_name", "n_version",
-)
-
-
 def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
     """The rows of the resources, as their steps have left them."""
     # First: what was seen was compared with the rows as they were.
     observations.record(connection, [r.observation for r in valid if r.observation is not None])
     _insert_versions(connection, [r for r in valid if _is_new(r)], now)
     changed = (r.version for r in valid if r.version is not None and not r.removed and not _is_new(r))
-    rows.update_versions(connection, changed, now)
+    versions.update(connection, changed, now)
     removed = [r.version.id for r in valid if r.removed and r.version is not None]
     if removed:
-        rows.delete_by_id(connection, t.resources.c.id, removed)
+        versions.delete(connection, removed)
         signals.forget(connection, removed)
         observations.forget(connection, removed)
-        _DETACH(connection, ((v.stack_id, v.name, v.id) for r in valid if r.removed and (v := r.version) is not None))
-    shared_objects.take(connection, [r.version for r in valid if r.version is not None and _takes_a_place(r)])
+        nodes.detach(connection, ((v.stack_id, v.name, v.id) for r in valid if r.removed and (v := r.version) is not None))
+    versions.distrust_older(connection, [r.version for r in valid if r.version is not None and _takes_a_place(r)])
     right = [r.version.id for r in valid if r.version is not None and _puts_right(r)]
     observations.put_right(connection, right, now)
     _keep(connection, valid, now)
@@ -147,20 +137,14 @@ def _keep(connection: sa.Connection, valid: Sequence[Report], now: float) -> Non
         connection.execute(sa.insert(t.retained), kept)
 
 
-_ATTACH = Bulk(
-    sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id")),
-    "n_resource_id", "n_id",
-)
-
-
 def _insert_versions(connection: sa.Connection, failed: Sequence[Report], now: float) -> None:
     """Insert the rows of resources that failed before anything was begun, so that they show it."""
     if not failed:
         return
     new = [(r.claim.node_id, replace(r.version, id=id_)) for r, id_ in
            zip(failed, rows.take_ids(connection, len(failed)), strict=True) if r.version is not None]
-    rows.insert_versions(connection, [version for _, version in new], now)
-    _ATTACH(connection, ((version.id, node_id) for node_id, version in new))
+    versions.create(connection, [version for _, version in new], now)
+    nodes.attach(connection, ((version.id, node_id) for node_id, version in new))
 
 
 def _takes_a_place(report: Report) -> bool:
@@ -176,15 +160,6 @@ def _puts_right(report: Report) -> bool:
     return done and report.claim.operation.converge and report.observation is None
 
 
-_WRITE = Bulk(
-    sa.update(t.nodes)
-    .where(_NODE.id == sa.bindparam("n_id"))
-    .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), due=sa.bindparam("n_due"),
-            reason=sa.bindparam("n_reason"), awaits=sa.bindparam("n_awaits"), worker=None, lease_until=None,
-            # A report counts once: said again, it finds another fence.
-            fence=_NODE.fence + 1),
-    "n_id", "n_kind", "n_state", "n_due", "n_reason", "n_awaits",
-)
 _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 
@@ -200,7 +175,7 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[
         wake_at = now if report.claim.node_id in passed else max(now, (report.ended_at or now) + report.wake_in_s)
         due = wake_at if state in _COMES_BACK else None
         writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))
-    _WRITE(connection, writes)
+    nodes.report(connection, writes)
 
 
 def over(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
@@ -218,7 +193,7 @@ def _ended_already(connection: sa.Connection, awaited: Sequence[str]) -> set[str
     if not awaited:
         return set()
     op = t.operations.c
-    running = sa.select(op.id).where(rows.among(op.id), op.state.in_(accept.UNFINISHED))
+    running = sa.select(op.id).where(rows.among(op.id), op.state.in_(UNFINISHED))
     return set(awaited) - set(connection.execute(running, rows.ids(awaited)).scalars())
 
 
@@ -228,9 +203,9 @@ def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, n
         by_stack.setdefault(report.claim.stack_id, []).append(report)
     if not by_stack:
         return
-    operations = rows.current_operations(connection, by_stack)
+    current = rows.current_operations(connection, by_stack)
     for stack_id, ended in by_stack.items():
-        _end_nodes(connection, operations[stack_id], ended, new_id, now)
+        _end_nodes(connection, current[stack_id], ended, new_id, now)
 
 
 def _end_nodes(
@@ -269,12 +244,7 @@ def rolls_back(operation: Operation) -> bool:
 
 def count_down(connection: sa.Connection, operation: Operation, count: int, failure: str | None) -> int:
     """So many nodes have ended; answers how many are left."""
-    op = t.operations.c
-    connection.execute(
-        sa.update(t.operations)
-        .where(op.id == operation.id)
-        .values(remaining=op.remaining - count, failure=sa.func.coalesce(op.failure, failure))
-    )
+    operations.count_down(connection, operation.id, count, failure)
     return operation.remaining - count
 
 
@@ -282,8 +252,8 @@ def remove_cleaned(connection: sa.Connection, ended: Iterable[Report]) -> None:
     """A node that has deleted its version has no further part to play."""
     gone = [r.claim.node_id for r in ended if r.claim.kind is NodeKind.CLEANUP and r.state is NodeState.DONE]
     if gone:
-        nodes.forget_edges(connection, gone)
-        rows.delete_by_id(connection, t.nodes.c.id, gone)
+        order.delete_edges(connection, gone)
+        nodes.delete(connection, gone)
 
 
 @dataclass(slots=True)
@@ -325,28 +295,10 @@ def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended
             waiter.pending -= 1
             waiter.dirty += wave[src].changed
             waiter.skipped |= wave[src].failed and edge != EdgeKind.SOFT
-        _write_waiters(connection, waiters, now)
+        nodes.follow(connection, ((id_, _state(w), w.pending, w.dirty) for id_, w in waiters.items()), now)
         wave = {id_: Ended(id_, w.skipped) for id_, w in waiters.items() if w.skipped or w.passes}
         count += len(wave)
     return count
-
-
-_WAIT = Bulk(
-    sa.update(t.nodes)
-    .where(_NODE.id == sa.bindparam("n_id"))
-    .values(state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"), dirty=sa.bindparam("n_dirty"),
-            due=sa.case((sa.bindparam("n_ready", type_=sa.Integer) == 1, rows.scheduled_from("n_now")), else_=None)),
-    "n_id", "n_state", "n_pending", "n_dirty", "n_ready", "n_now",
-)
-
-
-def _write_waiters(connection: sa.Connection, waiters: dict[int, _Waiter], now: float) -> None:
-    states = {id_: _state(waiter) for id_, waiter in waiters.items()}
-    _WAIT(
-        connection,
-        ((id_, int(states[id_]), w.pending, w.dirty, int(states[id_] is NodeState.SCHEDULED), now)
-         for id_, w in waiters.items()),
-    )
 
 
 def _state(waiter: _Waiter) -> NodeState:

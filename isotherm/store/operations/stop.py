@@ -5,17 +5,16 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import ROLLED_BACK, Action, NodeState, OperationState, Status
+from isotherm.states import ROLLED_BACK, UNFINISHED, Action, OperationState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish
 from isotherm.store.reads import lookups
 from isotherm.store.records import Event, Operation
 from isotherm.store.signals import hooks
+from isotherm.store.transitions import nodes, operations, versions
 
 _NODE = t.nodes.c
-_NOT_BEGUN = (NodeState.PENDING, NodeState.SCHEDULED)
-_UNDER_WAY = (NodeState.RUNNING, NodeState.WAITING)
 
 
 def aborted(action: Action) -> str:
@@ -29,7 +28,7 @@ _ABORTED = sa.case({int(action): aborted(action) for action in Action}, value=t.
 def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: float) -> None:
     """The deadline has passed. What is under way counts as failed; its outcome is unknown, and treated as such."""
     operation = rows.operation(connection, operation_id)
-    if operation is None or operation.state not in accept.UNFINISHED:
+    if operation is None or operation.state not in UNFINISHED:
         return
     failure = f"Timed out: {_what_is_left(connection, operation)}"
     rolls_back = (
@@ -41,7 +40,7 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
         finish.fail(connection, operation, failure, now)
         accept.roll_back(connection, operation.stack_id, new_id, now, failure)
     else:
-        _set_failure(connection, operation, failure)
+        operations.record_failure(connection, operation.id, failure)
         _close(connection, operation_id, now)
 
 
@@ -51,7 +50,7 @@ def break_off(connection: sa.Connection, operation: Operation, failure: str, now
     Rows of what was under way lose their intents, not their tokens: what they may have made is found by those.
     """
     _give_up(connection, operation, sa.literal(failure), now)
-    _set_failure(connection, operation, failure)
+    operations.record_failure(connection, operation.id, failure)
     _close(connection, operation.id, now)
 
 
@@ -61,7 +60,7 @@ def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) ->
     What is under way on stacks inside is cancelled too, however deep, in the same transaction.
     """
     operation = rows.current_operations(connection, [stack_id]).get(stack_id)
-    if operation is None or operation.state not in accept.UNFINISHED:
+    if operation is None or operation.state not in UNFINISHED:
         raise errors.UserError("There is nothing to cancel: no operation is running on this stack.", kind="NotSupported")
     _cancel(connection, operation, reason, now)
     return operation.id
@@ -72,7 +71,7 @@ def cancel_within(connection: sa.Connection, stack_id: str, reason: str, now: fl
     stack = t.stacks.c
     inside = connection.execute(sa.select(stack.id).where(stack.owner_id == stack_id, stack.tomb == "")).scalars().all()
     for operation in rows.current_operations(connection, inside).values():
-        if operation.state in accept.UNFINISHED:
+        if operation.state in UNFINISHED:
             _cancel(connection, operation, reason, now)
         cancel_within(connection, operation.stack_id, reason, now)
 
@@ -80,20 +79,15 @@ def cancel_within(connection: sa.Connection, stack_id: str, reason: str, now: fl
 def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: float) -> None:
     for inner in _awaited(connection, operation):
         _cancel(connection, inner, reason, now)
-    _set_failure(connection, operation, reason)
+    operations.record_failure(connection, operation.id, reason)
     hooks.give_up(connection, operation, now)
-    connection.execute(_of(operation, _NOT_BEGUN).values(state=NodeState.SKIPPED, due=None))
-    # Whoever waits looks again: it may be a pause that nobody needs any more.
-    connection.execute(_of(operation, (NodeState.WAITING,)).where(_NODE.due.is_not(None)).values(due=now))
+    nodes.skip_not_begun(connection, operation)
+    nodes.wake_all(connection, operation, now)
     under_way = sa.select(sa.func.count()).where(
-        _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(_UNDER_WAY)
+        _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(nodes.UNDER_WAY)
     )
     remaining = connection.execute(under_way).scalar_one()
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation.id)
-        .values(remaining=remaining, due=None, cancelled=True)
-    )
+    operations.cancel(connection, operation.id, remaining)
     if not remaining:
         _close(connection, operation.id, now)
 
@@ -101,7 +95,7 @@ def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: f
 def cancel_inside(connection: sa.Connection, around: str, awaited: str, now: float) -> None:
     """An operation that may have been cancelled meanwhile begins to wait for another, on a stack inside."""
     outer, inner = (rows.operation(connection, id_) for id_ in (around, awaited))
-    if outer is None or inner is None or inner.state not in accept.UNFINISHED:
+    if outer is None or inner is None or inner.state not in UNFINISHED:
         return
     if lookups.is_cancelled(connection, around):
         _cancel(connection, inner, outer.failure or "cancelled", now)
@@ -112,17 +106,11 @@ def _awaited(connection: sa.Connection, operation: Operation) -> list[Operation]
     awaited = connection.execute(
         sa.select(_NODE.awaits).where(
             _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
-            _NODE.state.in_(_UNDER_WAY), _NODE.awaits.is_not(None),
+            _NODE.state.in_(nodes.UNDER_WAY), _NODE.awaits.is_not(None),
         )
     ).scalars()
     found = (rows.operation(connection, id_) for id_ in awaited.all())
-    return [one for one in found if one is not None and one.state in accept.UNFINISHED]
-
-
-def _of(operation: Operation, states: tuple[NodeState, ...]) -> sa.Update:
-    return sa.update(t.nodes).where(
-        _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation, _NODE.state.in_(states)
-    )
+    return [one for one in found if one is not None and one.state in UNFINISHED]
 
 
 def _give_up(connection: sa.Connection, operation: Operation, reason: sa.ColumnElement[str], now: float) -> None:
@@ -132,43 +120,29 @@ def _give_up(connection: sa.Connection, operation: Operation, reason: sa.ColumnE
         sa.select(node.id, resource.id, resource.name, resource.type, resource.physical_id, resource.action, reason)
         .join(t.resources, resource.id == node.resource_id)
         .where(node.stack_id == operation.stack_id, node.generation == operation.generation,
-               node.state.in_(_UNDER_WAY), resource.intent.is_not(None))
+               node.state.in_(nodes.UNDER_WAY), resource.intent.is_not(None))
         .order_by(node.id)
     ).all()
-    connection.execute(
-        sa.update(t.resources)
-        .where(rows.among(resource.id))
-        .values(status=Status.FAILED, reason=reason, intent=None, digest=None),
-        rows.ids(row[1] for row in under_way),
-    )
+    versions.abort(connection, [row[1] for row in under_way], reason)
     rows.insert_events(connection, [
         Event(operation.stack_id, operation.id, name, type_, physical_id, Action(action), Status.FAILED, said)
         for _, _, name, type_, physical_id, action, said in under_way
     ], now)
-    # The lease stays with whoever has it: the next operation waits until it is given back or has run out.
-    failed = sa.update(t.nodes).where(rows.among(node.id)).values(state=NodeState.FAILED, due=None)
-    connection.execute(failed, rows.ids(row[0] for row in under_way))
-    connection.execute(_of(operation, (*_NOT_BEGUN, *_UNDER_WAY)).values(state=NodeState.SKIPPED, due=None))
+    nodes.fail(connection, [row[0] for row in under_way])
+    nodes.skip_unended(connection, operation)
 
 
 def _what_is_left(connection: sa.Connection, operation: Operation) -> str:
     left = connection.execute(
         sa.select(_NODE.name, _NODE.reason)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
-               _NODE.state.in_(_UNDER_WAY))
+               _NODE.state.in_(nodes.UNDER_WAY))
         .order_by(_NODE.id).limit(4)
     ).all()
     if not left:
         return f"{operation.remaining} resources had not begun"
     names = [f"{name} ({reason})" if reason else name for name, reason in left[:3]]
     return "still under way: " + ", ".join(names) + (" and others" if len(left) > 3 else "")
-
-
-def _set_failure(connection: sa.Connection, operation: Operation, failure: str) -> None:
-    op = t.operations.c
-    connection.execute(
-        sa.update(t.operations).where(op.id == operation.id).values(failure=sa.func.coalesce(op.failure, failure))
-    )
 
 
 def _close(connection: sa.Connection, operation_id: str, now: float) -> None:

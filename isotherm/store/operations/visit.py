@@ -21,10 +21,13 @@ from isotherm import errors
 from isotherm.states import ENDED, ORDERED, Action, EdgeKind, NodeKind, NodeState, OperationState
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, finish
+from isotherm.store.operations import accept, finish, order
 from isotherm.store.records import Edge, NodeWrite, Operation
-from isotherm.store.versions import current, nodes, shared_objects
+from isotherm.store.transitions import nodes, operations
+from isotherm.store.versions import current, shared_objects
 from isotherm.store.versions.current import Slot
+
+DOOMED = -1
 
 
 def write(connection: sa.Connection, operation_id: str, now: float) -> None:
@@ -32,10 +35,10 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
-    nodes.clear_order(connection, operation.stack_id)
+    order.clear(connection, operation.stack_id)
     visited = {
         slot.id: slot for slot in current.of(connection, operation.stack_id).values()
-        if slot.resource_id is not None and (operation.action is Action.CHECK or _before(slot) != nodes.DOOMED)
+        if slot.resource_id is not None and (operation.action is Action.CHECK or _before(slot) != DOOMED)
     }
     _begin(connection, operation, visited, OperationState.UPDATING, now)
     if not visited:
@@ -69,20 +72,16 @@ def wake(
 def _begin(
     connection: sa.Connection, operation: Operation, visited: Mapping[int, Slot], state: OperationState, now: float
 ) -> None:
-    order = _order(connection, operation, visited)
-    pending = Counter(edge.dst for edge in order)
+    edges = _order(connection, operation, visited)
+    pending = Counter(edge.dst for edge in edges)
     writes = [
         NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending[id_] else NodeState.SCHEDULED, pending[id_],
                   _before(slot))
         for id_, slot in visited.items()
     ]
-    nodes.rewrite(connection, writes, operation.generation, now)
-    rows.insert_edges(connection, order)
-    connection.execute(
-        sa.update(t.operations)
-        .where(t.operations.c.id == operation.id)
-        .values(state=state, remaining=len(writes), due=None)
-    )
+    nodes.plan(connection, writes, operation.generation, now)
+    rows.insert_edges(connection, edges)
+    operations.start(connection, operation.id, state, len(writes))
     if writes and not operation.convergence:
         accept.halt_nodes(connection, operation.stack_id, convergence=False)
 
@@ -91,12 +90,12 @@ def _before(slot: Slot) -> int:
     """What must not be forgotten of a node because of a visit, nor because of one that overtakes it."""
     if slot.kind == NodeKind.VISIT:
         return slot.dirty
-    return nodes.DOOMED if slot.kind == NodeKind.CLEANUP else int(slot.state != NodeState.DONE)
+    return DOOMED if slot.kind == NodeKind.CLEANUP else int(slot.state != NodeState.DONE)
 
 
 def left(kind: NodeKind, state: NodeState, dirty: int) -> tuple[NodeKind, NodeState]:
     """What a report leaves of its node. A visit proves that the object is there, not that it is what anybody wants."""
-    if kind is NodeKind.VISIT and state in ENDED and dirty == nodes.DOOMED:
+    if kind is NodeKind.VISIT and state in ENDED and dirty == DOOMED:
         return NodeKind.CLEANUP, state
     if kind is NodeKind.VISIT and state is NodeState.DONE:
         return NodeKind.UPDATE, NodeState.SKIPPED if dirty else NodeState.DONE

@@ -19,6 +19,7 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.fairness import allot
 from isotherm.store.fairness.shares import START, Place, Queue, Seen, by_age
+from isotherm.store.transitions import nodes
 
 _NODE, _STACK = t.nodes.c, t.stacks.c
 
@@ -71,11 +72,6 @@ def choose(connection: sa.Connection, wish: Wish, now: float) -> Choice:
 _PROJECTS = (
     sa.select(_NODE.id, _STACK.project).join(t.stacks, _STACK.id == _NODE.stack_id).where(rows.among(_NODE.id))
 )
-_HOLD_BACK = (
-    sa.update(t.nodes)
-    .where(rows.among(_NODE.id), sa.or_(_NODE.reason.is_(None), _NODE.reason != sa.bindparam("n_reason")))
-    .values(reason=sa.bindparam("n_reason"))
-)
 
 
 def _within(
@@ -96,8 +92,7 @@ def _within(
 
 def hold_back(connection: sa.Connection, node_ids: Sequence[int], most: int) -> None:
     """These are not taken, and say why."""
-    if node_ids:
-        connection.execute(_HOLD_BACK, {**rows.ids(node_ids), "n_reason": told(most, "the project")})
+    nodes.hold_back(connection, node_ids, told(most, "the project"))
 
 
 def told(most: int, whose: str) -> str:

@@ -18,17 +18,15 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.states import UNFINISHED, Action, NodeKind, NodeState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.database.bulk import Bulk
 from isotherm.store.fairness.shares import START, Place, Queue
-from isotherm.store.operations import settle
-from isotherm.store.operations.accept import UNFINISHED
 from isotherm.store.queue import choose
 from isotherm.store.records import Beginning, Claim, Event, Input, Operation
 from isotherm.store.signals import hooks
+from isotherm.store.transitions import nodes, operations, versions
 from isotherm.store.versions import shared_objects
 from isotherm.store.watch import observations
 
@@ -57,12 +55,6 @@ class Taken(NamedTuple):
     held_back: bool = False
 
 
-_TAKE = (
-    sa.update(t.nodes)
-    .where(rows.among(_NODE.id))
-    .values(state=NodeState.RUNNING, worker=sa.bindparam("n_worker"), fence=_NODE.fence + 1,
-            lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until"))
-)
 _LOAD = sa.select(
     _NODE.id, _NODE.stack_id, _NODE.name, _NODE.kind, _NODE.generation, _NODE.fence, _NODE.definition, _NODE.digest,
     _NODE.resource_id,
@@ -81,24 +73,24 @@ def take(connection: sa.Connection, lease: Lease, now: float) -> Taken:
     choice = choose.choose(connection, choose.Wish(lease.room, lease.place, lease.most_per_project), now)
     if not choice.ids:
         return Taken([], choice.place, choice.held_back)
-    connection.execute(_TAKE, {**rows.ids(choice.ids), "n_worker": lease.worker, "n_until": lease.until})
+    nodes.claim(connection, choice.ids, lease.worker, lease.until)
     return Taken(load(connection, choice.ids, lease.until, now), choice.place, choice.held_back)
 
 
 def load(connection: sa.Connection, node_ids: Collection[int], until: float, now: float) -> list[Claim]:
     """Nodes that have just been taken, with all that is needed to act on them."""
     found = connection.execute(_LOAD, rows.ids(node_ids)).all()
-    versions = rows.versions(connection, [row[8] for row in found if row[8] is not None])
+    current = rows.versions(connection, [row[8] for row in found if row[8] is not None])
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
-    operations = rows.current_operations(connection, {row[1] for row in found})
+    newest = rows.current_operations(connection, {row[1] for row in found})
     cleared = hooks.cleared(connection, node_ids)
     leaving = _leaving(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE and row[8] is not None], now)
     opened = sealing.of(connection).open
     return [
         Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until,
               opened(definition, "definition", id_, stack_id), digest,
-              versions.get(resource_id), tuple(inputs.get(id_, ())), operations[stack_id], leaving.get(id_, frozenset()),
-              cleared.get((id_, operations[stack_id].id), {}))
+              current.get(resource_id), tuple(inputs.get(id_, ())), newest[stack_id], leaving.get(id_, frozenset()),
+              cleared.get((id_, newest[stack_id].id), {}))
         for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
     ]
 
@@ -151,12 +143,12 @@ def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float
     fenced = [b for b in beginnings if b.claim.key in found]
     ours = [b for b in fenced if found[b.claim.key]]
     counted = {b.claim.key for b in ours}
-    settle.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in counted], now)
+    nodes.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in counted], now)
     going = [(b.version, b.claim.operation.project) for b in ours if b.version.action is Action.DELETE]
     held = shared_objects.elsewhere(connection, going)
     acting = [b for b in ours if b.version.id not in held]
     _write(connection, acting, now)
-    shared_objects.forget(connection, ((id_, shared_objects.HELD) for id_ in sorted(held)), now)
+    versions.forget(connection, ((id_, shared_objects.HELD) for id_ in sorted(held)), now)
     rows.insert_events(connection, (said for b in ours for said in _events(b, held=b.version.id in held)), now)
     return {b.claim.key: b.version.id not in held for b in ours}
 
@@ -180,38 +172,18 @@ def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int
     }
 
 
-_ATTACH = Bulk(
-    sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id")).values(resource_id=sa.bindparam("n_resource_id")),
-    "n_resource_id", "n_id",
-)
-_REPLACE = Bulk(
-    sa.update(t.resources)
-    .where(t.resources.c.id == sa.bindparam("v_old"))
-    .values(superseded=True, replaced_by=sa.bindparam("v_new")),
-    "v_new", "v_old",
-)
-
-
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
     # First: what was seen was compared with the rows as they were.
     observations.record(connection, [b.observation for b in ours if b.observation is not None])
     new = [b for b in ours if b.new]
     for beginning, id_ in zip(new, rows.take_ids(connection, len(new)) if new else (), strict=True):
         beginning.version.id = id_
-    rows.insert_versions(connection, [b.version for b in new], now)
-    _ATTACH(connection, ((b.version.id, b.claim.node_id) for b in new))
-    _REPLACE(connection, ((b.version.id, b.version.replaces) for b in new if b.version.replaces is not None))
+    versions.create(connection, [b.version for b in new], now)
+    nodes.attach(connection, ((b.version.id, b.claim.node_id) for b in new))
+    versions.replace(connection, ((b.version.id, b.version.replaces) for b in new if b.version.replaces is not None))
     lost = [(b.version.replaces, b.lost.reason) for b in new if b.version.replaces is not None and b.lost is not None]
-    shared_objects.forget(connection, lost, now)
-    rows.update_versions(connection, [b.version for b in ours if not b.new], now)
-
-
-_RENEW = Bulk(
-    sa.update(t.nodes)
-    .where(_NODE.id == sa.bindparam("n_id"), _NODE.fence == sa.bindparam("n_fence"))
-    .values(lease_until=sa.bindparam("n_until"), due=sa.bindparam("n_until")),
-    "n_until", "n_id", "n_fence",
-)
+    versions.forget(connection, lost, now)
+    versions.update(connection, [b.version for b in ours if not b.new], now)
 
 
 _LEASED = sa.select(_NODE.id).where(rows.among(_NODE.id), _NODE.lease_until > sa.bindparam("n_now"))
@@ -226,7 +198,7 @@ def renew(connection: sa.Connection, claims: Sequence[Claim], until: float, now:
     found = _still(connection, claims)
     leased = set(connection.execute(_LEASED, {**rows.ids({c.node_id for c in claims}), "n_now": now}).scalars())
     ours = [c for c in claims if found.get(c.key) and c.node_id in leased]
-    _RENEW(connection, ((until, c.node_id, c.fence) for c in ours))
+    nodes.renew(connection, (c.key for c in ours), until)
     return {c.key for c in ours}
 
 
@@ -238,11 +210,6 @@ def held(connection: sa.Connection, claims: Sequence[Claim]) -> set[tuple[int, i
 _OP = t.operations.c
 _TO_PLAN = sa.select(_OP.stack_id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
 _QUEUE = Queue(lambda stack: sa.exists().where(_OP.id == stack.operation_id, _OP.due <= sa.bindparam("now")))
-_TAKE_OPERATIONS = (
-    sa.update(t.operations)
-    .where(rows.among(_OP.stack_id), _OP.due <= sa.bindparam("o_now"))
-    .values(due=sa.bindparam("o_until"), fence=_OP.fence + 1)
-)
 
 
 def operations_to_plan(
@@ -253,7 +220,7 @@ def operations_to_plan(
     if not oldest:
         return [], place
     chosen, place = _QUEUE.choose(connection, oldest, room, place, now)
-    connection.execute(_TAKE_OPERATIONS, {**rows.ids(chosen), "o_now": now, "o_until": until})
+    operations.take_to_plan(connection, chosen, until, now)
     found = rows.current_operations(connection, chosen)
     return [found[stack_id] for stack_id in chosen if stack_id in found], place
 

@@ -12,6 +12,7 @@ from isotherm.store import missing, rows
 from isotherm.store import tables as t
 from isotherm.store.reads.lookups import Row
 from isotherm.store.records import Event
+from isotherm.store.transitions import versions
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 _BUSY = (NodeState.RUNNING, NodeState.WAITING)
@@ -44,12 +45,7 @@ def mark(connection: sa.Connection, stack: Row, resource: str, said: Mark, now: 
     if action == Action.DELETE or (not said.unhealthy and not failed):
         return
     now_is = Status.FAILED if said.unhealthy else Status.COMPLETE
-    # A mark is of no operation: this tells it from a check that has failed.
-    connection.execute(
-        sa.update(t.resources)
-        .where(_VERSION.id == found.id)
-        .values(action=Action.CHECK, status=now_is, reason=said.reason, updated_at=now, operation_id="")
-    )
+    versions.mark(connection, found.id, now_is, said.reason, now)
     if failed and said.unhealthy:
         return
     told = Event(stack["id"], stack["operation_id"], found.name, found.type, found.physical_id, Action.CHECK, now_is,

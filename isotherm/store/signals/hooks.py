@@ -16,6 +16,7 @@ from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store import missing, rows
 from isotherm.store import tables as t
 from isotherm.store.records import Event, Operation, Report
+from isotherm.store.transitions import nodes
 
 _HOOK, _NODE, _VERSION, _STACK = t.hooks.c, t.nodes.c, t.resources.c, t.stacks.c
 
@@ -104,17 +105,11 @@ def clear(connection: sa.Connection, stack_id: str, resource: str, hook: str, no
     connection.execute(
         sa.update(t.hooks).where(_HOOK.node_id == found.node_id, _HOOK.hook == hook).values(cleared=True)
     )
-    _wake(connection, [found.node_id], now)
+    nodes.wake(connection, [found.node_id], now)
     told = Event(stack_id, found.operation_id, resource, found.type or _type(connection, found.node_id),
                  found.physical_id, Action(found.action or Action.INIT), Status(found.status or Status.COMPLETE),
                  f"Hook {hook} is cleared")
     rows.insert_events(connection, [told], now)
-
-
-def _wake(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
-    waiting = sa.update(t.nodes).where(
-        rows.among(_NODE.id), _NODE.state == NodeState.WAITING, _NODE.due.is_not(None))
-    connection.execute(waiting.values(due=now), rows.ids(node_ids))
 
 
 def _type(connection: sa.Connection, node_id: int) -> str:
@@ -148,11 +143,10 @@ def give_up(connection: sa.Connection, operation: Operation, now: float) -> None
     before = [one.node_id for one in waited if one.hook.startswith("pre-")]
     after = [one.node_id for one in waited if one.hook.startswith("post-")]
     if before:
-        skip = sa.update(t.nodes).where(rows.among(_NODE.id), _NODE.state == NodeState.WAITING)
-        connection.execute(skip.values(state=NodeState.SKIPPED, due=None), rows.ids(before))
+        nodes.skip_paused(connection, before)
     if after:
         connection.execute(sa.update(t.hooks).where(rows.among(_HOOK.node_id)).values(cleared=True), rows.ids(after))
-        _wake(connection, after, now)
+        nodes.wake(connection, after, now)
 
 
 def forget(connection: sa.Connection, stack_id: str) -> None:

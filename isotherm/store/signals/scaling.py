@@ -7,11 +7,12 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import NodeKind, NodeState, Status
+from isotherm.states import NodeKind
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.records import Version
+from isotherm.store.transitions import nodes, versions
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 
@@ -42,20 +43,10 @@ def find(connection: sa.Connection, stack_id: str, physical_id: str) -> Group | 
 def adjust(connection: sa.Connection, group: Group, data: str, digest: str) -> None:
     """Keep what scaling has to remember; raises Conflict if the group is not what it was when it was read."""
     # The node first, by a write that changes nothing: whoever plans or claims it at the same moment has to wait.
-    at_rest = connection.execute(
-        sa.update(t.nodes)
-        .where(_NODE.id == group.node_id, _NODE.resource_id == group.version.id, _NODE.state == NodeState.DONE,
-               _NODE.worker.is_(None))
-        .values(state=NodeState.DONE)
-    )
+    idle = nodes.lock_idle(connection, group.node_id, group.version.id)
     version = group.version
     # Read after that write, so that it cannot change any more; sealed, it could not be compared by the database.
     present = rows.versions(connection, [version.id]).get(version.id)
-    unchanged = connection.execute(
-        sa.update(t.resources)
-        .where(_VERSION.id == version.id, _VERSION.status == Status.COMPLETE, _VERSION.intent.is_(None),
-               _VERSION.digest == version.digest)
-        .values(data=sealing.of(connection).seal(data, "data", version.id, version.stack_id), digest=digest)
-    )
-    if not at_rest.rowcount or not unchanged.rowcount or present is None or present.data != version.data:
+    written = versions.write_scaling(connection, version, data, digest)
+    if not idle or not written or present is None or present.data != version.data:
         raise errors.Conflict("The group is being changed.", kind="ActionInProgress")

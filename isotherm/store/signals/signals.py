@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import Action, NodeKind, NodeState, Status
+from isotherm.states import Action, NodeKind, Status
 from isotherm.store import missing, rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.records import Event
+from isotherm.store.transitions import nodes, versions
 
 # What one signal may hold, and what all signals of one resource may.
 SIGNAL_BYTES = 1 << 20
@@ -81,16 +82,6 @@ _KNOWN = sa.select(_SIGNAL.number).where(_OF, _SIGNAL.id == sa.bindparam("s_id")
 _SIZE = sa.select(_SIGNAL.size).where(_OF, _SIGNAL.key == sa.bindparam("s_key"))
 _DROP = sa.delete(t.signals).where(_OF, _SIGNAL.key == sa.bindparam("s_key"))
 _KEEP = sa.insert(t.signals)
-_COUNT_UP = (
-    sa.update(t.resources)
-    .where(_VERSION.id == sa.bindparam("v_id"))
-    .values(signals=_VERSION.signals + 1, signal_bytes=_VERSION.signal_bytes + sa.bindparam("v_growth"))
-)
-_WAKE = (
-    sa.update(t.nodes)
-    .where(_NODE.awaits == sa.bindparam("n_topic"), _NODE.state == NodeState.WAITING, _NODE.due.is_not(None))
-    .values(due=sa.bindparam("n_now"))
-)
 
 
 def count(connection: sa.Connection, resource_id: int) -> int:
@@ -113,7 +104,7 @@ def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_
     replaced = connection.execute(_SIZE, same).scalar()
     growth = size - (replaced or 0)
     _refuse_too_many(connection, to, growth, new=replaced is None)
-    connection.execute(_COUNT_UP, {"v_id": to.id, "v_growth": growth})
+    versions.count_signal(connection, to.id, growth)
     if replaced is not None:
         connection.execute(_DROP, same)
     kept = {"resource_id": to.id, "number": to.taken + 1, "id": signal.id, "key": signal.key,
@@ -123,7 +114,7 @@ def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_
     told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
                  signal.reason)
     rows.insert_events(connection, [told], now)
-    wake(connection, str(to.id), now)
+    nodes.wake_waiters(connection, str(to.id), now)
 
 
 def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, new: bool) -> None:
@@ -134,15 +125,10 @@ def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, n
         )
 
 
-def wake(connection: sa.Connection, topic: str, now: float) -> None:
-    """Whoever waits for this topic looks at once."""
-    connection.execute(_WAKE, {"n_topic": topic, "n_now": now})
-
-
 def nudge(connection: sa.Connection, resource_id: int, now: float) -> None:
     """As if a signal had come, without one: whoever waits for its signals looks again, whatever they have seen."""
-    connection.execute(_COUNT_UP, {"v_id": resource_id, "v_growth": 0})
-    wake(connection, str(resource_id), now)
+    versions.count_signal(connection, resource_id, 0)
+    nodes.wake_waiters(connection, str(resource_id), now)
 
 
 _COUNTS = sa.select(_VERSION.id, _VERSION.signals).where(rows.among(_VERSION.id))
@@ -203,9 +189,7 @@ def clear(connection: sa.Connection, topic: str, seen: int) -> None:
     old = sa.and_(_SIGNAL.resource_id == resource, _SIGNAL.number <= seen)
     size = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(_SIGNAL.size), 0)).where(old)).scalar_one()
     connection.execute(sa.delete(t.signals).where(old))
-    connection.execute(
-        sa.update(t.resources).where(_VERSION.id == resource).values(signal_bytes=_VERSION.signal_bytes - size)
-    )
+    versions.drop_signals(connection, resource, size)
 
 
 def forget(connection: sa.Connection, resource_ids: Collection[int]) -> None:

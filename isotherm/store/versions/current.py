@@ -11,7 +11,7 @@ from isotherm.states import NodeKind, NodeState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.records import NodeWrite, Operation
-from isotherm.store.versions import nodes
+from isotherm.store.transitions import nodes
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
 

@@ -6,35 +6,23 @@ marked as deleted (`FORGOTTEN`): it holds nothing, and clean-up removes its row 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from isotherm.states import Action, Status
 from isotherm.store import tables as t
 from isotherm.store.database import id_lists
-from isotherm.store.database.bulk import Bulk
 from isotherm.store.records import Version
+from isotherm.store.transitions import versions
 
 _VERSION = t.resources.c
-# What a row says that holds no object. Without a digest it proves nothing: no rollback takes it up again.
-FORGOTTEN: Mapping[str, Any] = {
-    "action": int(Action.DELETE), "status": int(Status.COMPLETE), "digest": None, "intent": None,
-}
 HELD = "its object belongs to another version, forgotten"
-
-
-def holds() -> sa.ColumnElement[bool]:
-    """The condition that a row holds an object of its own."""
-    forgotten = sa.and_(_VERSION.action == int(Action.DELETE), _VERSION.status == int(Status.COMPLETE))
-    return sa.and_(_VERSION.external == sa.false(), ~forgotten)
 
 
 _HOLDERS = (
     sa.select(_VERSION.id, _VERSION.implementation, _VERSION.physical_id, t.stacks.c.project)
     .join(t.stacks, t.stacks.c.id == _VERSION.stack_id)
-    .where(id_lists.among(_VERSION.physical_id), holds())
+    .where(id_lists.among(_VERSION.physical_id), versions.holds_object())
 )
 
 
@@ -56,34 +44,6 @@ def elsewhere(connection: sa.Connection, going: Sequence[tuple[Version, str]]) -
             found.add(version.id)
             same.discard(version.id)
     return found
-
-
-_FORGET = Bulk(
-    sa.update(t.resources).where(_VERSION.id == sa.bindparam("v_id"))
-    .values(reason=sa.bindparam("v_reason"), updated_at=sa.bindparam("v_now"), **FORGOTTEN),
-    "v_reason", "v_now", "v_id",
-)
-
-
-def forget(connection: sa.Connection, versions: Iterable[tuple[int, str]], now: float) -> None:
-    """Mark versions, given by id and with the reason, as holding nothing."""
-    _FORGET(connection, ((reason, now, id_) for id_, reason in versions))
-
-
-_TAKEN = Bulk(
-    sa.update(t.resources)
-    .where(_VERSION.stack_id == sa.bindparam("v_stack_id"), _VERSION.name == sa.bindparam("v_name"),
-           _VERSION.id != sa.bindparam("v_id"), _VERSION.superseded == sa.true(),
-           _VERSION.implementation == sa.bindparam("v_implementation"),
-           _VERSION.physical_id == sa.bindparam("v_physical_id"))
-    .values(digest=None),
-    "v_stack_id", "v_name", "v_id", "v_implementation", "v_physical_id",
-)
-
-
-def take(connection: sa.Connection, made: Iterable[Version]) -> None:
-    """Let older versions whose object was made anew prove nothing: what they say of it is not so any more."""
-    _TAKEN(connection, ((v.stack_id, v.name, v.id, v.implementation, v.physical_id) for v in made))
 
 
 def twins(connection: sa.Connection, stack_id: str) -> dict[int, set[int]]:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.states import HARMLESS, Action, NodeKind, NodeState, Status
+from isotherm.states import HARMLESS, Action, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.records import Wanted
+from isotherm.store.transitions import nodes, versions
 from isotherm.store.versions.current import Slot
 
 _NODE, _VERSION = t.nodes.c, t.resources.c
@@ -113,13 +114,10 @@ def _swap(connection: sa.Connection, slot: Slot, spare: Spare) -> None:
     named = sa.select(_NODE.stack_id).where(_NODE.id == slot.id).scalar_subquery()
     deleters = (_NODE.stack_id == named, _NODE.name == slot.name, _NODE.resource_id == spare.id)
     _take_lease(connection, slot, deleters)
-    # A worker that has taken one of these to delete the spare cannot begin any more.
-    connection.execute(sa.delete(t.nodes).where(*deleters))
-    connection.execute(sa.update(t.nodes).where(_NODE.id == slot.id).values(resource_id=spare.id))
-    connection.execute(sa.update(t.resources).where(_VERSION.id == slot.resource_id).values(superseded=True))
-    connection.execute(
-        sa.update(t.resources).where(_VERSION.id == spare.id).values(superseded=False, replaced_by=None)
-    )
+    nodes.delete_where(connection, deleters)
+    nodes.attach(connection, [(spare.id, slot.id)])
+    versions.supersede(connection, slot.resource_id)
+    versions.reinstate(connection, spare.id)
 
 
 def _take_lease(connection: sa.Connection, slot: Slot, deleters: Sequence[sa.ColumnElement[bool]]) -> None:
@@ -130,7 +128,7 @@ def _take_lease(connection: sa.Connection, slot: Slot, deleters: Sequence[sa.Col
         .where(*deleters, _NODE.worker.is_not(None), _VERSION.intent.is_not(None))
     ).one_or_none()
     if held is not None:
-        connection.execute(sa.update(t.nodes).where(_NODE.id == slot.id).values(**held._mapping, fence=_NODE.fence + 1))
+        nodes.move_lease(connection, slot.id, held.worker, held.lease_until)
 
 
 def _keep_lease(connection: sa.Connection, slot: Slot) -> None:
@@ -143,9 +141,4 @@ def _keep_lease(connection: sa.Connection, slot: Slot) -> None:
     ).one()
     if held.worker is not None:
         (id_,) = rows.take_ids(connection, 1)
-        connection.execute(
-            sa.insert(t.nodes).values(
-                id=id_, name=slot.name, kind=NodeKind.CLEANUP, state=NodeState.PENDING, pending=1, dirty=0,
-                resource_id=slot.resource_id, **held._mapping,
-            )
-        )
+        nodes.insert_leased(connection, id_, slot.name, {**held._mapping, "resource_id": slot.resource_id})
