@@ -19,6 +19,7 @@ from isotherm.api import routes
 from isotherm.api.monitoring import health, requests
 from isotherm.api.monitoring.metrics import Metrics
 from isotherm.config import Settings
+from tests import patience
 from tests.api.conftest import ROOT, fault, resource
 
 ID = re.compile("req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -82,7 +83,7 @@ def test_it_is_not_ready_when_the_database_does_not_answer(api, monkeypatch):
 
 def test_it_is_not_ready_when_the_database_takes_for_ever(api, monkeypatch):
     async def slow(_unit):
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
 
     monkeypatch.setattr(api.engine.store, "read", slow)
     monkeypatch.setattr(health, "PATIENCE_S", 0.1)
@@ -127,7 +128,8 @@ def test_what_was_refused_is_no_operation(api):
 def test_nodes_under_way(api):
     wait = {"type": "OS::Heat::Delay", "properties": {"min_wait": 600}}
     path = api.create("s", {"a": wait, "b": wait, "c": resource(), "d": {**resource(), "depends_on": "a"}}, wait=False)
-    api.run(asyncio.sleep(0.5))
+    patience.until(lambda: value(metrics(api), 'isotherm_nodes{state="WAITING"}') == 2)
+    patience.until(lambda: value(metrics(api), 'isotherm_nodes{state="SCHEDULED"}') == 0)
     text = metrics(api)
     assert value(text, 'isotherm_nodes{state="WAITING"}') == 2
     assert value(text, 'isotherm_nodes{state="SCHEDULED"}') == 0

@@ -11,7 +11,18 @@ import pytest
 
 from isotherm import bus
 from isotherm.bus import wire
-from tests.bus.conftest import MOMENT_S, Between, Broken, Listener, connected, on_the_broker, publish, until, url_at
+from tests.bus.conftest import (
+    Between,
+    Broken,
+    Listener,
+    connected,
+    on_the_broker,
+    publish,
+    stays,
+    until,
+    until_queued,
+    url_at,
+)
 
 
 @contextlib.asynccontextmanager
@@ -90,9 +101,9 @@ def test_one_with_room_comes_and_none_without(story, broker):
                 await until(lambda number=number: yes.came == number)
             yes.has_room = False
             free.room_changed()
-            await asyncio.sleep(MOMENT_S)
+            await until_queued(broker.url, messages=0, consumers=0)
             full.surplus()
-            await asyncio.sleep(MOMENT_S)
+            await until_queued(broker.url, messages=1, consumers=0)
             assert (no.came, yes.came) == (0, 5)
             no.has_room = True
             full.room_changed()
@@ -110,8 +121,8 @@ def test_calls_for_help_are_gathered(story, broker):
             for _ in range(1000):
                 full.surplus()
             await until(lambda: yes.came)
-            await asyncio.sleep(MOMENT_S)
-            assert yes.came == full.counts.published == 1
+            await stays(lambda: yes.came == 1)
+            assert full.counts.published == 1
 
     story(it())
 
@@ -126,8 +137,8 @@ def test_room_is_asked_for_after_each_call(story, broker):
                 full.surplus()
                 await until(lambda number=number: full.counts.published == number)
             await until(lambda: yes.came == 2)
-            await asyncio.sleep(MOMENT_S)
-            assert yes.came == 2 and await purge(broker.url) == 2
+            await until_queued(broker.url, messages=2, consumers=0)
+            assert yes.came == 2
 
     story(it())
 
@@ -163,8 +174,8 @@ def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story, broker):
                 assert await other.stdout.readline() == b"come\n"
                 ears.has_room = True
                 here.room_changed()
-                await asyncio.sleep(MOMENT_S)
-                assert ears.came == 0
+                await until_queued(broker.url, messages=0, consumers=2)
+                await stays(lambda: ears.came == 0)
                 other.kill()
                 # A second kill, before asyncio has noticed the end, takes the exit status away, and asyncio complains.
                 await other.wait()
@@ -185,11 +196,16 @@ def test_what_was_answered_does_not_come_again(story, broker):
             # It left in the middle of its turn, in good order: the call goes back at once.
             async with here.listening(second := Listener()):
                 await until(lambda: second.came == 1)
-                await asyncio.sleep(0.05)
+                # The next call comes when the first is acknowledged.
+                there.surplus()
+                await until(lambda: second.came == 2)
+                second.has_room = False
+                here.room_changed()
+                await until_queued(broker.url, messages=0, consumers=0)
             async with here.listening(third := Listener()):
                 await connected(here)
-                await asyncio.sleep(MOMENT_S)
-                assert third.came == 0
+                await until_queued(broker.url, messages=0, consumers=1)
+                await stays(lambda: third.came == 0)
 
     story(it())
 
@@ -213,8 +229,7 @@ def test_a_turn_goes_on_when_its_connection_is_lost(story, broker):
                 await until(lambda: ears.came == 1)
                 there.cut()
                 await until(lambda: here.counts.reconnects == 1)
-                await asyncio.sleep(MOMENT_S)
-                assert ears.came == 1 and ended == []
+                await stays(lambda: ears.came == 1 and ended == [])
                 ears.held.set()
                 # It was never answered, so it comes again; now it is over soon.
                 await until(lambda: ended == [1, 2])
@@ -256,7 +271,7 @@ def test_a_purge_and_deleted_queues_stop_nothing(story, broker):
             assert await purge(broker.url) == 1
             theirs.has_room = True
             there.room_changed()
-            await asyncio.sleep(MOMENT_S)
+            await until_queued(broker.url, messages=0, consumers=1)
             assert theirs.came == 0
             here.surplus()
             await until(lambda: theirs.came == 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
@@ -14,10 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
 
+from tests import patience
 from tests.e2e.conftest import COMMAND, Home
 
 PATIENCE_S = 240.0
@@ -126,6 +129,15 @@ def connect(home: Home) -> Iterator[Connect]:
         yield begin
 
 
+def is_closed(port: int | None) -> bool:
+    """Return whether nobody listens on a port any more."""
+    try:
+        socket.create_connection(("127.0.0.1", port or 0), 1.0).close()
+    except OSError:
+        return True
+    return False
+
+
 def names(home: Home) -> list[str]:
     return sorted(one["token"] for one in home.made())
 
@@ -152,13 +164,15 @@ def test_api_and_engine_apart(home: Home, start: Start, connect: Connect) -> Non
     api = start("api", "--port", "0")
     client = connect(api)
     client.create("s", chain(0.05))
-    time.sleep(0.5)
-    assert (client.status("s"), client.done("s")) == ("CREATE_IN_PROGRESS", 0), "nobody works yet"
+
+    async def nothing_is_done() -> bool:
+        return (client.status("s"), client.done("s")) == ("CREATE_IN_PROGRESS", 0)
+
+    asyncio.run(patience.stays(nothing_is_done))  # there is no engine yet
 
     one = start("engine")
     client.wait(lambda: client.done("s") >= 3)
     assert one.end() == 0
-    time.sleep(0.2)
     stopped = client.done("s")
     assert 3 <= stopped < COUNT
 
@@ -184,7 +198,7 @@ def test_a_request_that_is_under_way_is_answered_before_the_end(home: Home, star
     def slow() -> Iterator[bytes]:
         yield b'{"stack_name": "s", "template": '
         os.kill(api.process.pid, signal.SIGTERM)
-        time.sleep(1.0)
+        patience.until(lambda: is_closed(urlsplit(api.told["url"]).port))
         yield json.dumps(chain(0)).encode() + b"}"
 
     length = str(len(json.dumps(chain(0))) + 33)

@@ -18,6 +18,7 @@ from isotherm.resources import contract
 from isotherm.resources.schema import STRING, Schema
 from isotherm.states import NodeState
 from isotherm.store import tables as t
+from tests import patience
 from tests.engine.conftest import Lab, resource
 from tests.engine.test_limits import options
 
@@ -225,8 +226,11 @@ def test_what_has_to_wait_says_why_and_nothing_else_waits_for_it(tmp_path, gauge
                 return gauge.begun and told in [one["waits_for"] for one in await it.api.resources.list("s")]
 
             await it.until(is_told)
-            await asyncio.sleep(0.3)
-            assert gauge.begun == 1
+
+            async def one_has_begun():
+                return gauge.begun == 1
+
+            await patience.stays(one_has_begun)
             gauge.gate.set()
             assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
             assert {one["waits_for"] for one in await it.api.resources.list("s")} == {""}
@@ -247,7 +251,6 @@ def test_what_waits_for_its_turn_has_not_begun_and_never_does_when_it_is_cancell
                 return gauge.begun == 1 and any(one["waits_for"] for one in await it.api.resources.list("s"))
 
             await it.until(has_begun)
-            await asyncio.sleep(0.2)
             await it.api.stacks.cancel("s", rollback=False)
             gauge.gate.set()
             assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"

@@ -8,6 +8,7 @@ import dataclasses
 
 from isotherm.engine.process import file_listener
 from isotherm.engine.process.embedded import Embedded
+from tests import patience
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 
 
@@ -16,9 +17,11 @@ def test_a_worker_hears_what_was_accepted_elsewhere(lab):
         worker = it.engine._worker
         assert worker is not None
         worker._tuning = dataclasses.replace(worker._tuning, idle_s=1000.0)
-        await asyncio.sleep(1.2)  # its last look is over
+        await worker.come()
+        # From here on it looks when it hears of something, or in a thousand seconds.
+        await asyncio.sleep(0)
         listening = asyncio.create_task(it.engine.listen())
-        await asyncio.sleep(file_listener.PERIOD_S)
+        await asyncio.sleep(0)  # it knows what the file is like before the other process writes
         with contextlib.closing(Embedded(it.engine.path)) as other:
             request = it.request({"a": resource(), "b": resource(needs=["a"])})
             accepted = await other.orchestrator.stacks.create("s", request)
@@ -33,8 +36,11 @@ def test_nothing_is_told_when_nothing_is_written(tmp_path):
         told: list[int] = []
         file = tmp_path / "x.db"
         listening = asyncio.create_task(file_listener.changes(file, lambda: told.append(1)))
-        await asyncio.sleep(file_listener.PERIOD_S * 4)
-        assert told == []
+
+        async def is_silent() -> bool:
+            return told == []
+
+        await patience.stays(is_silent, file_listener.PERIOD_S * 4)
         (tmp_path / "x.db-wal").write_text("something")
         async with asyncio.timeout(PATIENCE_S):
             while not told:

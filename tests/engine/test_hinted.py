@@ -44,7 +44,9 @@ def test_what_is_hinted_at_is_looked_at(lab, tmp_path, form):
             if whole:
                 await becomes(it, "b", "gone")
             else:
-                await asyncio.sleep(0.2)
+                (base / "a").write_text("hello")
+                it.engine.hints.take(what)
+                await becomes(it, "a", "in_sync")
                 assert await seen(it, "b") == "in_sync", "nobody spoke of it"
 
     lab(story)
@@ -55,14 +57,17 @@ def test_what_is_about_nothing_of_ours_changes_nothing(lab, tmp_path):
     path: Path = tmp_path / "local" / "a.txt"
 
     async def story(it: Lab) -> None:
-        await it.create({"config": file()})
+        await it.create({"config": file(), "other": file("b")})
         async with observed(it):
             await becomes(it, "config", "in_sync")
+            await becomes(it, "other", "in_sync")
             path.unlink()
+            path.with_name("b").unlink()
             for what in ({"stack": "nobody"}, {"physical_id": "nothing"}, {"stack": "s", "project": "another"}, {"x": [1]},
                          {"stack": {"s": 1}}):
                 it.engine.hints.take(what)
-            await asyncio.sleep(0.6)
+            it.engine.hints.take({"stack": "s", "resource": "other"})
+            await becomes(it, "other", "gone")
             assert await seen(it, "config") == "in_sync"
             it.engine.hints.take({"stack": "s", "resources": ["nobody", "config"]})
             await becomes(it, "config", "gone")

@@ -150,7 +150,8 @@ def test_a_pause_outlives_its_worker(lab, tmp_path):
         engine.close()
 
     async def story(it: Lab) -> None:
-        await asyncio.sleep(0.1)
+        # This worker works, and leaves the paused resource alone.
+        await it.end(await it.api.stacks.create("other", it.request({"b": resource()})))
         assert await it.status("a") == "INIT_COMPLETE"
         await it.api.signals.clear_hook("s", "a", "pre-create")
         await it.until(lambda: _is(it, "a", "CREATE_COMPLETE"))

@@ -18,6 +18,7 @@ from isotherm.store.database.writer import Connection
 from isotherm.store.watch import repair_records, views
 from isotherm.store.watch import schedule as watching
 from isotherm.store.watch.schedule import Watch
+from tests import patience
 from tests.engine.conftest import PATIENCE_S, Lab, resource
 from tests.engine.local_stage import file, folder, process
 
@@ -180,12 +181,15 @@ def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab, tmp_path):
             await it.api.drift.set_watch("s", mode="paused")
             path.write_text("hello")
             before = await looks(it)
-            await asyncio.sleep(0.5)
-            assert (await seen(it, "config"), await looks(it)) == ("gone", before)
+
+            async def is_as_before() -> bool:
+                return (await seen(it, "config"), await looks(it)) == ("gone", before)
+
+            await patience.stays(is_as_before)
             path.unlink()
             await it.api.drift.set_project_mode("maintenance")
             await it.api.drift.set_watch("s", mode="active")
-            await asyncio.sleep(0.5)
+            await looked_again(it, times=5)
             assert not path.exists(), "the project is in maintenance"
             await it.api.drift.set_project_mode("active")
             await until(_is(path.exists))
@@ -195,6 +199,17 @@ def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab, tmp_path):
 
 async def looks(it: Lab) -> str:
     return str((await it.api.drift.show_resource("s", "config"))["observed_time"])
+
+
+async def looked_again(it: Lab, times: int) -> None:
+    """Wait until the observer has looked so often again."""
+    for _ in range(times):
+        before = await looks(it)
+
+        async def is_later(before: str = before) -> bool:
+            return await looks(it) != before
+
+        await until(is_later)
 
 
 def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
@@ -227,8 +242,11 @@ def test_a_hint_is_looked_at_at_once(lab, tmp_path):
         async with observed(it):
             await becomes(it, "config", "in_sync")
             path.unlink()
-            await asyncio.sleep(0.3)
-            assert await seen(it, "config") == "in_sync", "it is not time yet"
+
+            async def is_in_sync() -> bool:
+                return await seen(it, "config") == "in_sync"
+
+            await patience.stays(is_in_sync)  # it is not time yet
             await it.api.drift.hint("s", ["config"])
             await becomes(it, "config", "gone")
             path.write_text("hello")
@@ -289,7 +307,7 @@ def test_a_fight_is_given_up_and_that_is_said(lab, tmp_path):
             try:
                 await until(lambda: _given_up(it, "config"))
                 generation = (await it.api.stacks.show("s"))["generation"]
-                await asyncio.sleep(0.5)
+                await looked_again(it, times=5)
                 assert (await it.api.stacks.show("s"))["generation"] == generation == 4, "three repairs, and no more"
             finally:
                 fight.cancel()

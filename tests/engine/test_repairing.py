@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.observer.service import Observer
+from tests import patience
 from tests.engine.conftest import Lab, resource
 from tests.engine.local_stage import file, folder
 from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, observed, options, told, until
@@ -51,8 +51,11 @@ def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
     async def story(it: Lab) -> None:
         async with _in_vain(it, path):
             generation = (await it.api.stacks.show("s"))["generation"]
-            await asyncio.sleep(0.5)
-            assert (await it.api.stacks.show("s"))["generation"] == generation == 3, "twice, and no more"
+
+            async def is_left_alone() -> bool:
+                return bool((await it.api.stacks.show("s"))["generation"] == generation == 3)
+
+            await patience.stays(is_left_alone)  # twice, and no more
             assert "Repair given up: it was repaired 2 times within 600 seconds, and it fails" in await told(it, "config")
 
     lab(story)
@@ -121,8 +124,11 @@ def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
         await it.end(await it.api.stacks.check("s"))
         async with observed(it, "repair"):
             (base / "a.txt").unlink()
-            await asyncio.sleep(0.5)
-            assert not (base / "a.txt").exists()
+
+            async def is_left_alone() -> bool:
+                return not (base / "a.txt").exists()
+
+            await patience.stays(is_left_alone)
             assert await it.history("d") == await it.history("config")
             assert not any("RESUME" in one for one in await it.history("d"))
             await it.end(await it.api.stacks.resume("s"))
@@ -197,7 +203,11 @@ def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkey
         path.unlink()
         async with observed(it, "repair"):
             await until(_is(lambda: bool(asked)))
-            await asyncio.sleep(0.3)
+
+            async def is_left_alone() -> bool:
+                return not path.exists()
+
+            await patience.stays(is_left_alone)
         assert (path.exists(), (await it.api.stacks.show("s"))["generation"]) == (False, 1)
 
     lab(story)

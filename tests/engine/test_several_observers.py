@@ -71,14 +71,16 @@ def test_two_share_the_work_and_one_that_dies_is_replaced(lab, tmp_path):
             await becomes(it, "config", "in_sync")
             one = it.engine._observer
             assert one is not None
-            one._look = _never  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
-            await asyncio.sleep(0.2)
+            hangs = asyncio.Event()
+
+            async def look(_watch: Any) -> None:
+                hangs.set()
+                await asyncio.Event().wait()
+
+            one._look = look  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
+            await hangs.wait()
             path.unlink()
             async with it.engine.observing(dead):
                 await becomes(it, "config", "gone")
 
     lab(story)
-
-
-async def _never(_watch: Any) -> None:
-    await asyncio.sleep(3600)

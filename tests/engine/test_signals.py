@@ -11,6 +11,7 @@ import pytest
 from isotherm import errors
 from isotherm.engine.process.embedded import Embedded
 from isotherm.store.signals import signals
+from tests import patience
 from tests.engine.conftest import Lab, resource
 
 OUTPUTS = {"data": {"value": {"get_attr": ["condition", "data"]}}}
@@ -27,6 +28,14 @@ def waiting(count: int = 1, timeout: float = 60, **more: Any) -> dict[str, Any]:
 
 async def is_(it: Lab, name: str, status: str) -> bool:
     return await it.status(name) == status
+
+
+async def still_waits(it: Lab) -> None:
+    """What was sent wakes the condition, which finds that this is not enough."""
+    async def is_waiting() -> bool:
+        return await it.status("condition") == "CREATE_IN_PROGRESS"
+
+    await patience.stays(is_waiting)
 
 
 async def until_it_waits(it: Lab) -> None:
@@ -101,8 +110,7 @@ def test_a_signal_with_the_same_id_counts_once(lab):
         await until_it_waits(it)
         for number in range(3):
             await it.api.signals.send("s", "handle", {"id": "same", "data": number})
-        await asyncio.sleep(0.1)
-        assert await it.status("condition") == "CREATE_IN_PROGRESS"
+        await still_waits(it)
         await it.api.signals.send("s", "handle", {"id": "other"})
         await it.end(accepted)
         assert json.loads((await outputs(it))["data"]) == {"same": 2, "other": None}
@@ -116,8 +124,7 @@ def test_a_request_that_is_sent_again_changes_nothing(lab):
         await until_it_waits(it)
         for _ in range(5):
             await it.api.signals.send("s", "handle", signal_id="request-1")
-        await asyncio.sleep(0.1)
-        assert await it.status("condition") == "CREATE_IN_PROGRESS"
+        await still_waits(it)
         assert (await it.history("handle")).count("SIGNAL_COMPLETE") == 1
         await it.api.signals.send("s", "handle", signal_id="request-2")
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"

@@ -92,7 +92,7 @@ class Server:
             await asyncio.sleep(0.05)
 
     async def _silent(self, _writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
 
     async def _endless(self, writer: asyncio.StreamWriter) -> None:
         await self._send(writer, OK + b"Transfer-Encoding: chunked\r\n\r\n")

@@ -19,7 +19,7 @@ from isotherm.store import tables as t
 from isotherm.store.database import connect
 from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Event
-from tests import databases
+from tests import databases, patience
 from tests.store.proxy import Proxy
 
 COMMIT = b"COMMIT"
@@ -131,9 +131,9 @@ def test_each_unit_of_a_group_gets_its_own_answer(far, way, tmp_path):
 
     async def story() -> list[Any]:
         ahead = asyncio.create_task(far.write(first))
-        await asyncio.sleep(0.1)
+        await patience.holds(lambda: first.runs == 1)
         group = asyncio.gather(*(far.write(unit) for unit in units), return_exceptions=True)
-        await asyncio.sleep(0.1)
+        await patience.holds(lambda: far._writes.qsize() == len(units))
         gate.set()
         await ahead
         way.lose_answer(COMMIT)
@@ -182,7 +182,7 @@ def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path):
 
 def test_a_way_that_swallows_everything_is_given_up(tmp_path, way, monkeypatch):
     """No error ever comes: neither from the network, nor from the server."""
-    patience(monkeypatch, 1.0)
+    gives_up_after(monkeypatch, 1.0)
     store = ThreadedStore.open(through(databases.url_of(tmp_path), way))
     unit = Telling("a", lambda run: way.freeze() if run == 1 else None)
     threading.Timer(3.0, way.thaw).start()
@@ -196,7 +196,7 @@ def test_a_way_that_swallows_everything_is_given_up(tmp_path, way, monkeypatch):
     store.close()
 
 
-def patience(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+def gives_up_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(connect, "PATIENCE_S", seconds)
 
 
@@ -321,7 +321,15 @@ def test_what_is_the_fault_of_the_unit_is_not(store, code, tmp_path):
 
 
 KILL = {"postgresql": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {}", "mariadb": "KILL {}"}
+SESSIONS = {"postgresql": "SELECT pid FROM pg_stat_activity WHERE pid = {}",
+            "mariadb": "SELECT id FROM information_schema.processlist WHERE id = {}"}
 MINE = {"postgresql": "SELECT pg_backend_pid()", "mariadb": "SELECT connection_id()"}
+
+
+def is_there(folder: Path, session: object) -> bool:
+    """Look with a connection of its own: PostgreSQL shows the same activity all through a transaction."""
+    with databases.looking(folder) as operator:
+        return bool(operator.exec_driver_sql(SESSIONS[databases.ON].format(session)).all())
 
 
 def test_an_operator_ends_the_session(store, tmp_path):
@@ -331,7 +339,7 @@ def test_an_operator_ends_the_session(store, tmp_path):
         if inner.runs == 1:
             with databases.looking(tmp_path) as operator:
                 operator.exec_driver_sql(KILL[databases.ON].format(number))
-            time.sleep(0.2)
+            patience.until(lambda: not is_there(tmp_path, number))
             connection.execute(sa.select(t.turns))
         return answer
 

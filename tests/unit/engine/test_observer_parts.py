@@ -100,7 +100,7 @@ class Hangs(contract.Resource):
 
     async def handle_get_reality(self) -> contract.LiveState:
         if self.name != "well":
-            await asyncio.sleep(3600)
+            await asyncio.Event().wait()
         return contract.Seen({})
 
 
