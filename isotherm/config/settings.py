@@ -103,6 +103,10 @@ class Settings:
         (), "How many steps of a type, or of a service, each engine process may have under way at once: as "
         "OS::Nova::Server=20, OS::Nova=50. A name stands for itself and for all types that begin with it and `::`.")
 
+    max_threads_per_service: int = option(
+        16, "How many calls of resource types with blocking methods each process may have under way at once, for each "
+        "service (OS::Nova is one). A call that finds no thread is tried again later.", least=1)
+
     # Fetching.
     template_fetch_timeout: float = option(
         60.0, "How many seconds fetching a template or a file may take, from the first look-up to the last byte.", least=0)

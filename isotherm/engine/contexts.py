@@ -13,7 +13,7 @@ from typing import Any
 
 from isotherm.config import Settings
 from isotherm.engine import ports
-from isotherm.resources import contract, gate
+from isotherm.resources import contract, gate, service_threads
 from isotherm.resources.context import local_access
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.journal import MemoryReality
@@ -40,10 +40,11 @@ def nothing() -> ProcessPorts:
 
 def shared(store: Store, clock: contract.Clock, process: ProcessPorts, settings: Settings = _SETTINGS) -> contract.Context:
     """Build the context that the steps of one process have in common. Signals and software configs are rows."""
+    threads = process.threads or service_threads.ServiceThreads(settings.max_threads_per_service)
     return contract.Context(
         clock=clock, random=process.random, reality=process.reality, signal_urls=process.signal_urls,
         signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, clock, settings),
-        local=process.reach.local, http=process.reach.http, threads=process.threads or gate.LoopThreads(),
+        local=process.reach.local, http=process.reach.http, threads=threads,
     )
 
 

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 async def publish(resource: contract.Resource, exports: Iterable[str]) -> str:
     """Return the document that dependants and outputs read. Raises what `attribute` raises."""
     values = {name: await attribute(resource, name) for name in exports}
-    reference = await gate.call(resource.context.threads, resource.reference)
+    reference = await gate.call(resource, resource.reference)
     return documents.encode(documents.Published(reference, values))
 
 
@@ -26,7 +26,7 @@ async def attribute(resource: contract.Resource, name: str) -> object:
     mistake in the type, and a None in its place would go into the properties of other resources.
     """
     try:
-        return await gate.call(resource.context.threads, resource.attribute, name)
+        return await gate.call(resource, resource.attribute, name)
     except (errors.Permanent, errors.UserError):
         return None
 

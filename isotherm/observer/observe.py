@@ -129,7 +129,8 @@ async def _sights(
 ) -> Sequence[contract.LiveState]:
     """Of all of them. Whatever goes wrong with the list, nothing was seen."""
     try:
-        seen = await _patiently(lambda: gate_resources.call(context.threads, type_.observe_many, context, many), within_s)
+        observe = functools.partial(gate_resources.call_type, context, type_, type_.observe_many, context, many)
+        seen = await _patiently(observe, within_s)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, it has not seen anything
         return [contract.Unseen(f"{type(error).__name__}: {error}")] * len(many)
     return [_SLOW] * len(many) if seen is None or len(seen) != len(many) else seen

@@ -205,10 +205,10 @@ class Resource:
 
     async def handle_adopt(self) -> object:
         """Take over the object `self.physical_id`, which has to be there: unless a type knows better, it is checked."""
-        return await gate.call(self.context.threads, self.handle_check)
+        return await gate.call(self, self.handle_check)
 
     async def check_adopt_complete(self, progress: Any) -> bool | Wait:
-        answer: bool | Wait = await gate.call(self.context.threads, self.check_check_complete, progress)
+        answer: bool | Wait = await gate.call(self, self.check_check_complete, progress)
         return answer
 
     async def handle_suspend(self) -> object:
@@ -316,7 +316,7 @@ class RowOnly(Resource):
 
 async def observe(resource: Resource) -> LiveState:
     """Return what can be seen of the resource's object now. Never raises, except to be cancelled or superseded."""
-    return await observation.attempt(resource.context.threads, resource.handle_get_reality, resource.physical_id)
+    return await observation.attempt(resource.physical_id, gate.call, resource, resource.handle_get_reality)
 
 
 def is_observable(type_: type[Resource]) -> bool:

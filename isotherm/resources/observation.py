@@ -6,12 +6,11 @@ what is there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from isotherm import errors
-from isotherm.resources.gate import Threads, call
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +43,13 @@ LiveState = Seen | Gone | Unseen
 
 
 async def attempt(
-    threads: Threads, look: Callable[..., Any], physical_id: str | None, *arguments: object
+    physical_id: str | None, observe: Callable[..., Awaitable[LiveState]], *arguments: Any
 ) -> LiveState:
-    """What a look at the object says. Never raises, except to be cancelled or superseded."""
+    """Return what `observe` says of the object. Never raises, except to be cancelled or superseded."""
     if physical_id is None:
         return Unseen("nothing is known to have been made")
     try:
-        found: LiveState = await call(threads, look, *arguments)
+        found = await observe(*arguments)
     except errors.Temporary as error:
         return Unseen(str(error), error.retry_after_s)
     except errors.Superseded:

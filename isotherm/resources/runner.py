@@ -14,7 +14,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.gate import call
+from isotherm.resources.gate import call, change, is_async
 from isotherm.states import Action
 
 __all__ = ["DONE", "Done", "Failed", "NestedFailure", "Outcome", "Task", "TaskRunner", "Waiting", "describe"]
@@ -104,12 +104,14 @@ class TaskRunner:
         task, resource = self.task, self.resource
         handler = getattr(resource, _HANDLERS[task.action])
         arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
-        task.progress = await call(resource.context.threads, handler, *arguments)
+        task.progress = await change(resource, handler, *arguments)
         task.handled = True
 
     async def _check(self) -> Outcome:
         checker = getattr(self.resource, _CHECKERS[self.task.action])
-        answer = await call(self.resource.context.threads, checker, self.task.progress)
+        # A plain method may change something past the ports (confirm a resize, say); an async one only through them.
+        run = call if is_async(checker) else change
+        answer = await run(self.resource, checker, self.task.progress)
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from isotherm.resources import gate
 from isotherm.states import Action
 
 
@@ -18,6 +19,10 @@ class Poll:
 class Traits:
     """The traits of one type. A subclass that differs in one of them uses `dataclasses.replace`."""
 
+    # Plain methods of one service share a bounded pool of threads; empty: all of the type's name but its last part.
+    service: str = ""
+    # The time limit of one call of a plain method. The client that the method uses should give up earlier.
+    call_timeout_s: float = gate.TIMEOUT_S
     poll: Poll = Poll()
     # Any property and any attribute is accepted, and none is checked.
     accepts_anything: bool = False

@@ -65,7 +65,7 @@ def an_unreadable_attribute_is_nothing(patch: Patch) -> None:
 
     async def attribute(resource: Any, name: str) -> object:
         try:
-            return await gate.call(resource.context.threads, resource.attribute, name)
+            return await gate.call(resource, resource.attribute, name)
         except Exception:  # noqa: BLE001
             return None
 

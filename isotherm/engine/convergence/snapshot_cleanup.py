@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.steps import outcomes
+from isotherm.engine import contexts
+from isotherm.engine.steps import act, outcomes
 from isotherm.planning import documents, masking
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract, gate, runner
@@ -27,10 +28,12 @@ class SnapshotCleaner:
         self._lease_s = lease_s
 
     async def __call__(self, doomed: snapshots.Doomed) -> None:
+        lease = act.LeaseGuard(self._context.clock, doomed.until)
+        context = contexts.leased(self._context, lease, "")
         try:
             for part in doomed.parts:
-                await self._let_go(doomed, part)
-                await self._tick_off(doomed, part.name)
+                await self._let_go(doomed, part, context)
+                lease.until = await self._tick_off(doomed, part.name)
         except errors.Superseded:
             return
         except errors.Temporary as error:
@@ -40,19 +43,20 @@ class SnapshotCleaner:
         else:
             await self._store.write(lambda connection: snapshots.gone(connection, doomed))
 
-    async def _let_go(self, doomed: snapshots.Doomed, part: Part) -> None:
+    async def _let_go(self, doomed: snapshots.Doomed, part: Part, context: contract.Context) -> None:
         was: dict[str, Any] = documents.decode(part.document, dict[str, Any])
         if was["snapshot"] is None:
             return
         state = contract.ResourceState(
             name=part.name, stack_name=doomed.stack_name, stack_id=doomed.stack_id, token="", properties={},
             physical_id=was["resource_id"], data=was["resource_data"], metadata=was["metadata"] or {})
-        resource = self._types(part.implementation)(state, self._context)
-        await gate.call(self._context.threads, resource.handle_delete_snapshot, was["snapshot"])
+        resource = self._types(part.implementation)(state, context)
+        await gate.change(resource, resource.handle_delete_snapshot, was["snapshot"])
 
-    async def _tick_off(self, doomed: snapshots.Doomed, name: str) -> None:
+    async def _tick_off(self, doomed: snapshots.Doomed, name: str) -> float:
         until = self._context.clock.now() + self._lease_s
         await self._store.write(lambda connection: snapshots.part_gone(connection, doomed, name, until))
+        return until
 
     async def _not_gone(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:
         try:

@@ -37,6 +37,7 @@ from isotherm.resources import builtin, contract
 from isotherm.resources.context.local_access import Reach
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.journal import JournalReality
+from isotherm.resources.service_threads import ServiceThreads
 
 # It takes a while to load: here, so that nobody spends it inside his first transaction.
 from isotherm.secrets import ring as _ring  # noqa: F401
@@ -57,6 +58,8 @@ class Embedded(Folder):
         self.types = builtin.registry(reaching=local_access.is_allowed(self.settings))
         self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
+        # Shared by everything in this process: a service is called with at most so many threads.
+        self._threads = ServiceThreads(self.settings.max_threads_per_service)
         self._plans = planner.Planning(self.store, self.types, self.clock, off_loop.beside)
         self.service_ports = ServicePorts(
             self.store, self.types, self.clock, new_id, self._plans, self.settings, self._wake,
@@ -97,7 +100,7 @@ class Embedded(Folder):
         return local_access.reach_of(self.settings, self.path)
 
     def _process_ports(self, reality: contract.Reality) -> contexts.ProcessPorts:
-        return contexts.ProcessPorts(reality, random.SystemRandom(), self.signal_urls(), self.reach())
+        return contexts.ProcessPorts(reality, random.SystemRandom(), self.signal_urls(), self.reach(), self._threads)
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:

@@ -17,7 +17,7 @@ from isotherm.engine import contexts, publish
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import outcomes
 from isotherm.planning import documents, masking, resource_states
-from isotherm.resources import contract, gate, runner
+from isotherm.resources import contract, gate, runner, service_threads
 from isotherm.resources.nested import nested_stack
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
@@ -33,6 +33,7 @@ class LeaseGuard:
 
     def check(self) -> None:
         # I5: each mutation lies inside a lease. A worker that was stopped for too long finds out here.
+        service_threads.refuse_abandoned()
         if self.clock.now() >= self.until:
             raise errors.Superseded("the lease has run out")
 
@@ -50,7 +51,7 @@ class StepRunner:
         if version.physical_id is not None:
             return contract.Found(version.physical_id)
         resource = self._resource(claim, version, self._properties(version), guard)
-        answer: contract.Search = await gate.call(self._context.threads, resource.find_by_token)
+        answer: contract.Search = await gate.call(resource, resource.find_by_token)
         if not isinstance(answer, contract.Search):
             raise errors.Permanent(f"find_by_token of {version.type} answered {answer!r}; it has to answer Found, Absent "
                                    "or CannotTell")

@@ -11,7 +11,8 @@ from isotherm.resources.context import local_access, signals
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.context.software import Software
 from isotherm.resources.context.stacks import Stacks
-from isotherm.resources.gate import LoopThreads, Threads
+from isotherm.resources.gate import Threads
+from isotherm.resources.service_threads import ServiceThreads
 
 
 class Clock(Protocol):
@@ -96,7 +97,7 @@ class Context:
     local: local_access.Local | None = None
     http: local_access.Http | None = None
     # Runs plain methods, and lets them use the async ports.
-    threads: Threads = field(default_factory=LoopThreads)
+    threads: Threads = field(default_factory=ServiceThreads)
 
     @property
     def credential(self) -> Credential | None:

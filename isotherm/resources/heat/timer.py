@@ -55,8 +55,7 @@ class Pretender(contract.Resource):
         cls, context: contract.Context, many: Sequence[contract.ResourceState]
     ) -> Sequence[contract.LiveState]:
         # The journal is at hand: nothing is gained by making an object of each.
-        return [await observation.attempt(context.threads, _seen, one.physical_id, context, one.physical_id)
-                for one in many]
+        return [await observation.attempt(one.physical_id, _seen, context, one.physical_id) for one in many]
 
 
 async def _seen(context: contract.Context, physical_id: str | None) -> contract.LiveState:

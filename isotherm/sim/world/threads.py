@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from isotherm import errors
+from isotherm.resources import gate
 
 T = TypeVar("T")
 _CALL: contextvars.ContextVar[_Call | None] = contextvars.ContextVar("_CALL", default=None)
 
 
 class SimThreads:
-    """Implements the engine's Threads."""
+    """Implements the port `gate.Threads`. Threads are never scarce, and time limits do not pass."""
 
-    async def run(self, method: Callable[..., T], *arguments: object) -> T:
-        call = _Call(method, arguments)
+    async def run(self, asked: gate.BlockingCall) -> Any:
+        call = _Call(asked)
         work = call.start()
         while work is not None:
             try:
@@ -30,8 +31,7 @@ class SimThreads:
                 work = call.go_on(None, error)
             else:
                 work = call.go_on(answer)
-        made: T = call.result()
-        return made
+        return call.result()
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         call = _CALL.get()
@@ -45,9 +45,8 @@ class SimThreads:
 class _Call:
     """One plain method on its thread. Either that thread runs, or the loop's does."""
 
-    def __init__(self, method: Callable[..., Any], arguments: tuple[object, ...]) -> None:
-        self._method = method
-        self._arguments = arguments
+    def __init__(self, asked: gate.BlockingCall) -> None:
+        self._asked = asked
         self._is_its_turn = threading.Semaphore(0)
         self._is_turn_of_loop = threading.Semaphore(0)
         self._work: Coroutine[Any, Any, Any] | None = None
@@ -83,7 +82,7 @@ class _Call:
         self._is_its_turn.acquire()
         _CALL.set(self)
         try:
-            self._answer, self._error = self._method(*self._arguments), None
+            self._answer, self._error = self._asked.run(), None
         except BaseException as error:  # noqa: BLE001 - it is raised where the method was called
             self._error = error
         self._is_turn_of_loop.release()

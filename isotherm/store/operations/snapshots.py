@@ -29,6 +29,8 @@ class Doomed(msgspec.Struct, frozen=True):
     stack_name: str
     fence: int
     parts: tuple[Part, ...]
+    # The time until which this worker may delete it.
+    until: float
     input: str = ""
 
 
@@ -136,7 +138,7 @@ def due(connection: sa.Connection, until: float, now: float) -> list[Doomed]:
         .where(rows.among(_SNAPSHOT.id)),
         rows.ids(taken),
     )
-    return [Doomed(*row[:4], tuple(parts(connection, row[0])), row[4]) for row in found.all()]
+    return [Doomed(*row[:4], tuple(parts(connection, row[0])), until, row[4]) for row in found.all()]
 
 
 def part_gone(connection: sa.Connection, doomed: Doomed, name: str, until: float) -> None:

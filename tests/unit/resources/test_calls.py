@@ -12,7 +12,10 @@ import pytest
 
 import isotherm
 from isotherm import errors
-from isotherm.resources import gate
+from isotherm.clock import SystemClock
+from isotherm.resources import contract, gate
+from isotherm.resources.journal import MemoryReality
+from isotherm.resources.service_threads import ServiceThreads, refuse_abandoned
 from isotherm.sim.world import plain_types
 from isotherm.sim.world.loop import SimLoop
 from isotherm.sim.world.threads import SimThreads
@@ -31,8 +34,13 @@ async def _broken_port() -> str:
 class Example:
     """Methods of all kinds."""
 
-    def __init__(self, threads: gate.Threads) -> None:
+    TYPE = "Test::Example"
+    traits = contract.Traits()
+
+    def __init__(self, threads: gate.Threads, lease: contract.Lease = contract.Unleased()) -> None:  # noqa: B008
         self.threads = threads
+        self.context = contract.Context(clock=SystemClock(), random=random.Random(1), reality=MemoryReality(),
+                                        threads=threads, lease=lease)
         self.thread: int | None = None
 
     async def of_the_loop(self, value: str) -> str:
@@ -61,7 +69,7 @@ def _in_the_simulator(story):
         loop.close()
 
 
-@pytest.fixture(params=[(gate.LoopThreads, _on_the_loop), (SimThreads, _in_the_simulator)], ids=["loop", "simulator"])
+@pytest.fixture(params=[(ServiceThreads, _on_the_loop), (SimThreads, _in_the_simulator)], ids=["loop", "simulator"])
 def kind(request):
     """The two implementations of the port: how to make one, and how to run a story with it."""
     return request.param
@@ -71,13 +79,13 @@ def kind(request):
 def test_each_kind_of_method_is_called(kind, method):
     threads, run = kind
     one = Example(threads())
-    assert run(gate.call(one.threads, getattr(one, method), "x")) == "x"
+    assert run(gate.call(one, getattr(one, method), "x")) == "x"
 
 
 def test_a_plain_method_has_a_thread_of_its_own(kind):
     threads, run = kind
     one = Example(threads())
-    run(gate.call(one.threads, one.plain, "x"))
+    run(gate.call(one, one.plain, "x"))
     assert one.thread not in (None, threading.get_ident())
 
 
@@ -85,7 +93,7 @@ def test_what_a_port_raises_comes_out_of_the_method(kind):
     threads, run = kind
     one = Example(threads())
     with pytest.raises(errors.Permanent, match="no"):
-        run(gate.call(one.threads, one.refused))
+        run(gate.call(one, one.refused))
 
 
 def test_outside_of_a_plain_method_nothing_is_waited_for(kind):
@@ -100,7 +108,7 @@ def test_outside_of_a_plain_method_nothing_is_waited_for(kind):
 
 def test_who_was_cancelled_gets_no_answers_any_more():
     """The thread cannot be stopped; but it changes nothing through the ports of a step that has been given up."""
-    threads, entered, released, ended = gate.LoopThreads(), threading.Event(), threading.Event(), threading.Event()
+    threads, entered, released, ended = ServiceThreads(), threading.Event(), threading.Event(), threading.Event()
     done: list[object] = []
 
     async def change() -> None:
@@ -116,7 +124,7 @@ def test_who_was_cancelled_gets_no_answers_any_more():
         ended.set()
 
     async def story() -> None:
-        task = asyncio.create_task(threads.run(method))
+        task = asyncio.create_task(threads.run(gate.BlockingCall(method)))
         await asyncio.to_thread(entered.wait)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -130,7 +138,7 @@ def test_who_was_cancelled_gets_no_answers_any_more():
 
 
 def test_what_is_waited_for_ends_with_the_step():
-    threads, entered, ended = gate.LoopThreads(), threading.Event(), threading.Event()
+    threads, entered, ended = ServiceThreads(), threading.Event(), threading.Event()
     told: list[BaseException] = []
 
     async def for_ever() -> None:
@@ -145,7 +153,7 @@ def test_what_is_waited_for_ends_with_the_step():
         ended.set()
 
     async def story() -> None:
-        task = asyncio.create_task(threads.run(method))
+        task = asyncio.create_task(threads.run(gate.BlockingCall(method)))
         await asyncio.to_thread(entered.wait)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -154,6 +162,123 @@ def test_what_is_waited_for_ends_with_the_step():
 
     asyncio.run(story())
     assert len(told) == 1
+
+
+class Lost:
+    def check(self) -> None:
+        raise errors.Superseded("the lease has run out")
+
+
+@pytest.mark.parametrize("method", ["of_the_loop", "plain"])
+def test_under_a_lost_lease_nothing_is_called(kind, method):
+    threads, run = kind
+    one = Example(threads(), Lost())
+    with pytest.raises(errors.Superseded):
+        run(gate.change(one, getattr(one, method), "x"))
+    assert one.thread is None
+    assert run(gate.call(one, getattr(one, method), "x")) == "x"
+
+
+def test_a_lease_that_is_lost_while_a_call_waits_for_a_thread_stops_the_call():
+    threads, release, called = ServiceThreads(1), threading.Event(), []
+    lease = Later()
+
+    class Other(Example):
+        def plain(self, value: str) -> str:
+            called.append(value)
+            return value
+
+    async def story() -> None:
+        busy = asyncio.create_task(threads.run(gate.BlockingCall(release.wait, service="Test")))
+        await asyncio.sleep(0)
+        one = Other(threads, lease)
+        late = asyncio.create_task(gate.change(one, one.plain, "x"))
+        await asyncio.sleep(0)
+        lease.lost = True
+        release.set()
+        with pytest.raises(errors.Superseded):
+            await late
+        assert await busy
+
+    asyncio.run(story())
+    assert called == []
+
+
+class Later:
+    lost = False
+
+    def check(self) -> None:
+        if self.lost:
+            raise errors.Superseded("the lease has run out")
+
+
+def test_each_service_has_a_bounded_number_of_threads():
+    threads, lock, release = ServiceThreads(2), threading.Lock(), threading.Event()
+    running = {"a": 0, "b": 0}
+    most = dict(running)
+
+    def method(service: str) -> None:
+        with lock:
+            running[service] += 1
+            most[service] = max(most[service], running[service])
+        release.wait(10)
+        with lock:
+            running[service] -= 1
+
+    async def story() -> None:
+        calls = [asyncio.create_task(threads.run(gate.BlockingCall(method, (service,), service)))
+                 for service in ("a", "b") for _ in range(5)]
+        while sum(running.values()) < 4:
+            await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(*calls)
+
+    asyncio.run(story())
+    assert most == {"a": 2, "b": 2}
+
+
+def test_a_call_without_a_free_thread_has_not_begun_and_one_that_hangs_has():
+    threads, release, told = ServiceThreads(1), threading.Event(), []
+
+    def hangs() -> None:
+        release.wait(10)
+        try:
+            refuse_abandoned()
+        except errors.Superseded as error:
+            told.append(error)
+        ended.set()
+
+    ended = threading.Event()
+
+    async def story() -> None:
+        first = asyncio.create_task(threads.run(gate.BlockingCall(hangs, service="Test", timeout_s=0.05)))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(threads.run(gate.BlockingCall(told.append, ("called",), "Test", timeout_s=0.01)))
+        with pytest.raises(errors.NotBegun, match="all 1 threads were busy"):
+            await second
+        with pytest.raises(errors.Temporary, match=r"Test did not answer within 0\.05 s") as raised:
+            await first
+        assert not isinstance(raised.value, errors.NotBegun)
+        release.set()
+        await asyncio.to_thread(ended.wait)
+
+    asyncio.run(story())
+    [refused] = told
+    assert isinstance(refused, errors.Superseded), "its lease counts as lost"
+
+
+def test_a_timeout_that_a_method_raises_is_its_own():
+    def method() -> None:
+        raise TimeoutError("the client gave up")
+
+    with pytest.raises(TimeoutError, match="the client gave up"):
+        asyncio.run(ServiceThreads().run(gate.BlockingCall(method)))
+
+
+@pytest.mark.parametrize(
+    ("type_", "service"), [("OS::Nova::Server", "OS::Nova"), ("Example::Lamp", "Example"), ("Lamp", "Lamp")])
+def test_the_service_of_a_type_is_the_beginning_of_its_name(type_, service):
+    assert gate.service_of(type_) == service
 
 
 def test_the_engine_calls_types_through_the_gate_only():
