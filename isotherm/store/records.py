@@ -139,6 +139,8 @@ class Version(msgspec.Struct, gc=False):
     intent: str | None
     # It was put to rest and not woken again, as far as is known.
     suspended: bool = False
+    # It was superseded and taken up again, and nobody has looked at its object since.
+    taken_up: bool = False
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):
@@ -164,8 +166,9 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     version: Version | None
     inputs: tuple[Input, ...]
     operation: Operation
-    # What made the older versions of this name that are being deleted at this moment.
-    leaving: frozenset[str] = frozenset()
+    # Implementations of other versions of this name that a worker may be acting on: deleting them, where this node is to
+    # be updated; making them, where its version is to be deleted. A type may give both the same physical id.
+    unsettled: frozenset[str] = frozenset()
     # Hooks that this operation has passed here, and whether what came before each had changed the resource.
     hooks: dict[str, bool] = {}
 

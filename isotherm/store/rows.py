@@ -23,6 +23,7 @@ _VERSION_COLUMNS = [
     _VERSION.physical_id, _VERSION.action, _VERSION.status, _VERSION.reason, _VERSION.properties, _VERSION.digest,
     _VERSION.metadata, _VERSION.data, _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded,
     _VERSION.deletion_policy, _VERSION.external, _VERSION.operation_id, _VERSION.intent, _VERSION.suspended,
+    sa.and_(_VERSION.superseded == sa.false(), _VERSION.replaced_by.is_not(None)),
 ]
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 

@@ -230,15 +230,20 @@ class _InnerStacks(inner_reads.InnerStackReader):
             raise errors.Superseded("the stack around this stack is gone")
         return found
 
-    def _bounded(self, connection: Connection, acceptance: Acceptance, now: float) -> Acceptance:
-        """It never has longer than the operation around it, whatever was asked for."""
+    def _bounded(self, connection: Connection, acceptance: Acceptance, now: float, *, asked: bool = True) -> Acceptance:
+        """Limit the operation to the time that the operation around it has left.
+
+        `asked`: a shorter time that was asked for holds as well. For a delete or a check nothing was asked for: the timeout
+        that the stack has is that of an older operation.
+        """
         deadline = lookups.deadline(connection, self._around.operation.id)
         if deadline is None:
             return acceptance
         left = deadline - now
         if left <= 0:
             raise errors.Superseded("the operation around this stack has no time left, and is about to be ended")
-        return replace(acceptance, limit_s=left if acceptance.timeout_s is None else min(left, acceptance.timeout_s))
+        own = acceptance.timeout_s if asked else None
+        return replace(acceptance, limit_s=left if own is None else min(left, own))
 
     async def _supersede(
         self, acceptance: Acceptance, write_plan: Callable[[Connection, float], None], child: contract.Child | None = None
@@ -246,7 +251,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
             timed = _timed(acceptance, child, self._still_ours(connection))
-            accept.supersede(connection, self._bounded(connection, timed, now), now, preempt=True)
+            accept.supersede(connection, self._bounded(connection, timed, now, asked=child is not None), now, preempt=True)
             write_plan(connection, now)
 
         await self._write(unit)

@@ -118,11 +118,13 @@ class Decider:
                 if look is None:
                     return LookUp(claim.version, live=True, known=facts or Facts())
                 seen = observe.observation(implementation, claim.version, look, after)
-                applied = observe.with_live(applied, look, tolerant=self._tolerant)
+                applied = observe.with_live(applied, look, tolerant=self._tolerant or not claim.operation.converge)
                 decision = decide.decide(implementation, applied, after, resolved.metadata, renew=renew)
                 decision = _unfinished(decision, intent)
                 if decision.verdict is decide.Verdict.NOTHING:
                     seen = observe.as_wanted(seen)
+            elif applied and look is None and observe.may_be_gone(claim, decision, self._types):
+                return LookUp(claim.version, live=True, known=facts or Facts())
             _refuse(claim, target, resolved, decision)
         except errors.IsothermError as error:
             return observe.told(_refused(claim, error), seen)
@@ -176,7 +178,7 @@ class Decider:
         self, claim: Claim, definition: Any, resolved: Any, wish: documents.Intent, target: documents.Target
     ) -> Begin | Report:
         old = claim.version
-        if target.implementation in claim.leaving:
+        if target.implementation in claim.unsettled:
             # A type may give the new object the same id: the deletion that is under way would hit it.
             return Report(claim, NodeState.WAITING, wake_in_s=_LEAVING_S, reason="an older version is being deleted")
         # A row whose creation provably never began is used again, with its token.
@@ -249,6 +251,9 @@ class Decider:
         # may have an object of the same id by now, and the deletion would wait for that one to go.
         if begun is not None and begun.action is Action.DELETE and begun.handled and _is_of(claim, begun):
             return Continue(version, begun, None)
+        if version.implementation in claim.unsettled:
+            # A type may give the replacement the same id: the deletion would hit the object that is being made.
+            return Report(claim, NodeState.WAITING, wake_in_s=_LEAVING_S, reason="its replacement is being made")
         wish = documents.Intent(Action.DELETE, claim.operation.id)
         doomed = replace(
             version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,

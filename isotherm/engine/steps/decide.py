@@ -14,6 +14,7 @@ from isotherm.resources.nested.nested_stack import is_template
 from isotherm.states import HARMLESS, Action, Status
 
 GONE = "it is gone"
+TYPE = "type"
 
 
 class Verdict(Enum):
@@ -64,7 +65,7 @@ def decide(
     if applied is None:
         return Decision(Verdict.CREATE)
     if not makes_the_same(applied.implementation, implementation.implementation_name()):
-        return Decision(Verdict.REPLACE, "type")
+        return Decision(Verdict.REPLACE, TYPE)
     if applied.action is Action.DELETE:
         return Decision(Verdict.REPLACE, "its deletion had begun")
     if renew and implementation.traits.replaced_by_each_update:

@@ -26,10 +26,16 @@ _VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
 
 
 def looks(claim: Claim) -> bool:
-    """Whether the operation looks; or has to, since nobody has seen yet what an older one was to adopt."""
+    """Tell whether the operation looks; or has to, since the object has not been seen for long.
+
+    That is so where an older operation was to adopt it, and where its version was superseded and is taken up again: no
+    check and no observer has looked at it in between.
+    """
     version, operation = claim.version, claim.operation
-    unknown = version is not None and version.action is Action.ADOPT and version.status is not Status.COMPLETE
-    return operation.converge or (unknown and operation.action is not Action.ADOPT)
+    if version is None or operation.converge or version.taken_up:
+        return operation.converge or version is not None
+    unknown = version.action is Action.ADOPT and version.status is not Status.COMPLETE
+    return unknown and operation.action is not Action.ADOPT
 
 
 def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
@@ -54,6 +60,12 @@ def is_gone(facts: outcomes.Facts | None) -> bool:
 def is_worth_while(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
     """Whether what was decided by the rows alone may be decided otherwise by looking."""
     return is_possible(claim, type_) and (decision.verdict in _VERDICTS or decision.cause in type_.properties_schema)
+
+
+def may_be_gone(claim: Claim, decision: decide.Decision, types: outcomes.Types) -> bool:
+    """Tell whether a version that another type replaces is looked at: an object that is gone is not deleted."""
+    replaced = decision.verdict is decide.Verdict.REPLACE and decision.cause == decide.TYPE
+    return replaced and claim.version is not None and is_possible(claim, types(claim.version.implementation))
 
 
 def with_live(applied: decide.Applied, look: outcomes.Look, *, tolerant: bool) -> decide.Applied:

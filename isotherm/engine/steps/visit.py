@@ -33,8 +33,14 @@ def consider(claim: Claim) -> Answer:
     if intent is not None and intent.action not in VISITING:
         return _interrupted(claim, intent)
     if _is_so_already(version, action):
-        kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
-        return Report(claim, NodeState.DONE, part=kept)
+        if intent is None:
+            kept = part(claim.operation.id, version, None) if action is Action.SNAPSHOT else None
+            return Report(claim, NodeState.DONE, part=kept)
+        # A visit of an older operation began and nobody knows how far it came: its row must not stay IN_PROGRESS.
+        if version.external:
+            return Report(claim, NodeState.DONE, replace(version, status=Status.COMPLETE, intent=None))
+        if version.digest is None:
+            return _interrupted(claim, intent)
     if _is_unfit(version, action):
         return _not_now(claim, version)
     return begin(claim, version, action)

@@ -158,7 +158,7 @@ class Cloud:
         await self._arrive("update", thing)
         turned = properties.get("rest") != thing.properties.get("rest")
         # A suspend does not require that the used objects are ready; a resume does.
-        uses = thing.uses if turned and properties.get("rest") else self._uses(thing, properties)
+        uses = thing.uses if turned and properties.get("rest") else self._uses(thing, properties, waking=turned)
         if properties.get("fail") == "update" and not turned:
             raise errors.Permanent(f"{thing.name} cannot be changed now")
         # A suspend or resume does not undo drift of the other properties.
@@ -282,14 +282,18 @@ class Cloud:
         if self._chance.strikes("answer lost, error", f"cloud.{verb}"):
             raise ConnectionError("connection reset by peer")
 
-    def _uses(self, thing: Thing, properties: Mapping[str, Any]) -> frozenset[str]:
-        """Return the objects that the properties name; refuse the call unless all of them exist and are ready."""
+    def _uses(self, thing: Thing, properties: Mapping[str, Any], *, waking: bool = False) -> frozenset[str]:
+        """Return the objects that the properties name; refuse the call unless all of them exist and are ready.
+
+        A resume names nothing new: it is not refused because an object that was used all the time is broken.
+        """
         named = [one for value in properties.values() for one in (value if isinstance(value, list) else [value])
                  if isinstance(one, str) and one in self._ever]  # fmt: skip
         wrong = [one for one in named if one not in self.things and one not in self.vanished]
         if wrong:
             self._refuse("names what does not exist", thing, wrong)
-        unready = [one for one in named if one in self.things and self.status(self.things[one]) != "READY"]
+        usable = ("READY", "ERROR") if waking else ("READY",)
+        unready = [one for one in named if one in self.things and self.status(self.things[one]) not in usable]
         if unready:
             self._refuse("names what is not ready", thing, unready)
         return frozenset(named)

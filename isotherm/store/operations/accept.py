@@ -5,10 +5,13 @@ The conditional write on the stack's generation comes first: whoever loses it ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import sqlalchemy as sa
 
 from isotherm import errors
-from isotherm.states import ORDERED, UNFINISHED, Action, OperationState, Status
+from isotherm.states import ORDERED, UNFINISHED, VISITING, Action, OperationState, Status
 from isotherm.store import credentials, locks, rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
@@ -17,6 +20,9 @@ from isotherm.store.reads import stack_list
 from isotherm.store.records import Acceptance, Event, NewStack
 from isotherm.store.transitions import nodes, operations
 
+# Operations inside a stack that a newer one around it leaves alone: they make nothing.
+_GOES_ON = (*VISITING, Action.DELETE)
+_STOPPED = "Stopped: a newer operation on the stack around it was accepted"
 # On the legacy path, one operation at a time, except for what ends the one before.
 _ALWAYS = frozenset({Action.DELETE, Action.ROLLBACK})
 
@@ -70,7 +76,9 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float, *, pre
         )
     stack_list.forget_tags(connection, request.stack_id)
     stack_list.write_tags(connection, request.stack_id, request.tags)
-    _halt(connection, request.stack_id, request.generation, now, convergence=convergence)
+    running = _halt(connection, request.stack_id, request.generation, now, convergence=convergence)
+    if convergence and request.action not in VISITING and (running or request.action is Action.ROLLBACK):
+        halt_inside(connection, request.stack_id, now)
     _open(connection, request, request.generation + 1, now, convergence=convergence)
     return request.generation + 1
 
@@ -90,8 +98,11 @@ def _path(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> b
     return False
 
 
-def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, *, convergence: bool) -> None:
-    """The older operation starts nothing more. What is under way keeps its lease, and records itself when it ends."""
+def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, *, convergence: bool) -> bool:
+    """Let the older operation start nothing more; answers whether there is one.
+
+    What is under way keeps its lease, and records itself when it ends.
+    """
     operation = t.operations.c
     running = sa.and_(
         operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
@@ -105,6 +116,43 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float,
             order.clear_visits(connection, stack_id)
         # Whoever waits for it has to wait for the newer one instead.
         nodes.wake_waiters(connection, older.id, now)
+    return older is not None
+
+
+def halt_inside(connection: sa.Connection, stack_id: str, now: float) -> None:
+    """Stop what older operations of a stack have begun to make on the stacks inside (I4).
+
+    The newer operation may change what these use before it comes to them, and then it opens an operation of its own there.
+    What is under way keeps its lease, and records itself when it ends.
+    """
+    inner = t.stacks.c
+    busy = connection.execute(
+        sa.select(inner.id, inner.name, inner.generation, inner.operation_id, inner.action)
+        .where(inner.owner_id == stack_id, inner.tomb == "", inner.status == Status.IN_PROGRESS,
+               inner.action.not_in(_GOES_ON))
+    ).all()
+    for one in _begun(connection, stack_id, busy):
+        _halt(connection, one.id, one.generation, now, convergence=True)
+        operations.stop_inside(connection, one.operation_id, _STOPPED)
+        connection.execute(sa.update(t.stacks).where(inner.id == one.id).values(status=Status.FAILED, reason=_STOPPED))
+        stopped = Event(one.id, one.operation_id, "", "OS::Heat::Stack", one.id, Action(one.action), Status.FAILED,
+                        _STOPPED)
+        rows.insert_events(connection, [stopped], now)
+        halt_inside(connection, one.id, now)
+
+
+def _begun(connection: sa.Connection, stack_id: str, inner: Sequence[Any]) -> list[Any]:
+    """Of stacks inside: those on which a resource of the stack has begun an operation, whose end it waits for.
+
+    The row of a resource that was interrupted may not know its stack yet; the stack is named after the row's token.
+    """
+    version = t.resources.c
+    waiting = connection.execute(
+        sa.select(version.physical_id, version.token).where(version.stack_id == stack_id, version.intent.is_not(None))
+    ).all() if inner else []
+    known = {row.physical_id for row in waiting}
+    ends = tuple(row.token[-12:] for row in waiting if row.token and not row.physical_id)
+    return [one for one in inner if one.id in known or (ends and one.name.endswith(ends))]
 
 
 def halt_nodes(connection: sa.Connection, stack_id: str, *, convergence: bool = True) -> None:

@@ -41,6 +41,8 @@ def write(
     order.clear(connection, operation.stack_id)
     present = current.of(connection, operation.stack_id)
     if drifted is None and visit.wake(connection, operation, present, {w.name for w in wanted}, now):
+        # The rest of the plan waits; deletion policies do not, since an operation may come before it.
+        _keep_policies(connection, operation, [w for w in wanted if w.name in present])
         return
     left = superseded.of(connection, operation.stack_id)
     # A name whose newest version was deleted has lost its node, and may have older versions all the same.
@@ -100,7 +102,7 @@ class _Writer:
         nodes.insert(self._connection, [w for w in writes if w.name not in self._slots], self._operation, self._now)
         self._rewrite([w for w in writes if w.name in self._slots])
         self._rewire(changed, ids)
-        self._keep_policies(changed)
+        _keep_policies(self._connection, self._operation, [w for w in changed if w.name in self._slots])
         return len(writes)
 
     def _node(self, want: Wanted, id_: int, visits: planning.Visits) -> NodeWrite:
@@ -120,14 +122,13 @@ class _Writer:
         new = (Edge(ids[need], ids[w.name], EdgeKind.REQUIRES) for w in changed for need in w.requires)
         rows.insert_edges(self._connection, new)
 
-    def _keep_policies(self, changed: Sequence[Wanted]) -> None:
-        """A deletion policy holds from the moment it is accepted, for every version that the name still has."""
-        if not self._slots:
-            return
-        for policy in DeletionPolicy:
-            names = [w.name for w in changed if w.deletion_policy is policy and w.name in self._slots]
-            if names:
-                versions.set_policy(self._connection, self._operation.stack_id, names, policy)
+
+def _keep_policies(connection: sa.Connection, operation: Operation, present: Sequence[Wanted]) -> None:
+    """Write deletion policies: each holds from the moment it is accepted, for every version that the name still has."""
+    for policy in DeletionPolicy:
+        names = [w.name for w in present if w.deletion_policy is policy]
+        if names:
+            versions.set_policy(connection, operation.stack_id, names, policy)
 
 
 def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot]) -> None:

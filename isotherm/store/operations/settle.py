@@ -109,6 +109,8 @@ def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: flo
     """The rows of the resources, as their steps have left them."""
     # First: what was seen was compared with the rows as they were.
     observations.record(connection, [r.observation for r in valid if r.observation is not None])
+    versions.confirm(connection, [r.observation.resource_id for r in valid if r.observation is not None
+                                  and r.claim.version is not None and r.claim.version.taken_up])
     _insert_versions(connection, [r for r in valid if _is_new(r)], now)
     changed = (r.version for r in valid if r.version is not None and not r.removed and not _is_new(r))
     versions.update(connection, changed, now)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -84,12 +84,14 @@ def load(connection: sa.Connection, node_ids: Collection[int], until: float, now
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
     newest = rows.current_operations(connection, {row[1] for row in found})
     cleared = hooks.cleared(connection, node_ids)
-    leaving = _leaving(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE and row[8] is not None], now)
+    having = [(row[0], row[3]) for row in found if row[8] is not None]
+    unsettled = _leaving(connection, [id_ for id_, kind in having if kind == NodeKind.UPDATE], now)
+    unsettled |= _arriving(connection, [id_ for id_, kind in having if kind == NodeKind.CLEANUP])
     opened = sealing.of(connection).open
     return [
         Claim(id_, stack_id, name, _KINDS[kind], generation, fence, until,
               opened(definition, "definition", id_, stack_id), digest,
-              current.get(resource_id), tuple(inputs.get(id_, ())), newest[stack_id], leaving.get(id_, frozenset()),
+              current.get(resource_id), tuple(inputs.get(id_, ())), newest[stack_id], unsettled.get(id_, frozenset()),
               cleared.get((id_, newest[stack_id].id), {}))
         for id_, stack_id, name, kind, generation, fence, definition, digest, resource_id in found
     ]
@@ -106,10 +108,30 @@ _LEAVING = (
 
 def _leaving(connection: sa.Connection, node_ids: Collection[int], now: float) -> dict[int, frozenset[str]]:
     """By node: what made the versions of the same name that a worker deletes at this moment, for an older operation."""
-    found: dict[int, frozenset[str]] = {}
-    for id_, implementation in connection.execute(_LEAVING, {**rows.ids(node_ids), "n_now": now}) if node_ids else ():
-        found[id_] = found.get(id_, frozenset()) | {implementation}
-    return found
+    return _by_node(connection.execute(_LEAVING, {**rows.ids(node_ids), "n_now": now})) if node_ids else {}
+
+
+_NEWER = t.resources.alias()
+_ARRIVING = (
+    sa.select(_NODE.id, _NEWER.c.implementation)
+    .join(t.resources, t.resources.c.id == _NODE.resource_id)
+    .join(_NEWER, sa.and_(_NEWER.c.stack_id == _NODE.stack_id, _NEWER.c.name == _NODE.name,
+                          _NEWER.c.id != t.resources.c.id))
+    .where(rows.among(_NODE.id), _NEWER.c.action == int(Action.CREATE), _NEWER.c.status == int(Status.IN_PROGRESS),
+           _NEWER.c.physical_id.is_(None), _NEWER.c.intent.is_not(None))
+)
+
+
+def _arriving(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, frozenset[str]]:
+    """By node: the implementations of other versions of its name that may be being made at this moment."""
+    return _by_node(connection.execute(_ARRIVING, rows.ids(node_ids))) if node_ids else {}
+
+
+def _by_node(found: Iterable[Any]) -> dict[int, frozenset[str]]:
+    together: dict[int, frozenset[str]] = {}
+    for id_, implementation in found:
+        together[id_] = together.get(id_, frozenset()) | {implementation}
+    return together
 
 
 _INPUTS = (
@@ -175,6 +197,8 @@ def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
     # First: what was seen was compared with the rows as they were.
     observations.record(connection, [b.observation for b in ours if b.observation is not None])
+    versions.confirm(connection, [b.observation.resource_id for b in ours if b.observation is not None
+                                  and b.claim.version is not None and b.claim.version.taken_up])
     new = [b for b in ours if b.new]
     for beginning, id_ in zip(new, rows.take_ids(connection, len(new)) if new else (), strict=True):
         beginning.version.id = id_

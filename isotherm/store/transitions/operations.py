@@ -99,6 +99,12 @@ def supersede(connection: sa.Connection, operation_id: str, now: float) -> None:
     connection.execute(_one(operation_id).values(state=SUPERSEDED, due=None, deadline=None, ended_at=now))
 
 
+@_transition(from_=(SUPERSEDED,), to=(FAILED,), keeps=("I4", "I14"))
+def stop_inside(connection: sa.Connection, operation_id: str, failure: str) -> None:
+    """Fail an operation on a nested stack that a newer operation around it has halted."""
+    connection.execute(_one(operation_id).values(state=FAILED, failure=failure))
+
+
 @_transition(from_=UNFINISHED, to=(COMPLETE, FAILED), keeps=("I11", "I13", "I14"))
 def close(connection: sa.Connection, operation_id: str, now: float, *, failed: bool) -> None:
     """Close an operation whose nodes have all ended, or which was stopped."""

@@ -138,10 +138,22 @@ def supersede(connection: sa.Connection, version_id: int | None) -> None:
 
 
 @_transition(from_=(SUPERSEDED,), to=_CURRENT, keeps=("I8", "I15"))
-def reinstate(connection: sa.Connection, version_id: int) -> None:
-    """Make a superseded version current again."""
+def reinstate(connection: sa.Connection, version_id: int, *, instead_of: int | None) -> None:
+    """Make a superseded version current again.
+
+    `replaced_by` is kept until its object has been looked at (`confirm`): no check has visited the object meanwhile.
+    """
     mine = sa.update(t.resources).where(_VERSION.id == version_id)
-    connection.execute(mine.values(superseded=False, replaced_by=None))
+    connection.execute(mine.values(superseded=False, replaced_by=instead_of or version_id))
+
+
+@_transition(keeps=("I2",))
+def confirm(connection: sa.Connection, version_ids: Collection[int]) -> None:
+    """Record that the objects of reinstated versions have been looked at."""
+    if version_ids:
+        connection.execute(
+            sa.update(t.resources).where(rows.among(_VERSION.id), _VERSION.superseded == sa.false())
+            .values(replaced_by=None), rows.ids(version_ids))
 
 
 _FORGET = Bulk(

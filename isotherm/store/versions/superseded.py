@@ -117,7 +117,7 @@ def _swap(connection: sa.Connection, slot: Slot, spare: Spare) -> None:
     nodes.delete_where(connection, deleters)
     nodes.attach(connection, [(spare.id, slot.id)])
     versions.supersede(connection, slot.resource_id)
-    versions.reinstate(connection, spare.id)
+    versions.reinstate(connection, spare.id, instead_of=slot.resource_id)
 
 
 def _take_lease(connection: sa.Connection, slot: Slot, deleters: Sequence[sa.ColumnElement[bool]]) -> None:

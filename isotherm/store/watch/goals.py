@@ -12,6 +12,7 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.reads import resource_list
+from isotherm.store.watch import inherited
 from isotherm.store.watch.inherited import root
 from isotherm.store.watch.schedule import Watch
 
@@ -51,7 +52,7 @@ def of(connection: sa.Connection, watch: Watch, names: Collection[str]) -> Goal 
         return None
     if outer == watch.stack_id:
         return Goal(outer, found.generation, tuple(names))
-    name = resource_list.resource_around(connection, way[-1], outer)
+    name = resource_list.resource_around(connection, way[-1], outer) or inherited.name_inside(connection, way[-1], outer)
     return None if name is None else Goal(outer, found.generation, (name,))
 
 

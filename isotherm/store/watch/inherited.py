@@ -40,11 +40,27 @@ def stacks(connection: sa.Connection, watch: Watch) -> Iterator[Around]:
         found = None if around is None else connection.execute(_NEXT, {"stack_id": around}).one_or_none()
         if found is None:
             return
-        # A stack inside is named after the resource that it is.
-        name = inner.removeprefix(f"{found.name}-").rpartition("-")[0]
+        name = _resource_name(found.name, inner)
         yield Around(None if found.policy is None else DriftPolicy(found.policy), WatchMode(found.mode or WatchMode.ACTIVE),
                      msgspec.json.decode(found.overrides or "{}"), name, _metadata(connection, found.id, name, inner_id))
         inner_id, inner, around = found.id, found.name, found.owner_id
+
+
+def _resource_name(outer: str, inner: str) -> str:
+    """Return the resource that a stack inside is made by: the stack is named after it."""
+    return inner.removeprefix(f"{outer}-").rpartition("-")[0]
+
+
+def name_inside(connection: sa.Connection, stack_id: str, owner_id: str) -> str | None:
+    """Find the resource of a stack inside whose creation was interrupted, so that its row does not know the stack."""
+    names = dict(connection.execute(sa.select(_STACK.id, _STACK.name).where(_STACK.id.in_([stack_id, owner_id]))).all())
+    if len(names) < 2:
+        return None
+    name = _resource_name(names[owner_id], names[stack_id])
+    interrupted = sa.select(_VERSION.id).where(
+        _VERSION.stack_id == owner_id, _VERSION.name == name, _VERSION.physical_id.is_(None),
+        _VERSION.superseded == sa.false())
+    return name if connection.execute(interrupted).first() else None
 
 
 def _metadata(connection: sa.Connection, stack_id: str, name: str, physical_id: str) -> str:
