@@ -1,6 +1,6 @@
-"""Options: what there are (`settings`), and how a file of them is read (`files`).
+"""Options of Isotherm (`settings`), and the reader of option files (`files`).
 
-A file is rare on a command line, and the library that reads it is slow to import: it is loaded when there is one.
+The library that reads files is slow to import, so it is loaded only when there is a file.
 """
 
 from __future__ import annotations

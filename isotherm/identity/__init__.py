@@ -1,4 +1,4 @@
-"""Who acts for a stack: the caller of a request, trusts lent to the service, and the credentials kept for stacks.
+"""Identity of callers and stacks: the caller of a request, trusts in Keystone, and the credentials stored for stacks.
 
-The API, the engine and the store's units for credentials meet here; Keystone is called by `trusts` only.
+Used by the API and the engine. Only `trusts` calls Keystone.
 """

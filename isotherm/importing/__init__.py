@@ -1,14 +1,14 @@
-"""Brings the stacks of a real Heat into Isotherm, from Heat's own database, without touching anything that they made.
+"""Import of stacks from a Heat, by its database, without touching their objects.
 
-What comes over, tree by tree: templates, environments, files, parameters (opened with Heat's key), physical ids, what
-resources keep, tags, states. It arrives at rest: an update that asks for nothing new finds nothing to do.
+A stack tree is imported as a whole: templates, environments, files, parameters (decrypted with Heat's key), physical ids,
+resource data, tags and states. It arrives idle: an update without a change finds nothing to do.
 
     heat_rows      reads Heat's database: the only module here that knows SQL, and Heat's tables
-    opening        opens what Heat has encrypted
-    judging        says what of a tree is not understood: such a tree stays where it is, as a whole
-    translating    by type: what Heat keeps of a resource, in our words
-    ports          what resources may read of each other while they arrive
-    given          what Heat was asked for, as its users gave it
-    preparing      from Heat's rows to ours (prepared: the values that this is made of)
-    bringing       the whole way, for whoever asks
+    decrypt        decrypts what Heat has encrypted
+    heat_inputs    the inputs of Heat's stacks, as their users gave them
+    judge          finds what is not understood of a tree; such a tree is not imported
+    translate      by type: what Heat keeps of a resource, in our form
+    ports          what resources may read of each other during the import
+    prepare        from Heat's rows to ours (records: the values in between)
+    run            the whole import, for the command line
 """

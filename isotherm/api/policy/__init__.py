@@ -1,1 +1,1 @@
-"""Who may do what: Heat's rule names with their defaults (`rules`), evaluated by oslo.policy (`enforcer`)."""
+"""API policy: Heat's rules with their defaults (`rules`), evaluated by oslo.policy (`enforcer`)."""

@@ -1,4 +1,4 @@
-"""`heat-manage`, which is also `isotherm manage`: what operators do to a service, by the names that Heat gives it.
+"""`heat-manage`, also called `isotherm manage`: commands for operators, with the names that Heat gives them.
 
-It works on the database, beside the engines that run and without them. Each command is in a file with its like.
+They work on the database, with or without running engines. Related commands share a module.
 """

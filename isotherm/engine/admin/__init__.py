@@ -1,1 +1,1 @@
-"""Operators' work on a whole service: housekeeping, migration to convergence."""
+"""Work of operators on a whole service: housekeeping and migration to convergence."""

@@ -1,1 +1,1 @@
-"""Stacks inside stacks: the `Stacks` port of the contract, as reads (`inner_reads`) and changes (`inner_stacks`)."""
+"""Nested stacks: the `Stacks` port of a type's context, as reads (`inner_reads`) and changes (`inner_stacks`)."""

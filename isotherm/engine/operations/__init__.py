@@ -1,1 +1,1 @@
-"""What the Orchestrator accepts besides create, update and delete, one module a noun."""
+"""Services of the Orchestrator that accept operations and signals, one module for each noun."""

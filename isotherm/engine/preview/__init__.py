@@ -1,4 +1,4 @@
-"""What an update would do: item by item, for the whole tree of stacks, and in the form of Heat's API.
+"""Previews of an update: of one resource, of a stack tree, and in the form of Heat's API.
 
-The decisions are those of `engine.steps.decide`, which applies them too.
+The decisions are those of `engine.steps.decide`, which the worker uses too.
 """

@@ -1,1 +1,1 @@
-"""What can be read of resources, events, outputs, inputs and drift. Nothing here changes a row."""
+"""Services of the Orchestrator that read: stacks, resources, events, outputs, inputs, drift. They change no row."""

@@ -1,4 +1,4 @@
-"""What both architectures share: from a claim to a decision, and from there to a step of a resource's operation.
+"""Steps, shared by both architectures: from a claim to a decision, and from a decision to the report of an action.
 
-Whoever schedules (many workers on rows, or one engine on a graph in memory) makes the claims and records the reports.
+`convergence` and `legacy` make the claims and record the reports.
 """

@@ -1,4 +1,4 @@
-"""Types for services that speak HTTP, whatever they are."""
+"""Types for objects of HTTP services."""
 
 from __future__ import annotations
 

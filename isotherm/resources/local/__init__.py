@@ -1,4 +1,4 @@
-"""Types for the machine that the engine runs on: reality without a cloud, inside a folder that the operator lends."""
+"""Types for files, folders and processes of the machine that the engine runs on, confined to one base folder."""
 
 from __future__ import annotations
 
