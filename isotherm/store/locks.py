@@ -36,7 +36,7 @@ class Wish(msgspec.Struct, frozen=True):
     place: Place = START
 
 
-def ask(connection: sa.Connection, stack_id: str, operation_id: str, now: float) -> None:
+def request(connection: sa.Connection, stack_id: str, operation_id: str, now: float) -> None:
     """An operation was accepted: who has the stack goes on with it, or the first engine that finds it."""
     mine = sa.update(t.stack_locks).where(_LOCK.stack_id == stack_id)
     if not connection.execute(mine.values(operation_id=operation_id)).rowcount:

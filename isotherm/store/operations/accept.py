@@ -12,20 +12,18 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ORDERED, UNFINISHED, VISITING, Action, OperationState, Status
-from isotherm.store import credentials, locks, rows
+from isotherm.store import credentials, rows, scheduling
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.operations import adopt, order, snapshots
 from isotherm.store.reads import stack_list
 from isotherm.store.records import Acceptance, Event, NewStack
+from isotherm.store.scheduling import Scheduling
 from isotherm.store.transitions import nodes, operations
 
 # Operations inside a stack that a newer one around it leaves alone: they make nothing.
 _GOES_ON = (*VISITING, Action.DELETE)
 _STOPPED = "Stopped: a newer operation on the stack around it was accepted"
-# On the legacy path, one operation at a time, except for what ends the one before.
-_ALWAYS = frozenset({Action.DELETE, Action.ROLLBACK})
-
 
 def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
     """A new stack, with its first operation."""
@@ -46,7 +44,7 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
             hint="Update it, delete it, or choose another name.",
         ) from error
     stack_list.write_tags(connection, stack.id, request.tags)
-    _open(connection, request, 1, now, convergence=stack.convergence)
+    _open(connection, request, 1, now, scheduling.of(stack.convergence))
 
 
 def supersede(connection: sa.Connection, request: Acceptance, now: float, *, preempt: bool = False) -> int:
@@ -55,7 +53,7 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float, *, pre
     On the legacy path also if another is in progress, unless this one may `preempt` it, as the stack around may.
     """
     stack = t.stacks.c
-    convergence = _path(connection, request, preempt=preempt)
+    chosen = _admit(connection, request, preempt=preempt)
     values = {
         stack.generation: request.generation + 1, stack.operation_id: request.operation_id,
         stack.action: request.action, stack.status: Status.IN_PROGRESS, stack.reason: request.reason,
@@ -76,32 +74,30 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float, *, pre
         )
     stack_list.forget_tags(connection, request.stack_id)
     stack_list.write_tags(connection, request.stack_id, request.tags)
-    running = _halt(connection, request.stack_id, request.generation, now, convergence=convergence)
-    if convergence and request.action not in VISITING and (running or request.action is Action.ROLLBACK):
+    running = _halt(connection, request.stack_id, request.generation, now, chosen)
+    if chosen.stops_nested and request.action not in VISITING and (running or request.action is Action.ROLLBACK):
         halt_inside(connection, request.stack_id, now)
-    _open(connection, request, request.generation + 1, now, convergence=convergence)
+    _open(connection, request, request.generation + 1, now, chosen)
     return request.generation + 1
 
 
-def _path(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> bool:
-    """Whether the stack is on the convergence path, on which nothing has to wait."""
+def _admit(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> Scheduling:
+    """Return the scheduling of the stack; raises Conflict if its current operation does not let the new one in."""
     stack = t.stacks.c
     found = connection.execute(
         sa.select(stack.convergence, stack.status, stack.action, stack.name).where(stack.id == request.stack_id)
     ).one_or_none()
-    if found is None or found.convergence:
-        return True
-    if found.status == Status.IN_PROGRESS and not preempt and request.action not in _ALWAYS:
-        raise errors.Conflict(
-            f"Stack {found.name} already has an action ({Action(found.action).name}) in progress.",
-            kind="ActionInProgress", hint="Wait until it has ended, cancel it, or delete the stack.")
-    return False
+    # A stack that does not exist is refused by the conditional write that follows.
+    chosen = scheduling.of(found is None or found.convergence)
+    if found is not None:
+        chosen.admit(found, request.action, preempt=preempt)
+    return chosen
 
 
-def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, *, convergence: bool) -> bool:
-    """Let the older operation start nothing more; answers whether there is one.
+def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, chosen: Scheduling) -> bool:
+    """Let the older operation start nothing more; return whether there is one.
 
-    What is under way keeps its lease, and records itself when it ends.
+    Steps under way keep their leases, and record their results when they end.
     """
     operation = t.operations.c
     running = sa.and_(
@@ -110,7 +106,7 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float,
     # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
     if older is not None:
         operations.supersede(connection, older.id, now)
-        halt_nodes(connection, stack_id, convergence=convergence)
+        chosen.halt(connection, stack_id)
         snapshots.give_up(connection, stack_id)
         if older.action in ORDERED or older.state == OperationState.WAKING:
             order.clear_visits(connection, stack_id)
@@ -132,7 +128,7 @@ def halt_inside(connection: sa.Connection, stack_id: str, now: float) -> None:
                inner.action.not_in(_GOES_ON))
     ).all()
     for one in _begun(connection, stack_id, busy):
-        _halt(connection, one.id, one.generation, now, convergence=True)
+        _halt(connection, one.id, one.generation, now, scheduling.CONVERGENCE)
         operations.stop_inside(connection, one.operation_id, _STOPPED)
         connection.execute(sa.update(t.stacks).where(inner.id == one.id).values(status=Status.FAILED, reason=_STOPPED))
         stopped = Event(one.id, one.operation_id, "", "OS::Heat::Stack", one.id, Action(one.action), Status.FAILED,
@@ -155,13 +151,8 @@ def _begun(connection: sa.Connection, stack_id: str, inner: Sequence[Any]) -> li
     return [one for one in inner if one.id in known or (ends and one.name.endswith(ends))]
 
 
-def halt_nodes(connection: sa.Connection, stack_id: str, *, convergence: bool = True) -> None:
-    """Nobody may take a node of this stack until a plan says so again. On the legacy path, no plan ever does."""
-    (nodes.halt_due if convergence else nodes.halt_legacy)(connection, stack_id)
-
-
 def _open(
-    connection: sa.Connection, request: Acceptance, generation: int, now: float, *, convergence: bool
+    connection: sa.Connection, request: Acceptance, generation: int, now: float, chosen: Scheduling
 ) -> None:
     if request.credential:
         credentials.bind(connection, request.credential, request.stack_id)
@@ -170,11 +161,10 @@ def _open(
     operations.open_(
         connection, id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
         input=input_, disable_rollback=request.disable_rollback or request.stays, timeout_s=limit_s, tags=request.tags,
-        created_at=now, due=now if convergence else None, deadline=None if limit_s is None else now + limit_s,
+        created_at=now, due=chosen.plan_due(now), deadline=None if limit_s is None else now + limit_s,
         converge=request.converge,
     )
-    if not convergence:
-        locks.ask(connection, request.stack_id, request.operation_id, now)
+    chosen.open(connection, request.stack_id, request.operation_id, now)
     started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
                     Status.IN_PROGRESS, request.reason)
     rows.insert_events(connection, [started], now)

@@ -22,9 +22,9 @@ from isotherm.states import (
     OperationState,
     Status,
 )
-from isotherm.store import locks, rows
+from isotherm.store import rows, scheduling
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, order, snapshots
+from isotherm.store.operations import order, snapshots
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 from isotherm.store.signals import hooks
 from isotherm.store.transitions import nodes, operations
@@ -44,8 +44,7 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
         remaining = _clean_up(connection, operation, now)
         if remaining:
             operations.clean_up(connection, operation_id, remaining)
-            if not operation.convergence:
-                accept.halt_nodes(connection, operation.stack_id, convergence=False)
+            scheduling.of(operation.convergence).start_phase(connection, operation.stack_id)
             return
     close(connection, operation, now)
 
@@ -53,7 +52,7 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
 def _plan_again(connection: sa.Connection, operation: Operation, now: float) -> None:
     """What slept is awake, or could not be woken: the plan begins with what there is now."""
     order.clear_visits(connection, operation.stack_id)
-    operations.plan_again(connection, operation.id, now if operation.convergence else None)
+    operations.plan_again(connection, operation.id, scheduling.of(operation.convergence).plan_due(now))
 
 
 def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tuple[planning.Version, int | None]]:
@@ -204,8 +203,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
         snapshots.doom_all(connection, operation.stack_id, now)
     nodes.wake_waiters(connection, operation.id, now)
     hooks.forget(connection, operation.stack_id)
-    if not operation.convergence:
-        locks.drop(connection, operation.stack_id)
+    scheduling.of(operation.convergence).close(connection, operation.stack_id)
     _forget(connection, operation, gone="tomb" in values)
 
 
@@ -221,7 +219,7 @@ def _but(connection: sa.Connection, operation: Operation) -> str:
 
 def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
     """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
-    accept.halt_nodes(connection, operation.stack_id, convergence=operation.convergence)
+    scheduling.of(operation.convergence).halt(connection, operation.stack_id)
     if operation.ordered:
         order.clear_visits(connection, operation.stack_id)
     nodes.wake_waiters(connection, operation.id, now)

@@ -15,10 +15,10 @@ from isotherm import errors
 from isotherm.graph import plan as planning
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import rows
+from isotherm.store import rows, scheduling
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.operations import accept, finish, order, visit
+from isotherm.store.operations import finish, order, visit
 from isotherm.store.records import Edge, NodeWrite, Operation, Wanted
 from isotherm.store.transitions import nodes, operations, versions
 from isotherm.store.versions import current, superseded
@@ -65,8 +65,8 @@ def write(
     operations.start(connection, operation_id, OperationState.UPDATING, remaining)
     if not remaining:
         finish.next_phase(connection, operation_id, now)
-    elif not operation.convergence:
-        accept.halt_nodes(connection, operation.stack_id, convergence=False)
+    else:
+        scheduling.of(operation.convergence).start_phase(connection, operation.stack_id)
 
 
 def _digests(present: Mapping[str, Slot], left: Mapping[str, Sequence[superseded.Spare]]) -> dict[str, set[str | None]]:

@@ -19,9 +19,9 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ENDED, ORDERED, Action, EdgeKind, NodeKind, NodeState, OperationState
-from isotherm.store import rows
+from isotherm.store import rows, scheduling
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, finish, order
+from isotherm.store.operations import finish, order
 from isotherm.store.records import Edge, NodeWrite, Operation
 from isotherm.store.transitions import nodes, operations
 from isotherm.store.versions import current, shared_objects
@@ -82,8 +82,8 @@ def _begin(
     nodes.plan(connection, writes, operation.generation, now)
     rows.insert_edges(connection, edges)
     operations.start(connection, operation.id, state, len(writes))
-    if writes and not operation.convergence:
-        accept.halt_nodes(connection, operation.stack_id, convergence=False)
+    if writes:
+        scheduling.of(operation.convergence).start_phase(connection, operation.stack_id)
 
 
 def _before(slot: Slot) -> int:

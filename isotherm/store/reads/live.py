@@ -13,9 +13,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from isotherm.states import ENDED, NodeKind, NodeState, Status
-from isotherm.store import rows
+from isotherm.store import rows, scheduling
 from isotherm.store import tables as t
 from isotherm.store.reads import lookups
+from isotherm.store.scheduling import Scheduling
 
 # Of each thing under way, at most so many of those that wait for it are read.
 _FOLLOWERS = 3
@@ -46,12 +47,11 @@ _NODES = (
     .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.kind != NodeKind.BARRIER)
 )
 _ALL = _NODES.order_by(_NODE.id).limit(sa.bindparam("limit"))
-# What runs or waits for the world falls due in the future (its lease, its wake-up); what is ready, in the past.
-_UNDER_WAY = _NODES.where(_NODE.due > sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("limit"))
-# On the legacy path nothing falls due: its nodes are told by their state alone, which takes a look at all of them.
-_BUSY = _NODE.state.in_([NodeState.RUNNING, NodeState.WAITING])
-_LEGACY = _NODES.where(_BUSY).order_by(_NODE.id).limit(sa.bindparam("limit"))
-_READY = _NODES.where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("limit"))
+_BUSY = {
+    scheduling_: [_NODES.where(busy.condition).order_by(busy.order).limit(sa.bindparam("limit"))
+                  for busy in scheduling_.busy]
+    for scheduling_ in (scheduling.CONVERGENCE, scheduling.LEGACY)
+}
 _FOLLOW = (
     _NODES.join(t.edges, _EDGE.dst == _NODE.id)
     .where(_EDGE.src == sa.bindparam("src"), _NODE.state == NodeState.PENDING)
@@ -75,21 +75,19 @@ def picture(connection: sa.Connection, stack_id: str, now: float, limit: int) ->
     nodes = _rows(connection, _ALL, stack_id, limit=limit + 1)
     if len(nodes) <= limit:
         return Picture(stack, operation, nodes, True, _waits(connection, nodes, unended=False))
-    nodes = _where_it_happens(connection, stack_id, now, limit, convergence=stack["convergence"])
+    nodes = _where_it_happens(connection, stack_id, now, limit, scheduling.of(stack["convergence"]))
     return Picture(stack, operation, nodes, False, _waits(connection, nodes, unended=True))
 
 
 def _where_it_happens(
-    connection: sa.Connection, stack_id: str, now: float, limit: int, *, convergence: bool
+    connection: sa.Connection, stack_id: str, now: float, limit: int, chosen: Scheduling
 ) -> list[dict[str, Any]]:
     # A third of the picture is for those that wait.
-    most = max(limit * 2 // 3, 1)
-    if not convergence:
-        under_way = _rows(connection, _LEGACY, stack_id, limit=min(limit, most))
-    else:
-        under_way = _rows(connection, _UNDER_WAY, stack_id, now=now, limit=most) if limit else []
-    if convergence and (room := min(limit, most) - len(under_way)):
-        under_way += _rows(connection, _READY, stack_id, now=now, limit=room)
+    most = min(limit, max(limit * 2 // 3, 1))
+    under_way: list[dict[str, Any]] = []
+    for busy in _BUSY[chosen]:
+        if len(under_way) < most:
+            under_way += _rows(connection, busy, stack_id, now=now, limit=most - len(under_way))
     found = {node["id"]: node for node in sorted(under_way, key=lambda node: int(node["id"]))}
     for node in under_way:
         if (room := limit - len(found)) <= 0:
