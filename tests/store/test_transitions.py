@@ -19,7 +19,7 @@ import pytest
 
 import isotherm.store
 from isotherm.sim import run
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories
 from isotherm.states import Action, Status
 from isotherm.store import memory
 from isotherm.store.transitions import nodes, operations, versions
@@ -164,7 +164,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
 @pytest.mark.parametrize("legacy", [False, True], ids=["convergence", "legacy"])
 def test_each_transition_does_what_it_declares(legacy: bool, recorder: Recorder) -> None:
     for seed in range(40):
-        drawn = history.draw(seed)
+        drawn = drawn_histories.draw(seed)
         outcome = LegacyRun(drawn).play() if legacy else run.play(drawn)
         assert outcome.well
     assert not recorder.wrong, sorted(set(recorder.wrong))
