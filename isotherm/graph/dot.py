@@ -1,6 +1,6 @@
-"""Draws a graph in the language of Graphviz. Any DependencyTaskGraph can be looked at this way: it only needs names.
+"""Writes a DependencyTaskGraph in the language of Graphviz.
 
-An arrow goes from what is required to who requires it: the way in which things are made.
+An arrow leads from a requirement to its dependant: the order of creation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from isotherm.graph.graph import DependencyTaskGraph
 
 def dot(graph: DependencyTaskGraph[str], *, name: str = "plan", label: Callable[[str], str] = str,
         why: Callable[[str, str], str] | None = None) -> str:
-    """`label` gives the text of a node, `why` the text of the arrow from what is required to who requires it."""
+    """Return the graph as DOT. `label` returns the text of a node, `why` that of an arrow (requirement, dependant)."""
     lines = [f"digraph {_quoted(name)} {{", "  rankdir=LR;", "  node [shape=box, style=rounded];"]
     lines += [f"  {_quoted(node)} [label={_quoted(label(node))}];" for node in graph]
     for need, node in graph.edges():

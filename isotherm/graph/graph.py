@@ -1,7 +1,6 @@
-"""DependencyTaskGraph: who has to wait for whom. Pure: it knows names, nothing of resources.
+"""DependencyTaskGraph: an immutable graph of names and their requirements.
 
-Built once per question and not changed afterwards. `requires` and `required_by` are the two directions of the same
-edges; every name is a node, with or without edges.
+`requires` and `required_by` are the two directions of the same edges; every name is a node, with or without edges.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Key = TypeVar("Key", str, int)
 
 
 class DependencyTaskGraph(Generic[Key]):
-    """Nodes and what each of them requires. A requirement that is not a node is left out."""
+    """Nodes and their requirements. A requirement that is not a node is left out."""
 
     __slots__ = ("_required_by", "_requires")
 
@@ -45,13 +44,13 @@ class DependencyTaskGraph(Generic[Key]):
         return self._required_by[node]
 
     def edges(self) -> Iterator[tuple[Key, Key]]:
-        """(what is required, who requires it)."""
+        """Yield (requirement, dependant)."""
         for node, needs in self._requires.items():
             for need in needs:
                 yield need, node
 
     def levels(self) -> list[list[Key]]:
-        """Nodes by how early they can start; each level needs only the levels before it. Raises on a cycle."""
+        """Return the nodes by level; each level requires only the levels before it. Raises on a cycle."""
         pending = {node: len(needs) for node, needs in self._requires.items()}
         level = [node for node, count in pending.items() if not count]
         found: list[list[Key]] = []
@@ -71,11 +70,11 @@ class DependencyTaskGraph(Generic[Key]):
         return found
 
     def order(self) -> list[Key]:
-        """All nodes, requirements first. Raises on a cycle."""
+        """Return all nodes, requirements first. Raises on a cycle."""
         return [node for level in self.levels() for node in level]
 
     def closure(self, start: Iterable[Key]) -> set[Key]:
-        """The given nodes and everything that depends on them, however far."""
+        """Return the given nodes and all their direct and indirect dependants."""
         reached = set(start)
         todo = list(reached)
         while todo:
@@ -86,7 +85,7 @@ class DependencyTaskGraph(Generic[Key]):
         return reached
 
     def cycle(self) -> list[Key]:
-        """One cycle, as a list whose last element requires its first; empty if there is none."""
+        """Return one cycle, as a list whose last element requires its first; empty if there is none."""
         done: set[Key] = set()
         for start in self._requires:
             path: list[Key] = []

@@ -1,11 +1,11 @@
-"""The plan of one traversal: which nodes are visited, and who waits for whom. Pure: names and ids in, names and ids out.
+"""The plan of one traversal: the nodes to visit, and the order between them. Pure: names and ids.
 
-Two plans make up every operation on a stack:
+Every operation on a stack has two plans:
 
-- `update`: what the new template changes, and everything that depends on it. What is neither is not mentioned, so that
-  an update costs what it changes.
-- `clean_up`: versions of resources that nobody wants any more, dependants first.
-  Where the rollback policy says so (ledger S2.17, S2.18), those that nobody uses go first.
+- `update`: the changed resources and all their dependants. No other node is in it, so that the cost of an update is
+  proportional to its changes.
+- `clean_up`: superseded versions, dependants first. Where the rollback policy says so (ledger S2.17, S2.18), those without
+  users are deleted first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Visits:
 
 
 def update(graph: DependencyTaskGraph[str], changed: Iterable[str]) -> Visits:
-    """Visit what changed and whatever depends on it, requirements first."""
+    """Plan the visits of the changed nodes and their dependants, requirements first."""
     directly = frozenset(changed)
     visited = graph.closure(directly)
     pending = {name: sum(need in visited for need in graph.requires(name)) for name in graph if name in visited}
@@ -37,7 +37,7 @@ def update(graph: DependencyTaskGraph[str], changed: Iterable[str]) -> Visits:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a resource, as far as its deletion goes: `requires` are the versions that its object may use."""
+    """A version that is to be deleted; `requires` are the versions that its object may use."""
 
     id: int
     name: str
@@ -45,7 +45,7 @@ class Version:
 
 
 def clean_up(doomed: Iterable[Version]) -> dict[int, tuple[int, ...]]:
-    """Delete the doomed, dependants first: by version, the versions that have to be gone before it."""
+    """Plan the deletions, dependants first: return, by version, the versions that have to be deleted before it."""
     versions = {version.id: version for version in doomed}
     waits_for: dict[int, list[int]] = {id_: [] for id_ in versions}
     for version in versions.values():
@@ -53,7 +53,7 @@ def clean_up(doomed: Iterable[Version]) -> dict[int, tuple[int, ...]]:
             if need in waits_for and need != version.id:
                 waits_for[need].append(version.id)
     graph = DependencyTaskGraph[int](waits_for)
-    # Versions are linked only to what was complete before them, so there is no cycle; a stack that could not be
-    # deleted because of one would be the worst answer to that being wrong, hence the check is here and loud.
+    # Versions require only versions that were complete before them, so there is no cycle (I9). Should that ever be
+    # wrong, raise here: otherwise the stack could never be deleted.
     graph.levels()
     return {id_: graph.requires(id_) for id_ in graph}

@@ -18,7 +18,7 @@ from isotherm.resources.catalog import heat_types, type_documents
 from isotherm.resources.context import local_access
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.schema import HIDDEN
-from isotherm.template.environment import Environment, Target, TargetKind
+from isotherm.template.environment import Environment, TypeTarget, TypeTargetKind
 
 
 class BadTemplate(UserError):
@@ -85,7 +85,7 @@ class Registry:
             target = self.target(written, environment, name)
         except UserError:
             return written
-        return target.name if target.kind is TargetKind.CLASS else written
+        return target.name if target.kind is TypeTargetKind.CLASS else written
 
     def refuse(self, *names: str) -> None:
         """Raises UserError if one of these types must not be used; asked for what is written, and for what it means."""
@@ -98,10 +98,10 @@ class Registry:
             raise ValueError(f"{one.__name__} has no TYPE")
         self.types[one.TYPE] = one
 
-    def target(self, type_name: str, environment: Environment, resource_name: str | None = None) -> Target:
+    def target(self, type_name: str, environment: Environment, resource_name: str | None = None) -> TypeTarget:
         """What a type name stands for: a class here or in Heat, or a template. Raises NotFound, in Heat's words."""
         if type_name in self.types and environment.registry.is_empty:
-            return Target(TargetKind.CLASS, type_name)
+            return TypeTarget(TypeTargetKind.CLASS, type_name)
         try:
             return environment.registry.lookup(type_name, resource_name, known=ChainMap(self.types, heat_types.TABLE))
         except NotFound:
@@ -132,9 +132,9 @@ class Registry:
             used = ()
         return environment.child(resource_name, parameters, used)
 
-    def _type(self, target: Target, type_name: str, environment: Environment,
+    def _type(self, target: TypeTarget, type_name: str, environment: Environment,
               files: Mapping[str, str]) -> type[contract.Resource]:
-        if target.kind is not TargetKind.TEMPLATE:
+        if target.kind is not TypeTargetKind.TEMPLATE:
             self.require(target.name)
             return self.types[target.name]
         if target.name not in files:

@@ -1,10 +1,10 @@
-"""The template language: text to definitions. Pure: no I/O, no clock, no logging, nothing but data in and data out.
+"""The template language: text to definitions. Pure: no I/O, no clock, no logging.
 
-    document, construct, scalars     text -> plain data, with limits and places
-    versions, structure              what each version can say; the shape of a template
-    parameters, constraints, ...     schemata and values
-    environment, merging             what surrounds a template
-    functions/, parse, conditions    calls inside data, and what they are worth
-    model, binding, uses             Template, and Bound: what it asks for with these values
-    definitions, freezing            one resource: resolved when its time comes, stored until then
+    text/                 text -> plain data, with limits and positions
+    versions              the functions and keys of each template version
+    parameters/           schemata, constraints and values of parameters
+    environment, merge    environments, and several of them as one
+    functions/, parse     function calls in data, and their evaluation
+    model/                Template, Bound (a template with values), definitions of resources, their frozen form
+    patterns/             regular expressions of users, matched in bounded time
 """

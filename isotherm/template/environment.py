@@ -1,8 +1,8 @@
-"""The environment: values for parameters, and what resource types mean in this stack.
+"""The environment: values of parameters, and the resource registry of a stack.
 
-Read from text or data by `load`; several are joined by `merging.merge`. The registry part says which name stands for
-which type (or template), for which resource, and which hooks and restrictions apply; nested levels address the
-resources of child stacks, which get theirs through `Environment.child`.
+`load` reads it from text or data; `merge.merge` joins several. The registry maps type names to types or templates, for all
+resources or for one, and holds hooks and restrictions; its nested levels address the resources of nested stacks, which
+get them through `Environment.child`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ TEMPLATE_SUFFIXES = (".yaml", ".template")
 _MAX_ALIASES = 64
 
 
-class TargetKind(Enum):
+class TypeTargetKind(Enum):
     CLASS = "class"
     TEMPLATE = "template"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What a type name stands for in the end: the name of a class, or the location of a template."""
+class TypeTarget:
+    """The meaning of a type name: the name of a class, or the location of a template."""
 
-    kind: TargetKind
+    kind: TypeTargetKind
     name: str
     # Of a template: the path to the line of the registry that names it.
     line: tuple[str, ...] = ()
@@ -53,13 +53,13 @@ class _Entry:
 
     @property
     def template(self) -> str:
-        """The template that the line names. A line for the location of a template cannot name another one."""
+        """Return the template that the line names. A line for the location of a template cannot name another one."""
         return next((one for one in (self.name, self.target) if one.endswith(TEMPLATE_SUFFIXES)), "")
 
     def covers(self, type_name: str) -> bool:
         if not self.name.endswith("*"):
             return self.name == type_name
-        # A line that leads many types to one does not lead that one to itself.
+        # A glob that maps many types to one type does not map that type to itself.
         return not self.template and type_name.startswith(self.name[:-1]) and type_name != self.target
 
     def rename(self, type_name: str) -> str:
@@ -74,15 +74,15 @@ class Registry:
 
     data: Mapping[str, Any] = field(default_factory=dict)
 
-    def lookup(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> Target:
-        """What the type stands for. `known` holds the types that exist as classes."""
+    def lookup(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> TypeTarget:
+        """Return the meaning of the type. `known` holds the types that exist as classes."""
         target = next(self._targets(type_name, resource_name, known, _MAX_ALIASES), None)
         if target is None:
             raise NotFound(f"The Resource Type ({type_name}) could not be found.", kind="EntityNotFound")
         return target
 
-    def facade(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> Target | None:
-        """What the type would stand for without the line that is used: its template has to look like that."""
+    def facade(self, type_name: str, resource_name: str | None = None, *, known: Mapping[str, Any]) -> TypeTarget | None:
+        """Return the meaning of the type without the line in use: the template of that line has to have its schema."""
         first, *others = self._targets(type_name, resource_name, known, _MAX_ALIASES)
         return next((one for one in others if one != first), None)
 
@@ -91,13 +91,13 @@ class Registry:
         return not any(key != "resources" or value for key, value in self.data.items())
 
     def hooks_for(self, resource_name: str) -> frozenset[str]:
-        return self._words_for(resource_name, "hooks")
+        return self._options_for(resource_name, "hooks")
 
     def restricted_actions_for(self, resource_name: str) -> frozenset[str]:
-        return self._words_for(resource_name, "restricted_actions")
+        return self._options_for(resource_name, "restricted_actions")
 
     def child(self, resource_name: str, used: tuple[str, ...] = ()) -> Registry:
-        """Return what a child stack made by this resource sees: all global lines, and what lies below its own name.
+        """Return the registry of the child stack of this resource: all global lines, and those below its name.
 
         `used` is the line that led to the template of the child stack. It does not apply inside that template, so that a
         template can stand in for a type and use that type itself.
@@ -109,26 +109,26 @@ class Registry:
         inner: dict[str, Any] = {}
         for one in (*matching, below.get(resource_name)):
             inner.update(one if isinstance(one, Mapping) else {})
-        # Words that are about the resource itself are not about anything inside it.
+        # Hooks and restrictions of the resource do not apply to the resources of its child stack.
         return Registry({**kept, "resources": {name: one for name, one in inner.items() if isinstance(one, Mapping)}})
 
     def _targets(
         self, type_name: str, resource_name: str | None, known: Mapping[str, Any], left: int
-    ) -> Iterator[Target]:
-        """What the type may stand for: what it does stand for, and then what stands behind that."""
+    ) -> Iterator[TypeTarget]:
+        """Yield the meanings of the type by precedence; the first one applies."""
         if left == 0:
             raise UserError(f"The Resource Type ({type_name}) could not be found: its aliases form a loop.",
                             kind="EntityNotFound")
         # The longer path first (a line for one resource), then by name: that is Heat's order, globs included.
         for entry in sorted(self._matches(type_name, resource_name), key=lambda one: (-len(one.path), one.path)):
             if entry.template:
-                yield Target(TargetKind.TEMPLATE, entry.template, entry.path)
+                yield TypeTarget(TypeTargetKind.TEMPLATE, entry.template, entry.path)
                 continue
             found = next(self._targets(entry.rename(type_name), resource_name, known, left - 1), None)
             if found is not None:
                 yield found
         if type_name in known:
-            yield Target(TargetKind.CLASS, type_name)
+            yield TypeTarget(TypeTargetKind.CLASS, type_name)
 
     def _matches(self, type_name: str, resource_name: str | None) -> Iterator[_Entry]:
         if resource_name is not None:
@@ -136,14 +136,14 @@ class Registry:
             if isinstance(own, Mapping) and isinstance(own.get(type_name), str):
                 yield _Entry(("resources", resource_name, type_name), own[type_name])
         if type_name.endswith(TEMPLATE_SUFFIXES) and type_name not in self.data:
-            # The location of a template is a type without being registered.
+            # The location of a template is a type name without being registered.
             yield _Entry((type_name,), type_name)
         for name, target in self.data.items():
             entry = _Entry((name,), target)
             if isinstance(target, str) and entry.covers(type_name):
                 yield entry
 
-    def _words_for(self, resource_name: str, key: str) -> frozenset[str]:
+    def _options_for(self, resource_name: str, key: str) -> frozenset[str]:
         words: set[str] = set()
         for pattern, below in self._resources():
             if key in below and fnmatch.fnmatchcase(resource_name, pattern):
@@ -177,7 +177,7 @@ class Environment:
     def child(
         self, resource_name: str, parameters: Mapping[str, Any] | None = None, used: tuple[str, ...] = ()
     ) -> Environment:
-        """Return the environment of a child stack: its own parameters, all else inherited as far as it applies.
+        """Return the environment of a child stack: its own parameters, and the inherited registry.
 
         `used` is the line of the registry that led to the template of the child stack.
         """
@@ -192,7 +192,7 @@ class Environment:
 
 
 def load(given: str | bytes | Mapping[str, Any] | None, *, source: str = "", strict: bool = True) -> Environment:
-    """An environment from text or data. Not `strict`: a flat map without any section is taken for parameters."""
+    """Read an environment from text or data. Unless `strict`, a flat map without any section holds parameters."""
     data = document.load(given, source=source).data if isinstance(given, str | bytes) and given.strip() else given or {}
     if not isinstance(data, Mapping):
         raise _invalid("The environment is not a valid YAML mapping data type.")
@@ -236,7 +236,7 @@ def _invalid(message: str) -> UserError:
 
 
 def _checked_registry(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the lines that a null takes back (in the order written), and with hooks and restrictions checked."""
+    """Remove the lines that a later null takes back, and check hooks and restrictions."""
     kept: dict[str, Any] = {}
     for name, target in data.items():
         if target is None:
@@ -251,7 +251,7 @@ def _checked_registry(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without(data: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """The same lines without the one at the path."""
+    """Return the lines without the one at the path."""
     if not path:
         return dict(data)
     name, *rest = path

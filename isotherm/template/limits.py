@@ -1,8 +1,8 @@
-"""How much a template may ask for, before and after it is evaluated.
+"""Limits on the size of a template, as written and as evaluated.
 
-A small text can stand for a huge value (aliases, `repeat`, doubling `str_replace`), so sizes are counted on what things
-expand to, while they expand. `Limits` are the bounds, `Budget` is what is left of them during one evaluation. Counting
-instead of looking at a clock keeps this package pure, and gives the same answer on a slow machine.
+A small text can expand to a huge value (aliases, `repeat`, doubling `str_replace`), so sizes are counted during the
+expansion. `Limits` are the bounds, `Budget` is the remainder during one evaluation. Counting instead of reading a clock
+keeps this package pure, and gives the same answer on a slow machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def exceeded(what: str, limit: int) -> errors.UserError:
 
 
 class Budget:
-    """What one evaluation may still produce."""
+    """The remaining size of the values that one evaluation may produce."""
 
     __slots__ = ("_shared", "left", "limits")
 
@@ -47,7 +47,7 @@ class Budget:
         self._shared: dict[int, tuple[object, int]] = {}
 
     def charge(self, size: int) -> None:
-        """Account for a value about to be made: call it before making a big one."""
+        """Charge for a value. Call this before making a big one."""
         if size > self.limits.max_value:
             raise exceeded("evaluated value is too large", self.limits.max_value)
         self.left -= size
@@ -55,13 +55,13 @@ class Budget:
             raise exceeded("evaluated template is too large", self.limits.max_evaluated)
 
     def work(self, amount: int) -> None:
-        """Account for effort that leaves no value behind."""
+        """Charge for effort that produces no value."""
         self.left -= amount
         if self.left < 0:
             raise exceeded("evaluation takes too much work", self.limits.max_evaluated)
 
     def charge_shared(self, value: object) -> None:
-        """Account for one more use of a value that is there already; a container is measured once."""
+        """Charge for one more use of an existing value; a container is measured once."""
         if isinstance(value, str):
             self.charge(len(value))
         elif isinstance(value, dict | list):
@@ -71,7 +71,7 @@ class Budget:
             self.charge(known[1])
 
     def measure(self, value: object) -> int:
-        """The size of a value, counted as a tree; stops as soon as it is known to be too much."""
+        """Return the size of a value, counted as a tree; stop as soon as it exceeds the budget."""
         size = 0
         stack = [value]
         while stack:

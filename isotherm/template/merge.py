@@ -1,9 +1,9 @@
-"""Several environments as one.
+"""Merges several environments into one.
 
-Later ones win, but for parameters with a merge strategy: those are joined with what was there. The strategy that a
-parameter first got sticks; a later file that asks for another one by name is refused, a later default is passed over.
-Only parameters of the templates at hand are joined; other names live on only where nothing was there before (Heat drops
-them, and so does not call them unknown).
+Later ones win, except for parameters with a merge strategy: their values are joined. The first strategy of a parameter is
+kept; a later file that names another one is refused, a later default strategy is ignored. Only parameters of the given
+templates are joined; other names are kept only where no earlier file has parameters (Heat drops them likewise, and so
+does not report them as unknown).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STRATEGIES = (OVERWRITE, MERGE, DEEP_MERGE)
 
 def merge(environments: Iterable[Environment], known: Mapping[str, ParameterSchema],
           names: Iterable[str] = ()) -> Environment:
-    """All of them, the first the base (what came with the request itself). `names` are shown in errors."""
+    """Merge the environments; the first is that of the request itself. `names` are shown in errors."""
     given = list(environments)
     if not given:
         return Environment()
@@ -41,9 +41,9 @@ def merge(environments: Iterable[Environment], known: Mapping[str, ParameterSche
 
 
 def known_parameters(own: Mapping[str, ParameterSchema], files: Mapping[str, str]) -> dict[str, ParameterSchema]:
-    """The parameters of a template and of all templates among its files: what a merge may join.
+    """Return the parameters of a template and of all templates among its files: those that a merge may join.
 
-    A file that is no template is none of our business here; a template with a bad parameter is (InvalidSchemaError).
+    A file that is no template is ignored; a template with a bad parameter raises (InvalidSchemaError).
     """
     known: dict[str, ParameterSchema] = {}
     for name, text in files.items():

@@ -1,7 +1,7 @@
-"""From snippets of a template to trees with functions in them.
+"""Parses snippets of a template into trees with functions in them.
 
-A map with exactly one key that names a function of this version is a call; everything else is data and is passed on as
-it is, not copied. Arguments are read before the call, but for `if`, which reads the arm it chose.
+A map with exactly one key that names a function of this version is a call; all other data is passed on without a copy.
+Arguments are parsed before the call, except for `if`, which parses only the chosen arm.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from isotherm.template.versions import Dialect
 
 @lru_cache(maxsize=64)
 def functions_of(dialect: Dialect) -> Mapping[str, type[Function]]:
-    """What a name means in resources and outputs."""
+    """Return the functions of resources and outputs, by name."""
     table = {name: FORMS[form] for name, form in dialect.functions.items()}
     return table | dict.fromkeys(dialect.removed, logic.Removed)
 
 
 @lru_cache(maxsize=64)
 def condition_functions_of(dialect: Dialect) -> Mapping[str, type[Function]]:
-    """What a name means in conditions: functions of the language that are not for conditions are out of place."""
+    """Return the functions of conditions, by name; other functions of the language are OutOfPlace."""
     table: dict[str, type[Function]] = dict.fromkeys(dialect.functions, logic.OutOfPlace)
     table |= {name: FORMS[form] for name, form in dialect.condition_functions.items()}
     return table | dict.fromkeys(dialect.removed, logic.Removed)
 
 
 class Parser:
-    """Reads snippets of one template."""
+    """Parses snippets of one template."""
 
     __slots__ = ("_functions", "_reader")
 
@@ -41,7 +41,7 @@ class Parser:
         self._reader = reader
 
     def parse(self, snippet: Any) -> Any:
-        """The snippet itself if there is no call in it. Raises Misuse."""
+        """Return the tree of a snippet: the snippet itself if it has no call. Raises Misuse."""
         if type(snippet) is dict:
             if len(snippet) == 1:
                 for name in snippet:

@@ -1,10 +1,9 @@
-"""What each template version can say.
+"""The table of template versions: their functions, sections and keys.
 
-Heat grew by versions, and a template means what its own version says: a function that a version does not know is plain
-data there, and one that a version dropped is an error. This table is the only place that knows which is which. It names
-functions by their *form* (`str_replace` takes JSON values from 2015-10-15 on: that is the form `str_replace.json`);
-`isotherm.template.functions` maps forms to code, so that readers of this table (parameters, the command line) need not
-load any.
+The version of a template decides its meaning: a function that the version does not have is plain data, and one that it
+dropped is an error. The table names functions by their *form* (`str_replace` takes JSON values from 2015-10-15 on: that is
+the form `str_replace.json`); `isotherm.template.functions` maps forms to code, so that readers of this table (parameters,
+the command line) do not load the functions.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from isotherm import errors
 
 
 class Family(enum.Enum):
-    """The two languages: Heat's own, and the one of CloudFormation."""
+    """The two languages: HOT and CloudFormation."""
 
     HOT = "hot"
     CFN = "cfn"
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """How a family spells the sections and keys that both have."""
+class Spelling:
+    """The names of the sections and keys that both families have."""
 
     description: str
     parameters: str
@@ -47,13 +46,13 @@ class Words:
     value: str
 
 
-HOT_WORDS = Words(
+HOT_WORDS = Spelling(
     description="description", parameters="parameters", conditions="conditions", resources="resources",
     outputs="outputs", mappings="", parameter_groups="parameter_groups", type="type", properties="properties",
     metadata="metadata", depends_on="depends_on", deletion_policy="deletion_policy", update_policy="update_policy",
     resource_description="description", external_id="external_id", condition="condition", value="value")
 
-CFN_WORDS = Words(
+CFN_WORDS = Spelling(
     description="Description", parameters="Parameters", conditions="Conditions", resources="Resources",
     outputs="Outputs", mappings="Mappings", parameter_groups="", type="Type", properties="Properties",
     metadata="Metadata", depends_on="DependsOn", deletion_policy="DeletionPolicy", update_policy="UpdatePolicy",
@@ -67,7 +66,7 @@ class Dialect:
     key: str
     version: str
     family: Family
-    words: Words
+    words: Spelling
     sections: frozenset[str]
     functions: Mapping[str, str]
     condition_functions: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +85,7 @@ class Dialect:
 
     @property
     def name(self) -> str:
-        """The name under which Heat lists it: `heat_template_version.2016-10-14`."""
+        """The name in Heat's list of versions: `heat_template_version.2016-10-14`."""
         return f"{self.key}.{self.version}"
 
 
@@ -120,7 +119,7 @@ _HOT_CONDITIONS = {"and": "and", "equals": "equals", "get_param": "get_param", "
 
 def _grow(before: Dialect, version: str, add: Mapping[str, str], *, remove: frozenset[str] = frozenset(),
           conditions: Mapping[str, str] = MappingProxyType({}), **flags: object) -> Dialect:
-    """The next HOT version: everything the one before could say, plus and minus what changed."""
+    """Return the next HOT version: the functions of the one before, with changes."""
     functions = {name: form for name, form in before.functions.items() if name not in remove} | dict(add)
     return replace(before, version=version, functions=functions, removed=before.removed | remove, alias="",
                    condition_functions=dict(before.condition_functions) | dict(conditions),
@@ -172,7 +171,7 @@ CFN_LATEST = VERSIONS[(AWS_KEY, "2010-09-09")]
 
 
 def detect(data: Mapping[object, object]) -> Dialect:
-    """The dialect of a template, by the one section that names a version with a text."""
+    """Return the dialect of a template, from the one section that names a version."""
     present = sorted((key for key in VERSION_KEYS if isinstance(data.get(key), str)), reverse=True)
     if not present:
         raise errors.UserError("The template version is invalid: Template version was not provided",
@@ -191,13 +190,13 @@ def detect(data: Mapping[object, object]) -> Dialect:
 
 
 def named(version: str) -> Dialect | None:
-    """The dialect of this name (`heat_template_version.rocky`), if there is one."""
+    """Return the dialect of this name (`heat_template_version.rocky`), or None."""
     key, _, value = version.partition(".")
     return VERSIONS.get((key, value))
 
 
 def listed() -> list[dict[str, object]]:
-    """Each version once, as the API names it, with the names that mean the same."""
+    """Return each version once, as the API lists it, with its aliases."""
     rows: dict[str, dict[str, object]] = {}
     aliases: dict[str, list[str]] = {}
     for dialect in VERSIONS.values():

@@ -1,4 +1,4 @@
-"""Functions that make lists and maps of lists and maps."""
+"""Functions that return lists and maps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isotherm.template.functions.node import Function, Live, Misuse, Scope, pair
 
 
 class MapMerge(Function):
-    """Several maps in one; later ones win, null ones do not count."""
+    """Merges maps; later ones win, null ones are ignored."""
 
     __slots__ = ()
     form = "map_merge"
@@ -31,7 +31,7 @@ class MapMerge(Function):
 
 
 class MapReplace(Function):
-    """A map with some keys and some values exchanged for others."""
+    """Replaces keys and values of a map."""
 
     __slots__ = ()
     form = "map_replace"
@@ -70,7 +70,7 @@ class MapReplace(Function):
 
 
 class Filter(Function):
-    """A list without some values."""
+    """Removes values from a list."""
 
     __slots__ = ()
     form = "filter"
@@ -91,14 +91,14 @@ class Filter(Function):
             raise Misuse(f'"{self.name}" only works with lists', "TypeError")
         if not unwanted or not items:
             return items
-        gone = Seen(scope)
+        gone = ValueSet(scope)
         for each in unwanted:
             gone.add(each)
         return [item for item in items if item not in gone]
 
 
 class Contains(Function):
-    """Whether a sequence has a value, or a text a part."""
+    """Tests whether a sequence has a value, or a text a substring."""
 
     __slots__ = ()
     form = "contains"
@@ -120,7 +120,7 @@ class Contains(Function):
 
 
 class ListConcat(Function):
-    """Several lists in one; null ones do not count."""
+    """Joins lists; null ones are ignored."""
 
     __slots__ = ()
     form = "list_concat"
@@ -146,13 +146,13 @@ class ListConcat(Function):
 
 
 class ListConcatUnique(ListConcat):
-    """Each value once, where it came first."""
+    """Joins lists, and keeps the first of equal values."""
 
     __slots__ = ()
     form = "list_concat.unique"
 
     def made(self, items: list[Any], scope: Scope) -> list[Any]:
-        seen = Seen(scope)
+        seen = ValueSet(scope)
         unique = []
         for item in items:
             if item not in seen:
@@ -161,8 +161,8 @@ class ListConcatUnique(ListConcat):
         return unique
 
 
-class Seen:
-    """A set of any plain values, by equality. Containers cannot be hashed: they are compared one by one, for a fee."""
+class ValueSet:
+    """A set of any plain values, by equality. Containers cannot be hashed: they are compared one by one, and charged."""
 
     def __init__(self, scope: Scope) -> None:
         self._scalars: set[Any] = set()
@@ -183,7 +183,7 @@ class Seen:
 
 
 class MemberListToMap(Function):
-    """The way CloudFormation's requests spell maps: `.member.0.Name=key`, `.member.0.Value=value`."""
+    """Builds a map from the form of CloudFormation's requests: `.member.0.Name=key`, `.member.0.Value=value`."""
 
     __slots__ = ()
     form = "cfn.member_list_to_map"
@@ -222,7 +222,7 @@ class MemberListToMap(Function):
 
 
 class Select(Function):
-    """One item of a list or map, which may be given as JSON text; what is not there is an empty string."""
+    """Returns one item of a list or map, which may be given as JSON text; a missing item is an empty string."""
 
     __slots__ = ()
     form = "cfn.select"

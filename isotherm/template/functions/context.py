@@ -1,7 +1,7 @@
-"""What functions may know about the template they stand in, while it is read.
+"""The context in which a function is parsed: sections, files, parameters and the parent resource.
 
-The smallest view of it: a function that needs a section, a file or the parent takes it here and keeps it, so that
-evaluation needs nothing but references. `isotherm.template.parse` makes these.
+A function that needs one of these takes it while it is parsed and keeps it, so that evaluation needs references only.
+`isotherm.template.parse` makes the contexts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Facade:
-    """The resource of the parent stack that this template stands for."""
+    """The resource of the parent stack that this template implements."""
 
     metadata: Any = None
     deletion_policy: str = "Delete"
@@ -26,11 +26,11 @@ def _no_condition(value: Any) -> bool:
 
 @dataclass(slots=True)
 class Reader:
-    """The surroundings of a function."""
+    """The context of a function."""
 
     resource_names: Collection[object] = ()
     parameter_names: Collection[str] = ()
-    # The values of parameters that are no secret.
+    # The values of the parameters that are not hidden.
     plain: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     mappings: Any = None

@@ -1,5 +1,6 @@
-"""One line about each function, for people: the command line and the API list them. Apart from the code of the
-functions, so that asking what there is loads none of it.
+"""One line about each function, for the lists of the command line and the API.
+
+They are apart from the code of the functions, so that listing them does not load it.
 """
 
 from __future__ import annotations

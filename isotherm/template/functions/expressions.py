@@ -1,7 +1,7 @@
-"""`yaql`: an expression of the template's author over some data.
+"""`yaql`: an expression over data.
 
-Few templates have one, and yaql takes longer to import than all the rest of the language: it is loaded when the first
-expression is met.
+Few templates have one, and yaql takes longer to import than the rest of the language: it is loaded with the first
+expression.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`if`, the functions that conditions are made of, and functions that a version no longer has."""
+"""`if`, the functions of conditions, and functions that a version does not have any more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isotherm.template.functions.node import NOTHING, Function, Known, Misuse, S
 
 
 class If(Function):
-    """One of two values. Only the chosen one is read: the other may refer to what does not exist."""
+    """Returns one of two values. Only the chosen one is parsed: the other may refer to missing resources."""
 
     __slots__ = ()
     form = "if"
@@ -31,7 +31,7 @@ class If(Function):
 
 
 class IfNullable(If):
-    """With two arguments, nothing at all is left when the condition is false."""
+    """`if` that, with two arguments and a false condition, removes the item or entry."""
 
     __slots__ = ()
     form = "if.nullable"
@@ -39,7 +39,7 @@ class IfNullable(If):
 
 
 class _Condition(Function):
-    """A function that gives true or false; its operands may be names of conditions."""
+    """A function that returns a boolean; its operands may be names of conditions."""
 
     __slots__ = ("is_true",)
 
@@ -118,7 +118,7 @@ class Or(And):
 
 
 class Removed(Function):
-    """A function that this version dropped: an error when validated, plain data otherwise."""
+    """A function that this version dropped: an error in validation, plain data otherwise."""
 
     __slots__ = ()
     form = "removed"

@@ -1,15 +1,15 @@
-"""What a function in a template is once it has been read, and the trees that hold functions.
+"""Functions as parsed, and the trees that hold them.
 
-A tree is plain data, or *live*: a `Function`, or a `LiveMap` or `LiveList` that has one somewhere inside. Plain parts
-are never copied or walked, which is what makes large templates cheap: walks (`walking`) only enter what is live.
+A tree is plain data, or *live*: a `Function`, or a `LiveMap` or `LiveList` that has one somewhere inside. Plain parts are
+never copied or walked, which makes large templates cheap: the walks (`walk`) enter live parts only.
 
-A function goes through three times of judgement, and Heat's users see different errors for each:
+A function is checked at three times, and Heat's users see different errors for each:
 
-    inspect    when the template is read: the shape of the arguments as written
-    check      when the stack is validated: what it refers to
+    inspect    when the template is parsed: the form of the arguments as written
+    check      when the stack is validated: the references
     evaluate   when its value is needed, with its arguments resolved
 
-All three raise `Misuse`; who walks adds the path and turns it into a UserError.
+All three raise `Misuse`; the walk adds the path and turns it into a UserError.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class Misuse(Exception):
 
 
 class References(Protocol):
-    """What other resources and hidden parameters are worth: asked when a definition is resolved."""
+    """The values of other resources and of hidden parameters, read when a definition is resolved."""
 
     def reference_id(self, resource: str) -> object:
-        """What `get_resource` gives: the physical id, or the name while there is none."""
+        """Return the value of `get_resource`: the physical id, or the name while there is none."""
 
     def attribute(self, resource: str, attribute: str, path: tuple[Any, ...]) -> object:
-        """The value of an attribute, followed along `path`; None while it is not known."""
+        """Return the value of an attribute, followed along `path`; None while it is unknown."""
 
     def attributes(self, resource: str) -> object:
-        """All attributes as a map."""
+        """Return all attributes as a map."""
 
     def parameter(self, name: str) -> object:
-        """The value of a parameter; raises UserError when it was not provided."""
+        """Return the value of a parameter. Raises UserError if it was not provided."""
 
 
 class Known(Protocol):
-    """What validation knows about resources: which exist, and which attributes their types have."""
+    """The resources that validation knows, and the attributes of their types."""
 
     def has_resource(self, name: object) -> bool: ...
 
@@ -64,7 +64,7 @@ class Known(Protocol):
 
 
 class Scope:
-    """What an evaluation may use: references, and a budget for what it makes."""
+    """The scope of an evaluation: references, and a budget for the values that it makes."""
 
     __slots__ = ("budget", "references")
 
@@ -74,7 +74,7 @@ class Scope:
 
 
 class Live:
-    """The mark of what needs resolving."""
+    """Base of all values that need resolving."""
 
     __slots__ = ()
 
@@ -92,7 +92,7 @@ class LiveList(list[Any], Live):
 
 
 class Nothing(Live):
-    """What a two-armed `if` leaves when its condition is false: the item or entry disappears."""
+    """The value of an `if` without an else arm and with a false condition: its item or entry is removed."""
 
     __slots__ = ()
 
@@ -101,11 +101,11 @@ NOTHING = Nothing()
 
 
 class Function(Live):
-    """A call in a template: the name it was called by, and its arguments as read."""
+    """A call in a template: the name of the function, and its parsed arguments."""
 
     __slots__ = ("args", "name")
     form: ClassVar[str] = ""
-    first: ClassVar[tuple[object, ...]] = ()  # arguments that are resolved before the others: their errors speak first
+    first: ClassVar[tuple[object, ...]] = ()  # resolved before the other arguments: their errors are reported first
 
     def __init__(self, name: str, args: Any) -> None:
         self.name = name
@@ -113,39 +113,39 @@ class Function(Live):
 
     @classmethod
     def read(cls, name: str, args: Any, reader: Reader) -> Any:
-        """Make the call from its arguments; a function that needs its surroundings takes them here."""
+        """Make the call from its arguments; a function that needs its context takes it here."""
         node = cls(name, args)
         node.inspect()
         return node
 
     def inspect(self) -> None:
-        """Judge the arguments as written; they may hold functions. Raises Misuse."""
+        """Check the arguments as written; they may hold functions. Raises Misuse."""
 
     def check(self, args: Any, known: Known) -> None:
-        """Judge what can be judged before values exist. Raises Misuse."""
+        """Check everything that needs no values. Raises Misuse."""
 
     def evaluate(self, args: Any, scope: Scope) -> Any:
-        """The value, from resolved arguments. Raises Misuse."""
+        """Return the value, from resolved arguments. Raises Misuse."""
         raise NotImplementedError
 
     def is_ready(self, hidden: frozenset[str]) -> bool:
-        """Whether plain arguments are enough to evaluate it before any resource exists."""
+        """Return whether it can be evaluated from plain arguments, before any resource exists."""
         return True
 
     def uses(self) -> Iterator[tuple[object, tuple[Any, ...] | None]]:
-        """Resources it refers to: (name, None) by reference, (name, (attribute, *path)) by attribute."""
+        """Yield the resources it refers to: (name, None) by reference, (name, (attribute, *path)) by attribute."""
         return iter(())
 
     def parameters(self) -> Iterator[str | None]:
-        """Names of parameters it reads when resolved late; None stands for any."""
+        """Yield the names of the parameters that it reads in stage two; None stands for any."""
         return iter(())
 
     def extra(self) -> Any:
-        """Data beyond the arguments that a frozen definition has to carry."""
+        """Return the data beyond the arguments that a frozen definition has to store."""
         return None
 
     def restore(self, extra: Any) -> None:
-        """The other way round."""
+        """Restore the data that `extra` returned."""
 
     def with_args(self, args: Any) -> Function:
         if args is self.args:
@@ -165,7 +165,7 @@ class Function(Live):
 
 
 class Judged(Function):
-    """A function whose arguments are checked as they were written: parts that were functions then are let through."""
+    """A function whose arguments are checked as written: parts that are functions are accepted."""
 
     __slots__ = ("flaw",)
 
@@ -197,7 +197,7 @@ class Judged(Function):
 
 
 def path_text(path: list[object]) -> str:
-    """Heat's grammar of paths: `resources.r.properties.list[0].key`; names that are numbers look like indices."""
+    """Return a path in Heat's grammar: `resources.r.properties.list[0].key`; numeric names look like indices."""
     text = ""
     for part in path:
         if isinstance(part, int) or (isinstance(part, str) and part.isdigit()):
@@ -208,7 +208,7 @@ def path_text(path: list[object]) -> str:
 
 
 def functions(value: Any) -> Iterator[tuple[tuple[object, ...], Function]]:
-    """Every function inside with its path, outer ones first."""
+    """Yield every function inside with its path, outer ones first."""
     if isinstance(value, Function):
         yield (), value
         for path, inner in functions(value.args):
@@ -220,7 +220,7 @@ def functions(value: Any) -> Iterator[tuple[tuple[object, ...], Function]]:
 
 
 def children(value: Any) -> Iterator[tuple[object, Any]]:
-    """What is live inside, with its key or index."""
+    """Yield the live values inside, with their keys or indices."""
     if isinstance(value, LiveMap):
         return ((key, item) for key, item in value.items() if isinstance(item, Live))
     if isinstance(value, LiveList):
@@ -229,12 +229,12 @@ def children(value: Any) -> Iterator[tuple[object, Any]]:
 
 
 def user_error(misuse: Misuse, *outer: object) -> errors.UserError:
-    """The error as users see it, with the path from `outer` down to the function."""
+    """Return the error for users, with the path from `outer` down to the function."""
     return errors.UserError(misuse.message, kind=misuse.kind, path=misuse.located(*outer))
 
 
 def pair(function: Function, form: str) -> list[Any]:
-    """The two arguments of a function that takes just two; a text of two letters counts, as in Heat."""
+    """Return the two arguments of a function that takes two; a text of two characters is accepted, as in Heat."""
     args = function.args
     if args is None:
         raise Misuse("cannot unpack non-iterable NoneType object")

@@ -1,6 +1,6 @@
-"""Functions that ask other resources, and the ones that ask parameters.
+"""Functions that refer to resources and parameters.
 
-They are what is left after stage one: a definition's dependencies are the `uses` of these.
+Those that refer to resources remain after stage one: a definition's dependencies are their `uses`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def incorrect(name: object) -> Misuse:
 
 
 def select(value: Any, path: tuple[Any, ...]) -> Any:
-    """Follow a path into an attribute's value; what is not there is null."""
+    """Follow a path into an attribute's value; return None where it does not exist."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step)
@@ -33,7 +33,7 @@ def select(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 class GetResource(Function):
-    """The id by which other things refer to a resource."""
+    """Returns the reference id of a resource."""
 
     __slots__ = ()
     form = "get_resource"
@@ -52,7 +52,7 @@ class GetResource(Function):
 
 
 class GetAttr(Function):
-    """An attribute of a resource, or a part of it: the resource itself follows the path."""
+    """Returns an attribute of a resource, or a part of it: the resource itself follows the path."""
 
     __slots__ = ()
     form = "get_attr"
@@ -79,7 +79,7 @@ class GetAttr(Function):
         yield resource, tuple(needed) if needed and needed[0] is not None else ()
 
     def _path(self) -> list[Any]:
-        """The part of the arguments that the resource has to know in advance."""
+        """Return the part of the arguments that the resource has to know in advance."""
         return list(self.args[1:])
 
     def check(self, args: Any, known: Known) -> None:
@@ -106,7 +106,7 @@ class GetAttr(Function):
 
 
 class GetAttrThenSelect(GetAttr):
-    """As in the first version of HOT: the whole attribute is fetched, and the path followed afterwards."""
+    """`get_attr` of the first HOT version: reads the whole attribute, then follows the path."""
 
     __slots__ = ()
     form = "get_attr.then_select"
@@ -119,7 +119,7 @@ class GetAttrThenSelect(GetAttr):
 
 
 class GetAttrAll(GetAttr):
-    """Without an attribute's name: all attributes as a map."""
+    """`get_attr` that, without the name of an attribute, returns all attributes as a map."""
 
     __slots__ = ()
     form = "get_attr.all"
@@ -130,13 +130,13 @@ class GetAttrAll(GetAttr):
             raise Misuse(f'Arguments to "{self.name}" can be of the next forms: [resource_name] or'
                          " [resource_name, attribute, (path), ...]")
         if isinstance(self.args, str) and len(self.args) == 1:
-            self.args = [self.args]  # a slip of Heat's that templates may rely on
+            self.args = [self.args]  # Heat's behaviour, which templates may rely on
         if not isinstance(self.args, list):
             raise Misuse(f'Argument to "{self.name}" must be a list')
 
 
 class GetAtt(GetAttr):
-    """CloudFormation's: a resource and an attribute."""
+    """CloudFormation's form: a resource and an attribute."""
 
     __slots__ = ()
     form = "cfn.get_att"
@@ -146,9 +146,9 @@ class GetAtt(GetAttr):
 
 
 class GetParam(Function):
-    """The value of a parameter, or a part of it; a part that is not there is an empty string.
+    """Returns the value of a parameter, or a part of it; a missing part is an empty string.
 
-    One whose arguments wait for a resource takes along the values that it may have to read then, unless they are hidden.
+    A call whose arguments need a resource keeps the values that it may have to read then, unless they are hidden.
     """
 
     __slots__ = ("taken",)
@@ -209,7 +209,7 @@ class GetParam(Function):
 
 
 class Ref(Function):
-    """CloudFormation's: a resource if there is one of that name, otherwise a parameter."""
+    """CloudFormation's form: refers to a resource if one has the name, otherwise to a parameter."""
 
     __slots__ = ()
     form = "ref"
@@ -229,7 +229,7 @@ class ResourceRef(GetResource):
 
 
 class ParamRef(GetParam):
-    """A parameter, by nothing but its name. A name that no parameter has is a reference to nothing."""
+    """A parameter by its name only. The name of no parameter is an invalid reference."""
 
     __slots__ = ("is_declared",)
     form = "cfn.param_ref"

@@ -1,6 +1,6 @@
-"""`repeat`: a template copied once for each combination of values.
+"""`repeat`: copies a template once for each combination of values.
 
-The product of a few short lists is long, so the size of the result is worked out before anything is made.
+The product of a few short lists is long, so the size of the result is computed before the copies are made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isotherm.template.functions.node import Function, Misuse, Scope
 
 
 class Repeat(Function):
-    """Over lists."""
+    """`repeat` over lists."""
 
     __slots__ = ()
     form = "repeat"
@@ -61,17 +61,17 @@ class Repeat(Function):
         return self.kind_names
 
     def judge(self, lengths: list[int]) -> None:
-        """Lists of any length can be combined."""
+        """Check the lengths of the lists; here any lengths can be combined."""
 
     def combined(self, lists: list[list[Any]]) -> tuple[int, Iterable[tuple[Any, ...]]]:
-        """How many combinations there are, and they themselves: the first name changes slowest."""
+        """Return the number of combinations, and the combinations: the first name changes slowest."""
         count = math.prod(map(len, lists))
-        # With an empty list there is nothing to do, but `product` would first store all the others.
+        # `product` would store all the other lists before it finds an empty one.
         return count, itertools.product(*lists) if count else ()
 
 
 class RepeatWithMap(Repeat):
-    """Over the keys of maps, too."""
+    """`repeat` over lists and the keys of maps."""
 
     __slots__ = ()
     form = "repeat.map"
@@ -80,7 +80,7 @@ class RepeatWithMap(Repeat):
 
 
 class RepeatNested(RepeatWithMap):
-    """With `permutations: false` the lists are gone through side by side."""
+    """`repeat` that, with `permutations: false`, combines items of the same index."""
 
     __slots__ = ()
     form = "repeat.nested"
@@ -112,7 +112,7 @@ class RepeatNested(RepeatWithMap):
 
 
 def _filled(template: Any, values: list[tuple[Any, Any]], scope: Scope) -> Any:
-    """A copy of the template with the names replaced in all its texts, one name after the other."""
+    """Return a copy of the template with the names replaced in all its texts, one name after the other."""
     if isinstance(template, str):
         for name, value in values:
             template = _replaced(template, name, value, scope)

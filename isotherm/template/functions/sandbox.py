@@ -1,14 +1,13 @@
-"""The yaql engine, fenced in.
+"""A sandbox for yaql.
 
-yaql itself limits how many items a collection may give and how large a single result may be. That does not bound time:
-nested loops multiply, a regular expression may backtrack, a power may have a billion digits. So every function of the
-standard library is wrapped: each call is a step, steps are counted against the template's budget, and the few functions
-that can do much in one step look at their arguments first. Steps instead of seconds: the same expression gets the same
+yaql itself limits the number of items of a collection and the size of a single result. That does not bound time: nested
+loops multiply, a regular expression may backtrack, a power may have a billion digits. So every function of the standard
+library is wrapped: each call is a step, steps are charged to the template's budget, and the few functions that can do much
+in one step check their arguments first. Steps are counted instead of seconds, so that the same expression gets the same
 answer on every machine.
 
-Data goes in as yaql's own frozen copies and comes out as plain dicts, lists and scalars; no object of ours is ever
-reachable, so there is nothing to climb out by. The context takes a tenth of a second to build: it is built when the
-first expression is evaluated, once.
+Data goes in as yaql's own frozen copies and comes out as plain dicts, lists and scalars; an expression cannot reach any
+other object. Building the context takes a tenth of a second: it is built once, with the first evaluation.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _MAX_DEPTH = 100
 _MAX_BITS = 80_000
 _MAX_NUMBER_BITS = 4_096
 _MAX_REPLACED_CHARS = 1_000_000
-_STEP_COST = 1_000  # of the budget for evaluated values: what an expression burns, the template no longer has
+_STEP_COST = 1_000  # charged to the template's budget for evaluated values
 _PATTERN_BUDGET = 100_000_000  # ways that `re` may try: a second or two
 _WAYS_PER_STEP = 10_000
 _ITEMS_PER_STEP = 50
@@ -45,7 +44,7 @@ _STRING_PATTERNS = frozenset({"matches_", "matches_operator_string", "not_matche
 
 
 class Refused(Exception):
-    """The expression is wrong, or asks for too much. `kind` is the name of the error in Heat."""
+    """The expression is wrong, or exceeds a limit. `kind` is the name of the error in Heat."""
 
     def __init__(self, message: str, kind: str = "ValueError") -> None:
         super().__init__(message)
@@ -53,13 +52,13 @@ class Refused(Exception):
 
 
 class _Meter(threading.local):
-    """The steps left to the evaluation that runs on this thread."""
+    """The remaining steps of the evaluation that runs on this thread."""
 
     left = 0
     items = 0
 
     def __init__(self) -> None:
-        self.sizes: dict[int, tuple[object, int]] = {}  # of containers seen; they are kept, so that ids stay theirs
+        self.sizes: dict[int, tuple[object, int]] = {}  # by id, with the container itself, so that the id is not reused
 
     budget: Budget | None = None
 
@@ -69,7 +68,7 @@ _meter = _Meter()
 
 @lru_cache(maxsize=512)
 def parse(text: str, limits: Limits = DEFAULT) -> Expression:
-    """An expression ready to be evaluated within these limits."""
+    """Parse an expression, to be evaluated within these limits."""
     if len(text) > _MAX_EXPRESSION_CHARS:
         raise Refused(f"longer than {_MAX_EXPRESSION_CHARS} characters")
     try:
@@ -81,7 +80,7 @@ def parse(text: str, limits: Limits = DEFAULT) -> Expression:
 
 
 def evaluate(text: str, data: object, budget: Budget) -> Any:
-    """The value of an expression, `data` being `$.data` in it."""
+    """Evaluate an expression; `data` is `$.data` in it."""
     limits = budget.limits
     expression = parse(text, limits)
     _meter.left, _meter.budget = limits.yaql_steps, budget
@@ -98,7 +97,7 @@ def evaluate(text: str, data: object, budget: Budget) -> Any:
         raise Refused("expression is too deep", "RecursionError") from exc
     except StopIteration as exc:
         raise Refused("", "StopIteration") from exc
-    except Exception as exc:  # whatever a function of yaql raises on a user's data is the user's error
+    except Exception as exc:  # any error that a function of yaql raises on the user's data is the user's error
         raise Refused(str(exc), type(exc).__name__) from exc
     finally:
         _meter.sizes.clear()
@@ -123,7 +122,7 @@ def _context() -> Any:
 
 
 def _fenced(definition: Any) -> Any:
-    """A copy of a function whose calls are counted, and judged where one call can be much."""
+    """Return a copy of a function whose calls are counted, and checked where one call can do much."""
     copy = definition.clone()
     payload: Callable[..., Any] = definition.payload
     judge = _judge_for(payload)
@@ -143,7 +142,7 @@ def _fenced(definition: Any) -> Any:
 
 
 def _weigh(value: Any) -> int:
-    """The size of a value as a tree. Parts may be shared: forty steps can make what takes a century to compare."""
+    """Return the size of a value as a tree. Parts may be shared: forty steps can make one too big to compare."""
     if not isinstance(value, _CONTAINERS):
         return 1
     known = _meter.sizes.get(id(value))
@@ -157,7 +156,7 @@ def _weigh(value: Any) -> int:
 
 
 class _Counted:
-    """An iterator whose items are counted too: some functions of yaql run through one without asking the limit."""
+    """An iterator whose items are counted: some functions of yaql exhaust one without checking yaql's limit."""
 
     __slots__ = ("_items",)
 
@@ -222,7 +221,7 @@ def _judge_replace(string: str, old: str, new: str, count: int = -1) -> None:
 
 
 def _judge_replace_many(string: str, str_func: Any, replacements: Any, count: int = -1) -> None:
-    """Each replacement may multiply what the one before made: the worst case is the product."""
+    """Bound the size of the result: each replacement may multiply the size, so the worst case is the product."""
     size = len(string) + 1
     for new in replacements.values():
         size *= max(1, len(str(new)))
@@ -231,7 +230,7 @@ def _judge_replace_many(string: str, str_func: Any, replacements: Any, count: in
 
 
 def _judge_pattern(*args: Any, **kwargs: Any) -> None:
-    """Functions that get a compiled pattern, and one or two texts."""
+    """Bound the cost of a function that takes a compiled pattern and one or two texts."""
     given = [*args, *kwargs.values()]
     texts = [each for each in given if isinstance(each, str)]
     length = max(map(len, texts), default=0)
@@ -243,7 +242,7 @@ def _judge_pattern(*args: Any, **kwargs: Any) -> None:
 
 
 class _StringPattern:
-    """Functions that get a text, and a pattern as text."""
+    """Bounds the cost of functions that take a text and a pattern as text."""
 
     def __call__(self, string: str, pattern: str = "", regexp: str = "") -> None:
         _judge_cost(pattern or regexp, len(string))
@@ -260,7 +259,7 @@ def _judge_cost(pattern: str, length: int) -> None:
 
 
 class _Output:
-    """What yaql found, as plain data. A short expression can share one list a billion times: nodes are counted."""
+    """Converts a result of yaql to plain data, and counts nodes: a short expression can share a list a billion times."""
 
     def __init__(self, iterations: int, max_nodes: int) -> None:
         self._iterations = iterations
@@ -271,7 +270,7 @@ class _Output:
         if self._left < 0 or depth > _MAX_DEPTH:
             raise exceptions.MemoryQuotaExceededException()
         if isinstance(value, int) and value.bit_length() > _MAX_NUMBER_BITS:
-            raise exceptions.MemoryQuotaExceededException()  # nobody could write it down
+            raise exceptions.MemoryQuotaExceededException()  # it cannot be serialized
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if isinstance(value, collections.abc.Mapping):

@@ -1,7 +1,7 @@
-"""Functions that read something beside the template's resources: files, mappings, the parent, the zones of a cloud.
+"""Functions that read sources beside the resources: files, mappings, the parent resource, the zones of a cloud.
 
-Each takes what it may need when it is read. Normally it is evaluated at once; only a call whose arguments have to wait
-for a resource carries its source along into the frozen definition.
+Each takes its source when it is parsed. Normally it is evaluated in stage one; only a call whose arguments need a resource
+stores its source in the frozen definition.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Sourced(Function):
 
 
 class GetFile(_Sourced):
-    """The content of a file sent with the template. No path is ever opened."""
+    """Returns the content of a file sent with the template. It never opens a path."""
 
     __slots__ = ()
     form = "get_file"
@@ -58,7 +58,7 @@ class GetFile(_Sourced):
 
 
 class FindInMap(_Sourced):
-    """A value of the Mappings section."""
+    """Returns a value of the Mappings section."""
 
     __slots__ = ()
     form = "cfn.find_in_map"
@@ -92,7 +92,7 @@ class FindInMap(_Sourced):
 
 
 class GetAzs(_Sourced):
-    """The availability zones of the cloud."""
+    """Returns the availability zones of the cloud."""
 
     __slots__ = ()
     form = "cfn.get_azs"
@@ -105,7 +105,7 @@ class GetAzs(_Sourced):
 
 
 class ResourceFacade(_Sourced):
-    """A fact about the parent's resource that this template stands for."""
+    """Returns a field of the parent's resource that this template implements."""
 
     __slots__ = ()
     form = "resource_facade"

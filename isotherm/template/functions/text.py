@@ -1,4 +1,4 @@
-"""Functions that make text of text."""
+"""Functions that return text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def as_json(value: Any) -> str:
 
 
 class Join(Function):
-    """A delimiter and a list of strings."""
+    """Joins a list of strings with a delimiter."""
 
     __slots__ = ()
     form = "list_join"
@@ -58,7 +58,7 @@ class CfnJoin(Join):
 
 
 class JoinMultiple(Join):
-    """Several lists; maps and lists among the items are written as JSON."""
+    """Joins several lists; maps and lists among the items are written as JSON."""
 
     __slots__ = ()
     form = "list_join.multiple"
@@ -76,7 +76,7 @@ class JoinMultiple(Join):
 
 
 class Replace(Function):
-    """Names in a text replaced by values: longest name first, and what was put in is not looked at again."""
+    """Replaces names in a text by values: longest name first, and never inside an inserted value."""
 
     __slots__ = ()
     form = "str_replace"
@@ -102,12 +102,12 @@ class Replace(Function):
             raise Misuse(f'"{self.name}" template must be a string', "TypeError")
         if not isinstance(params, dict):
             raise Misuse(f'"{self.name}" params must be a map', "TypeError")
-        # In the order of replacement, since that is the order in which Heat finds a wrong one.
+        # In the order of replacement: Heat reports the first wrong one in this order.
         ordered = sorted(params, key=lambda name: (-len(str(name)), str(name)))
         values = {str(name): self.value(name, params[name], scope) for name in ordered}
         if "" in values:
             raise Misuse("empty separator", "ValueError")
-        # Looking for many names in a long text is work too, even where none is found.
+        # Searching many names in a long text is charged too, even where none is found.
         scope.budget.charge(len(template) * len(values) // 64)
         text, found = _substitute(template, values, scope)
         self.judge(values, found)
@@ -123,11 +123,11 @@ class Replace(Function):
         raise Misuse(f'"{self.name}" params must be strings or numbers, param {name} is not valid', "TypeError")
 
     def judge(self, values: dict[str, str], found: set[str]) -> None:
-        """Names that do not occur are fine here."""
+        """Check the names that occurred; here a name may be missing."""
 
 
 class CfnReplace(Replace):
-    """CloudFormation's order of arguments: a map and a text."""
+    """CloudFormation's form: a map and a text."""
 
     __slots__ = ()
     form = "cfn.replace"
@@ -147,7 +147,7 @@ class CfnReplace(Replace):
 
 
 class ReplaceJson(Replace):
-    """Maps and lists among the values are written as JSON."""
+    """Replaces names; maps and lists among the values are written as JSON."""
 
     __slots__ = ()
     form = "str_replace.json"
@@ -160,7 +160,7 @@ class ReplaceJson(Replace):
 
 
 class ReplaceStrict(ReplaceJson):
-    """Every name has to occur."""
+    """Replaces names, each of which has to occur."""
 
     __slots__ = ()
     form = "str_replace.strict"
@@ -172,7 +172,7 @@ class ReplaceStrict(ReplaceJson):
 
 
 class ReplaceVeryStrict(ReplaceStrict):
-    """And every value has to be something."""
+    """Replaces names, each of which has to occur and to have a value that is not empty."""
 
     __slots__ = ()
     form = "str_replace.very_strict"
@@ -185,7 +185,7 @@ class ReplaceVeryStrict(ReplaceStrict):
 
 
 class Split(Function):
-    """A text cut at a delimiter, or one of the pieces."""
+    """Splits a text at a delimiter, or returns one of the pieces."""
 
     __slots__ = ()
     form = "str_split"
@@ -241,7 +241,7 @@ class CfnSplit(Function):
 
 
 class Digest(Function):
-    """The fingerprint of a text by a named algorithm."""
+    """Returns the digest of a text by a named algorithm."""
 
     __slots__ = ()
     form = "digest"
@@ -256,14 +256,14 @@ class Digest(Function):
             known = ", ".join(sorted(hashlib.algorithms_available))
             raise Misuse(f"Algorithm must be one of {known}", "ValueError")
         try:
-            # Templates choose the algorithm for names and change detection, not for our security.
+            # Templates use digests for names and change detection, not for security.
             return hashlib.new(algorithm.lower(), text.encode("latin-1"), usedforsecurity=False).hexdigest()
         except (ValueError, TypeError) as exc:
             raise Misuse(str(exc), type(exc).__name__) from exc
 
 
 class Base64(Function):
-    """Does nothing: whoever needs base64 encodes by itself."""
+    """Returns the text unchanged: resource types encode it where they need to."""
 
     __slots__ = ()
     form = "cfn.base64"
@@ -284,9 +284,9 @@ def _cut(text: str, delimiter: Any, scope: Scope) -> list[str]:
 
 
 def _substitute(template: str, values: dict[str, str], scope: Scope) -> tuple[str, set[str]]:
-    """The text with all names replaced, and which ones occurred."""
+    """Return the text with all names replaced, and the names that occurred."""
     names = sorted((name for name in values if name in template), key=lambda name: (-len(name), name))
-    pieces: list[tuple[str, bool]] = [(template, False)]  # text, and whether it was put in
+    pieces: list[tuple[str, bool]] = [(template, False)]  # text, and whether it is an inserted value
     found: set[str] = set()
     for name in names:
         cut: list[tuple[str, bool]] = []

@@ -1,6 +1,6 @@
 """The walks over trees that hold functions: stage one, stage two, and validation.
 
-None of them copies what is plain, and none changes a tree: each gives a new one where something was to be done.
+None of them copies plain parts or changes a tree: each returns a new tree where a part has changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isotherm.template.functions.node import (
 
 
 def reduce(value: Any, scope: Scope, hidden: frozenset[str]) -> Any:
-    """Stage one: evaluate all that needs no other resource. What fails stays, to fail again when it is asked for."""
+    """Stage one: evaluate all functions that need no resource. One that fails stays, and fails again in stage two."""
     if isinstance(value, Function):
         return _reduce_function(value, scope, hidden)
     if isinstance(value, LiveMap):
@@ -62,7 +62,7 @@ def _reduce_function(function: Function, scope: Scope, hidden: frozenset[str]) -
     if isinstance(args, Live) or not function.is_ready(hidden):
         return function
     try:
-        function.check(args, _NOBODY)
+        function.check(args, _NO_REFERENCES)
         value = function.evaluate(args, scope)
     except Misuse as misuse:
         if misuse.kind == "RequestLimitExceeded":  # it would only take as long again
@@ -72,7 +72,7 @@ def _reduce_function(function: Function, scope: Scope, hidden: frozenset[str]) -
 
 
 def _arguments(args: Any, walk: Callable[[Any], Any], first: tuple[object, ...]) -> Any:
-    """Direct arguments keep their place: where an `if` leaves nothing, a function sees null."""
+    """Walk the arguments. They keep their positions: an `if` that removes its item leaves null."""
     if isinstance(args, LiveList):
         items = list(args)
         for index in sorted(range(len(items)), key=lambda index: index not in first) if first else range(len(items)):
@@ -93,7 +93,7 @@ def _null(value: Any) -> Any:
 
 
 def resolve(value: Any, scope: Scope) -> Any:
-    """Stage two: plain data. Raises Misuse."""
+    """Stage two: return plain data. Raises Misuse."""
     if isinstance(value, Function):
         args = value.args
         if isinstance(args, Live):
@@ -109,7 +109,7 @@ def resolve(value: Any, scope: Scope) -> Any:
 
 
 def check(value: Any, known: Known) -> None:
-    """Judge every function inside. Heat joins a function's own path and that of its arguments with a colon."""
+    """Check every function inside. Heat joins a function's own path and that of its arguments with a colon."""
     if isinstance(value, Function):
         try:
             check(value.args, known)
@@ -127,8 +127,8 @@ def check(value: Any, known: Known) -> None:
             raise
 
 
-class _Nobody:
-    """Stage one knows no resources: whoever asks is not ready then."""
+class _NoReferences:
+    """References of stage one: it evaluates no function that refers to a resource."""
 
     def has_resource(self, name: object) -> bool:
         return True
@@ -137,4 +137,4 @@ class _Nobody:
         return True
 
 
-_NOBODY = _Nobody()
+_NO_REFERENCES = _NoReferences()

@@ -1,1 +1,1 @@
-"""A template once read: definitions, conditions, binding with parameters, and its frozen form."""
+"""Templates as parsed: definitions, conditions, binding with parameters, and the frozen form."""

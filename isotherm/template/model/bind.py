@@ -1,7 +1,7 @@
 """Stage one for a whole template: raw resources and outputs to definitions.
 
-Called by `model.bind` only. One pass over the resources; what it finds about references is judged later, when Heat
-would (`check_references`), since a definition may name a resource that stands below it.
+Called by `model.bind` only. One pass over the resources; references are checked later (`check_references`), as in Heat,
+since a definition may name a resource that is defined below it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EMPTY: frozenset[Any] = frozenset()
 
 
 class _Parameters:
-    """References as stage one has them: nothing but parameters."""
+    """References of stage one: parameters only."""
 
     __slots__ = ("_known", "_values")
 
@@ -54,7 +54,7 @@ class _Parameters:
 
 
 class Binder:
-    """Everything that reading one template needs."""
+    """Binds the resources and outputs of one template."""
 
     def __init__(self, dialect: Dialect, resources: Mapping[Any, Any], values: parameters.Values, *,
                  limits: limiting.Limits, surroundings: Mapping[str, Any]) -> None:
@@ -108,7 +108,7 @@ class Binder:
         if not kind:
             raise errors.UserError("Each Resource must contain a Type key.", path="")
         if not isinstance(kind, str):
-            self._reduced(kind, (*path, words.type))  # a misused function is told first
+            self._reduced(kind, (*path, words.type))  # a misused function is reported first
             raise self._wrong_type(name, words.type, "string")
         if "/" in name:
             raise errors.UserError('Resource name may not contain "/"')
@@ -136,7 +136,7 @@ class Binder:
                           description, requires, needs, secrets, (words.resources, words.properties))
 
     def _tree(self, data: Mapping[str, Any], key: str, path: tuple[str, str]) -> Any:
-        """A field that is a map, or a function that gives one; with stage one done."""
+        """Return a field that is a map, or a function that returns one, reduced by stage one."""
         if key not in data:
             return None
         given = data[key]
@@ -179,7 +179,7 @@ class Binder:
         return self._policies[value]
 
     def _text(self, name: str, word: str, given: Any) -> Any:
-        """A field that is a string, or a function that gives one."""
+        """Return a field that is a string, or a function that returns one."""
         if isinstance(given, str):
             return given
         value = self._reduced(given, (self._words.resources, name, word)) if isinstance(given, dict) else given
@@ -270,7 +270,7 @@ class Binder:
 
 
 def _unreadable(misuse: Misuse, path: tuple[str, ...]) -> errors.UserError:
-    """Wrong as written: a fault of the template, whatever the cause. A missing parameter is one of the request."""
+    """Return the error of a misuse: the template is wrong, unless a parameter is missing from the request."""
     if misuse.kind in ("ValueError", "TypeError", "KeyError"):
         misuse.kind = "StackValidationFailed"
     if misuse.kind != "StackValidationFailed":

@@ -1,6 +1,6 @@
-"""The conditions of a template: named truths that depend on nothing but parameters.
+"""The conditions of a template: named boolean values that depend on parameters only.
 
-A definition is read when it is first needed, and its answer kept. Cycles are found on the way.
+A definition is parsed when it is first needed, and its value is cached. Cycles are detected on the way.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from isotherm.template.functions import node, walk
 from isotherm.template.functions.node import Function, Misuse, Scope
 from isotherm.template.parse import Parser
 
-# Conditions that refer to conditions: as deep as the stack of the interpreter allows with a good margin.
+# Longest chain of conditions that refer to conditions; well below the recursion limit of the interpreter.
 _MAX_CHAIN = 64
 
 
 class Conditions:
-    """Answers whether a condition holds: one given by name, or one written where it is used."""
+    """Evaluates conditions, by name or as written where they are used."""
 
     def __init__(self, section: object, word: str, parser: Parser, scope: Scope) -> None:
         self._section = section
@@ -30,14 +30,14 @@ class Conditions:
         self._open: set[Any] = set()
 
     def definitions(self) -> Mapping[Any, Any]:
-        """The section as written."""
+        """Return the section as written."""
         if not isinstance(self._section, Mapping):
             raise Misuse("Conditions validation error: Condition definitions must be a map. Found a"
                          f" {type(self._section).__name__} instead")
         return self._section
 
     def validate(self) -> None:
-        """Judge all definitions, used or not. Raises UserError."""
+        """Check all definitions, used or not. Raises UserError."""
         try:
             for name in self.definitions():
                 walk.check(self._definition(name), _NO_RESOURCES)
@@ -46,7 +46,7 @@ class Conditions:
             raise node.user_error(misuse) from misuse
 
     def answers(self) -> dict[str, bool]:
-        """Every condition's answer. Raises UserError for one that has none."""
+        """Return the value of every condition. Raises UserError for one that has none."""
         return {name: self.holds(name) for name in self.definitions()}
 
     def holds(self, name: Any) -> bool:
@@ -59,7 +59,7 @@ class Conditions:
         return self._parser.parse(snippet)
 
     def is_true(self, condition: Any) -> bool:
-        """What a condition means as operand: a truth value, a name, or a function that gives one. Raises Misuse."""
+        """Return the value of an operand: a boolean, the name of a condition, or a function. Raises Misuse."""
         if isinstance(condition, node.Live):
             condition = walk.resolve(condition, self._scope)
         if condition is None:
@@ -103,7 +103,7 @@ class Conditions:
         return parsed
 
     def _refuse_cycles(self) -> None:
-        """Heat finds a cycle only where it is used; nobody ever means one."""
+        """Refuse every cycle; Heat finds one only where it is used."""
         graph = {name: self._operands(name) for name in self.definitions()}
         try:
             graphlib.TopologicalSorter(graph).prepare()
@@ -111,7 +111,7 @@ class Conditions:
             raise _circular(exc.args[1][0]) from exc
 
     def _operands(self, name: Any) -> list[Any]:
-        """Names of conditions that a definition is made of."""
+        """Return the names of the conditions that a definition refers to."""
         names: list[Any] = []
         for _, function in node.functions(self._definition(name)):
             if function.form in ("and", "or", "cfn.not"):

@@ -1,8 +1,8 @@
-"""Resource definitions and outputs: what a template asks for once parameters and conditions are known.
+"""Resource definitions and outputs, once parameters and conditions are known.
 
-A definition stands alone: what is left in it to resolve needs nothing but `References`, and `freeze` turns it into data
-that a later process can `thaw` without the template. It tells what it needs of others, so that a graph can be made
-without evaluating anything.
+A definition is self-contained: to resolve the rest of it takes only `References`, and `freeze` turns it into data that
+another process can `thaw` without the template. It lists the resources and attributes that it requires, so that a graph
+can be built without evaluating it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Resolved:
 
 
 class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
-    """What the template says about one resource. Absent maps are None, as Heat has it."""
+    """The definition of one resource. Absent maps are None, as in Heat."""
 
     name: str
     type: str
@@ -52,10 +52,11 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
     requires: frozenset[str] = frozenset()
     needs: Needs = _NOTHING_NEEDED
     secrets: frozenset[str] = frozenset()
-    path: tuple[str, str] = ("resources", "properties")  # how this family spells the two words of a property's path
+    # The first and third name of a property's path, in the spelling of the family.
+    path: tuple[str, str] = ("resources", "properties")
 
     def resolve(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Resolved:
-        """Plain data. Raises UserError, whose path names the property and whose kind is that of the cause."""
+        """Return the definition as plain data. Raises UserError with the path of the property and the kind of the cause."""
         return Resolved(self.resolve_properties(references, limits=limits),
                         self._plain(self.metadata, references, limits),
                         self.resolve_update_policy(references, limits=limits),
@@ -90,7 +91,7 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
         raise self._no(word, "object", value)
 
     def _no(self, word: str, wanted: str, found: object) -> errors.UserError:
-        """The same words as for what is written as it is: a function may come to anything."""
+        """Return the error for a field that a function evaluated to a wrong type; the text is that of a literal."""
         return errors.UserError(f"Resource {self.name} {word} type must be {wanted}",
                                 hint=f"what the function comes to is of type {type(found).__name__}")
 
@@ -100,14 +101,14 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
         return _resolved(value, Scope(references, _budget(limits)), (self.path[0], self.name, *path))
 
     def check(self, known: Known) -> None:
-        """Judge the functions in it: references, attributes, arguments. Raises UserError."""
+        """Check its functions: references, attributes, arguments. Raises UserError."""
         words = (self.path[1], _word(self.path[1], "metadata"), _word(self.path[1], "update_policy"))
         for word, value in zip(words, (self.properties, self.metadata, self.update_policy), strict=True):
             if isinstance(value, Live):
                 _checked(value, known, (self.path[0], self.name, word))
 
     def freeze(self) -> Any:
-        """Plain JSON-able data, as small as it goes: a list in the order of the fields."""
+        """Return compact JSON-able data: a list in the order of the fields."""
         freeze = frozen.freeze
         return [self.name, self.type, freeze(self.properties), freeze(self.metadata), list(self.depends_on),
                 self.deletion_policy, freeze(self.update_policy), freeze(self.external_id), self.description,
@@ -116,7 +117,7 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
 
 
 def thaw(data: Any) -> Definition:
-    """A definition from what `freeze` made of it."""
+    """Restore a definition from the data of `freeze`."""
     (name, kind, properties, metadata, depends_on, deletion_policy, update_policy, external_id, description, requires,
      needs, secrets, path) = data
     return Definition(
@@ -135,11 +136,11 @@ class Output(msgspec.Struct, frozen=True, eq=True, gc=False):
     requires: frozenset[str] = frozenset()
     needs: Needs = _NOTHING_NEEDED
     secrets: frozenset[str] = frozenset()
-    unknown: tuple[str, ...] = ()  # resources it refers to that are not there
+    unknown: tuple[str, ...] = ()  # missing resources that it refers to
     path: tuple[str, str] = ("outputs", "value")
 
     def resolve(self, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Any:
-        """The value. Raises UserError without a path: outputs tell nothing but the cause."""
+        """Return the value. Raises UserError without a path, as Heat does for outputs."""
         if self.unknown:
             raise errors.UserError(f'The specified reference "{self.unknown[0]}" (in unknown) is incorrect.',
                                    kind="InvalidTemplateReference")
@@ -165,7 +166,7 @@ def thaw_output(data: Any) -> Output:
 
 
 class Unresolved:
-    """References before anything exists: attributes are not known yet, and an id is the name, as Heat has it."""
+    """References before any object exists: attributes are unknown, and an id is the name, as in Heat."""
 
     def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
         self._parameters = parameters if parameters is not None else {}
@@ -187,7 +188,7 @@ class Unresolved:
 
 
 def resolve_value(value: Any, references: References, *, limits: limits.Limits = limits.DEFAULT) -> Any:
-    """Any tree that may hold functions, as plain data. Raises UserError."""
+    """Resolve a tree that may hold functions to plain data. Raises UserError."""
     return _resolved(value, Scope(references, _budget(limits)), ()) if isinstance(value, Live) else value
 
 
@@ -199,7 +200,7 @@ def _resolved(value: Any, scope: Scope, path: tuple[object, ...]) -> Any:
     try:
         found = walk.resolve(value, scope)
     except Misuse as misuse:
-        # Where inside the value it went wrong is not told: Heat's path ends at the property.
+        # The path inside the value is left out: Heat's path ends at the property.
         raise errors.UserError(misuse.message, kind=misuse.kind, path=node.path_text(list(path))) from misuse
     return None if found is node.NOTHING and len(path) < 4 else found
 
@@ -212,5 +213,5 @@ def _checked(value: Any, known: Known, path: tuple[object, ...]) -> None:
 
 
 def _word(properties: str, word: str) -> str:
-    """The spelling of a section that goes with that of the properties."""
+    """Return the spelling of a section in the family that spells the properties so."""
     return word if properties == "properties" else {"metadata": "Metadata", "update_policy": "UpdatePolicy"}[word]

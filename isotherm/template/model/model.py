@@ -1,11 +1,11 @@
-"""From data to a Template, and from a Template with values to what it asks for.
+"""Templates: parsed from data, and bound to the values of parameters.
 
-    parse(data)            -> Template    what holds whatever the values are: version, sections, parameter schemata
-    bind(template, values) -> Bound       what holds for these values: definitions, conditions, outputs
+    parse(data)            -> Template    independent of the values: version, sections, parameter schemata
+    bind(template, values) -> Bound       for these values: definitions, conditions, outputs
 
-The order in which mistakes are found is Heat's, and it is spread over the life of a stack: `parse` and `bind` raise
-what Heat raises at those moments, the rest waits in `Bound` for whoever validates (`check_groups`, `check_conditions`,
-`check_references`, `outputs`), in this order.
+Errors are found in Heat's order, which is spread over the life of a stack: `parse` and `bind` raise what Heat raises at
+those moments; validation calls the other checks of `Bound` (`check_groups`, `check_conditions`, `check_references`,
+`outputs`), in this order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_FILES: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template whose shape is right. `resources` and `outputs` are as written."""
+    """A template with a valid structure. `resources` and `outputs` are as written."""
 
     dialect: Dialect
     data: Mapping[Any, Any]
@@ -59,7 +59,7 @@ class Template:
 
     @property
     def has_conditions(self) -> bool:
-        """Whether the section is there at all: an empty one is wrong, unlike the other sections."""
+        """Whether the section exists: unlike other sections, it must not be empty."""
         return self.dialect.has_conditions and self.dialect.words.conditions in self.data
 
     @property
@@ -78,7 +78,7 @@ class Template:
         return self.data.get(word) if word else None
 
     def check_structure(self, limits: Limits = limiting.DEFAULT) -> None:
-        """Sections, keys and names. `parse` does this unless it was asked not to."""
+        """Check sections, keys and names. `parse` does this by default."""
         structure.check_sections(self.data, self.dialect)
         structure.check_resources(self.resources, self.dialect)
         for what, section in (("resource", self.resources), ("parameter", self.parameters), ("output", self.outputs),
@@ -90,7 +90,7 @@ class Template:
 
 def parse(data: Document | Mapping[Any, Any], *, limits: Limits = limiting.DEFAULT,
           check_structure: bool = True) -> Template:
-    """A Template from a document. Raises UserError: version first, then parameter schemata, then structure."""
+    """Parse a document. Raises UserError: version first, then parameter schemata, then structure."""
     found = data.data if isinstance(data, Document) else data
     document = data if isinstance(data, Document) else None
     if not isinstance(found, Mapping) or (document is not None and versions.VERSION_KEYS.isdisjoint(found)):
@@ -112,7 +112,7 @@ def _no_template(found: object) -> errors.UserError:
 
 
 class Bound:
-    """A template with values: definitions at once, conditions and outputs when they are asked for."""
+    """A template with values: definitions are made at once, conditions and outputs on demand."""
 
     __slots__ = ("_binder", "_outputs", "definitions", "files", "template", "values")
 
@@ -130,23 +130,23 @@ class Bound:
 
     @property
     def conditions(self) -> dict[str, bool]:
-        """Every condition's answer. Raises UserError."""
+        """Return the value of every condition. Raises UserError."""
         return self._binder.conditions.answers()
 
     def holds(self, condition: str) -> bool:
-        """One condition's answer, whatever the others are. Raises UserError."""
+        """Return the value of one condition, even if others have errors. Raises UserError."""
         return self._binder.conditions.holds(condition)
 
     @property
     def outputs(self) -> dict[str, Output]:
-        """In the template's order. Raises UserError if one of them is malformed."""
+        """Return the outputs in the template's order. Raises UserError if one of them is malformed."""
         if self._outputs is None:
             self._outputs = self._binder.outputs(self.template.outputs)
         return self._outputs
 
     @property
     def resource_names(self) -> frozenset[str]:
-        """All names in the template, those that conditions leave out among them."""
+        """Return all names in the template, also of resources whose condition is false."""
         return self._binder.names
 
     def check_groups(self) -> None:
@@ -156,13 +156,13 @@ class Bound:
         self._binder.conditions.validate()
 
     def check_references(self) -> None:
-        """Every resource that is referred to exists. Raises UserError of kind InvalidTemplateReference."""
+        """Check that every referenced resource exists. Raises UserError of kind InvalidTemplateReference."""
         self._binder.check_references(self.definitions)
 
 
 def bind(template: Template, values: parameters.Values, *, files: Mapping[str, str] = _NO_FILES,
          facade: Facade | None = None, zones: tuple[str, ...] = (), limits: Limits = limiting.DEFAULT) -> Bound:
-    """Read all resources, with stage one done. Raises UserError for the first that is malformed."""
+    """Bind all resources, and reduce them by stage one. Raises UserError for the first that is malformed."""
     binder = Binder(template.dialect, template.resources, values, limits=limits, surroundings={
         "files": files, "facade": facade, "zones": zones, "mappings": template.mappings,
         "conditions": template.condition_definitions, "has_conditions": template.has_conditions,

@@ -1,7 +1,7 @@
-"""The shape of a template: sections, keys of resources, groups of parameters, names.
+"""Checks of the structure of a template: sections, keys of resources, groups of parameters, names.
 
-What is judged here needs no function and no value. The order of the questions is Heat's, so that a template with
-several mistakes names the same one first.
+They need no function and no value. Their order is Heat's, so that a template with several mistakes reports the same one
+first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def check_sections(data: Mapping[Any, Any], dialect: Dialect) -> None:
 
 
 def check_resources(section: Any, dialect: Dialect) -> None:
-    """Every resource is a map with known keys and a type."""
+    """Check that every resource is a map with known keys and a type."""
     if not isinstance(section, Mapping):
         raise _not_a_map(section, dialect)
     for data in section.values():
@@ -61,7 +61,7 @@ def _no_type(dialect: Dialect) -> errors.UserError:
 
 
 def check_groups(section: Any, parameters: Mapping[str, Any]) -> None:
-    """Each group is a list of parameters, and each parameter is in one group at the most."""
+    """Check that each group is a list of parameters, and that each parameter is in at most one group."""
     if not section:
         return
     if not isinstance(section, list):
@@ -94,7 +94,7 @@ def _group_error(path: str, message: str) -> errors.UserError:
 
 
 def check_names(what: str, section: Any, limits: Limits) -> None:
-    """Names travel through paths, headers, logs and columns: nothing in them may end one or start another."""
+    """Check names: they are used in paths, headers, logs and columns, and must not contain their delimiters."""
     if not isinstance(section, Mapping):
         return
     for name in section:

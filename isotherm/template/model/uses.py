@@ -1,6 +1,7 @@
-"""What a tree asks of others: resources, their attributes, hidden parameters.
+"""The uses of a tree: resources, their attributes, and hidden parameters.
 
-The graph of a stack is made of this, and what a finished resource has to publish; both without evaluating anything.
+The graph of a stack, and the list of attributes that a finished resource publishes, are built from these without
+evaluating a function.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _EMPTY: frozenset[Any] = frozenset()
 
 def find(graph: tuple[Any, ...], everything: tuple[Any, ...],
          hidden: frozenset[str]) -> tuple[frozenset[Any], frozenset[Any], frozenset[str]]:
-    """Resources and attributes in the trees that make the graph; hidden parameters in all of them."""
+    """Return the resources and attributes in the `graph` trees, and the hidden parameters in all trees."""
     requires: set[Any] = set()
     needs: set[Any] = set()
     secrets: set[str] = set()
@@ -38,7 +39,7 @@ def _collect_secrets(tree: Any, hidden: frozenset[str], secrets: set[str]) -> No
 
 
 def _collect(tree: Any, requires: set[Any], needs: set[Any]) -> None:
-    """Resources that functions use, and their attributes."""
+    """Collect the resources that functions use, and their attributes."""
     if isinstance(tree, Function):
         for name, attribute in tree.uses():
             _collect_use(name, attribute, requires, needs)
@@ -51,7 +52,7 @@ def _collect(tree: Any, requires: set[Any], needs: set[Any]) -> None:
 
 
 def _collect_use(name: Any, attribute: tuple[Any, ...] | None, requires: set[Any], needs: set[Any]) -> None:
-    """What is no name, or no attribute's name, is noted as a name nobody has: check_references looks at it again."""
+    """Collect one use. A value that is no name is recorded as a missing resource, for check_references."""
     if isinstance(name, dict | list):
         requires.add(repr(name))
         return

@@ -1,8 +1,8 @@
 """Constraints on values: one set for template parameters and for the properties of resource types.
 
-A constraint says which kinds of value it can be used on, checks one value and answers with the text of what is wrong
-(Heat's words) or None. Custom constraints (does this flavor exist?) ask somebody else: they reach that somebody through
-the `CustomConstraints` port, so that this module stays pure.
+A constraint names the kinds of value that it applies to, and checks one value: it returns the text of the problem, in
+Heat's words, or None. Custom constraints (does this flavor exist?) need a cloud: they are called through the
+`CustomConstraints` port, so that this module stays pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isotherm.template.patterns import match
 
 
 class Kind(StrEnum):
-    """What sort of value a parameter or property holds, under the names that property schemas show."""
+    """The kind of value of a parameter or property, under the names that property schemas show."""
 
     STRING = "String"
     INTEGER = "Integer"
@@ -34,7 +34,7 @@ Validator = Callable[[object], str | None]
 
 
 class CustomConstraints(Protocol):
-    """Where custom constraints come from. A validator answers with what is wrong, or None; "" means: wrong, no more."""
+    """The port of custom constraints. A validator returns the problem, or None; "" is a problem without a text."""
 
     def find(self, name: str) -> Validator | None: ...
 
@@ -57,7 +57,7 @@ def schema_error(message: str) -> UserError:
 
 
 def to_number(value: Any) -> Any:
-    """An int if it reads as one, else a float; raises what Python says otherwise."""
+    """Return an int if the value reads as one, else a float. Raises Python's own error otherwise."""
     if isinstance(value, int | float):
         return value
     try:
@@ -76,7 +76,7 @@ _API_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What all constraints have; `description` replaces the text of a failure."""
+    """Base of all constraints; `description` replaces the text of a failure."""
 
     description: str = ""
     kinds: ClassVar[frozenset[Kind]] = frozenset()
@@ -84,7 +84,7 @@ class Constraint:
     key: ClassVar[str] = ""
 
     def check(self, value: Any, coerce: Coerce, custom: CustomConstraints | None = None) -> str | None:
-        """What is wrong with `value`, or None. `custom` None: custom constraints are not asked."""
+        """Return the problem of `value`, or None. Without `custom`, custom constraints are not checked."""
         wrong = self._wrong(value, coerce, custom)
         return (str(self.description) or wrong) if wrong is not None else None
 
@@ -92,7 +92,7 @@ class Constraint:
         raise NotImplementedError
 
     def facts(self) -> object:
-        """The constraint as the API shows it, under `key`."""
+        """Return the constraint as the API shows it, under `key`."""
         raise NotImplementedError
 
     def as_dict(self) -> dict[str, object]:
@@ -100,7 +100,7 @@ class Constraint:
         return {**shown, "description": self.description} if self.description else shown
 
     def as_validated(self) -> dict[str, object]:
-        """The constraint as the API's validate document shows it: CFN's words, flat."""
+        """Return the constraint as the API's validate document shows it: in CFN's flat form."""
         facts = self.facts()
         if isinstance(facts, dict):
             return {_API_WORDS[self.key, name]: fact for name, fact in facts.items()}

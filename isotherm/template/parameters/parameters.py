@@ -1,8 +1,7 @@
-"""Parameters: from the section of a template and an environment to the values that functions read.
+"""Values of parameters, from the section of a template and an environment.
 
-`parse_schemata` reads the section (what it finds wrong is wrong whatever the values are), `check` judges the schemata
-and the values given, `bind` makes the `Values`. They are apart because Heat reads resource definitions between the two:
-a template with several mistakes names the same one first.
+`parse_schemata` parses the section, `check` checks the schemata and the given values, `bind` makes the `Values`. They are
+apart because Heat parses resource definitions in between: a template with several mistakes reports the same one first.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ __all__ = ["ParameterSchema", "ParameterType", "Pseudo", "Values", "arn", "bind"
 
 
 def arn(project: str, name: str, stack_id: str) -> str:
-    """Name a stack as Heat does where it has to be found from anywhere."""
+    """Return the ARN of a stack, as Heat writes it."""
     return f"arn:openstack:heat::{quote(project, '')}:stacks/{quote(name, '')}/{stack_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pseudo:
-    """The stack itself, as templates may ask for it: `OS::stack_name` in HOT, `AWS::StackName` in CFN."""
+    """The pseudo parameters: `OS::stack_name` and others in HOT, `AWS::StackName` and others in CFN."""
 
     stack_name: str = ""
     stack_id: str | None = None
@@ -47,7 +46,7 @@ class Pseudo:
 
 
 class Values(Mapping[str, Any]):
-    """Typed values by name. Asking for one that was not provided, or cannot be read, raises its UserError."""
+    """Typed values by name. Reading one that was not provided, or that is invalid, raises its UserError."""
 
     __slots__ = ("_errors", "_schemata", "_values", "hidden")
 
@@ -74,7 +73,7 @@ class Values(Mapping[str, Any]):
         return len(self._values)
 
     def text(self, name: str, *, reveal: bool = False) -> str:
-        """The value as `stack show` prints it; a hidden one is masked."""
+        """Return the value as `stack show` prints it; a hidden one is masked."""
         if name in self.hidden and not reveal:
             return MASK
         schema = self._schemata.get(name)
@@ -84,7 +83,7 @@ class Values(Mapping[str, Any]):
 def bind(schemata: Mapping[str, ParameterSchema], environment: Environment, pseudo: Pseudo, *,
          require_all: bool = True, check_values: bool = True,
          custom: constraints.CustomConstraints = constraints.NO_CUSTOM) -> Values:
-    """The values of all parameters. Without `require_all` a missing one fails only when it is asked for."""
+    """Return the values of all parameters. Without `require_all`, a missing one fails only when it is read."""
     schemata = _as_hidden(schemata, environment)
     if check_values:
         problems = tuple(check(schemata, environment, require_all=require_all, custom=custom))
@@ -109,7 +108,7 @@ def bind(schemata: Mapping[str, ParameterSchema], environment: Environment, pseu
 def check(schemata: Mapping[str, ParameterSchema], environment: Environment, *, require_all: bool = True,
           check_values: bool = True,
           custom: constraints.CustomConstraints | None = constraints.NO_CUSTOM) -> Iterator[Problem]:
-    """What is wrong: names that no parameter has, then each parameter's schema and value."""
+    """Check for unknown names, then each parameter's schema and value."""
     schemata = _as_hidden(schemata, environment)
     for name in environment.parameters:
         if name not in schemata:
@@ -123,7 +122,7 @@ def check(schemata: Mapping[str, ParameterSchema], environment: Environment, *, 
 
 
 def _as_hidden(schemata: Mapping[str, ParameterSchema], environment: Environment) -> Mapping[str, ParameterSchema]:
-    """What the environment says is secret is hidden, whatever the template says of it."""
+    """Return the schemata, with those hidden that the environment declares secret."""
     names = environment.encrypted_param_names
     if not names:
         return schemata
@@ -131,7 +130,7 @@ def _as_hidden(schemata: Mapping[str, ParameterSchema], environment: Environment
 
 
 def refuse_immutable(schemata: Mapping[str, ParameterSchema], before: Values, after: Values) -> None:
-    """On update: parameters marked immutable must keep the value they had."""
+    """Refuse an update that changes the value of an immutable parameter."""
     changed = [name for name, schema in schemata.items()
                if schema.immutable and name in before and name in after and before[name] != after[name]]
     if changed:
@@ -150,7 +149,7 @@ def _problem_of(schema: ParameterSchema, environment: Environment, require_all: 
 
 
 def _given(schema: ParameterSchema, environment: Environment) -> Any:
-    """By precedence: what the user gave, the environment's default, the template's default. Null is absent."""
+    """Return the user's value, else the environment's default, else the template's default. Null counts as absent."""
     for source in (environment.parameters, environment.parameter_defaults):
         given = source.get(schema.name)
         if given is not None:
@@ -163,7 +162,7 @@ _API_NAMES = {ParameterType.STRING: "String", ParameterType.NUMBER: "Number", Pa
 
 
 def describe(schema: ParameterSchema, environment: Environment) -> dict[str, Any]:
-    """A parameter as the API's validate document shows it."""
+    """Return a parameter as the API's validate document shows it."""
     default = environment.parameter_defaults.get(schema.name)
     shown: dict[str, Any] = {
         "Type": _API_NAMES[schema.type], "Description": schema.description or "",

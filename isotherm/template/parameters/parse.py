@@ -1,7 +1,7 @@
-"""Reading the parameters section of a template.
+"""Parses the parameters section of a template.
 
-HOT lists constraints under one key, CFN spreads them over the parameter; both become the same `ParameterSchema`. What
-is found wrong here is wrong whatever the values are, and beats every other mistake (InvalidSchemaError).
+HOT lists constraints under one key, CFN spreads them over the parameter; both become the same `ParameterSchema`. Errors
+here do not depend on the values, and are reported before all others (InvalidSchemaError).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Bounded = type[constraints.Range] | type[constraints.Length]
 
 
 def parse_schemata(section: object, dialect: Dialect) -> dict[str, ParameterSchema]:
-    """The parameters section; raises UserError of kind InvalidSchemaError."""
+    """Parse the parameters section. Raises UserError of kind InvalidSchemaError."""
     if not section:
         return {}
     if not isinstance(section, Mapping):
@@ -52,7 +52,7 @@ def _require_type(name: str, given: Mapping[str, Any], key: str) -> None:
 
 
 def _type(written: Any, known: Mapping[str, ParameterType]) -> ParameterType:
-    """Judged after the constraints, as in Heat."""
+    """Return the type. It is checked after the constraints, as in Heat."""
     if not isinstance(written, str) or written not in known:
         raise UserError(f"Invalid type ({written})", kind="InvalidSchemaError", hint=f"one of {', '.join(known)}")
     return known[written]

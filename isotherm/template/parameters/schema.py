@@ -1,6 +1,6 @@
-"""One parameter of a template: its type, how a given value becomes a typed one, and whether it is allowed.
+"""The schema of one parameter: its type, the conversion of given values, and their validation.
 
-Values come as text or as data (a list as "a,b" or [a, b], JSON as text or a map); what a function sees is always typed.
+Values are given as text or as data (a list as "a,b" or [a, b], JSON as text or a map); functions see typed values only.
 The texts of failures are Heat's.
 """
 
@@ -43,7 +43,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class ParameterSchema:
-    """What a template says of one parameter. `type_name` is the type as written there ("Number" in CFN)."""
+    """The schema of one parameter. `type_name` is the type as written in the template ("Number" in CFN)."""
 
     name: str
     type: ParameterType
@@ -61,19 +61,19 @@ class ParameterSchema:
         return self.default is not None
 
     def convert(self, value: Any) -> Any:
-        """The typed value; raises ValueError with Heat's text."""
+        """Return the typed value. Raises ValueError with Heat's text."""
         return _CONVERT[self.type](value)
 
     def validate_value(self, value: Any, custom: CustomConstraints | None = None) -> None:
-        """Raises ValueError with Heat's text if `value` cannot be this parameter."""
+        """Raise ValueError with Heat's text if `value` is not allowed."""
         typed = self.convert(value)
-        # A boolean is tested as it was given, so that the text of a failure shows the user's own word.
+        # A boolean is checked as given, so that the text of a failure quotes the user's spelling.
         wrong = self._first_wrong(value if self.type is ParameterType.BOOLEAN else typed, custom)
         if wrong is not None:
             raise ValueError(wrong)
 
     def schema_problems(self) -> Iterator[Problem]:
-        """What is wrong with the schema itself that parsing let pass: constraints that do not fit, a bad default."""
+        """Yield the problems of the schema that parsing lets pass: constraints that do not fit, a bad default."""
         for constraint in self.constraints:
             if self.type.kind not in constraint.kinds:
                 yield self._invalid(f"{constraint.name} constraint invalid for {self.type_name}")
@@ -85,11 +85,12 @@ class ParameterSchema:
         try:
             self.validate_value(value, custom)
         except (ValueError, TypeError) as exc:
-            return Problem(f"Parameter '{self.name}' is invalid: {self._told(value, custom) if self.hidden else exc}")
+            what = self._masked_problem(value, custom) if self.hidden else exc
+            return Problem(f"Parameter '{self.name}' is invalid: {what}")
         return None
 
-    def _told(self, value: Any, custom: CustomConstraints | None) -> str:
-        """What is wrong with a hidden value, without a word of it."""
+    def _masked_problem(self, value: Any, custom: CustomConstraints | None) -> str:
+        """Return the problem of a hidden value, without quoting the value."""
         try:
             typed = self.convert(value)
             failed = next(one for one in self.constraints if one.check(typed, self._coerce, custom) is not None)
@@ -98,7 +99,7 @@ class ParameterSchema:
         return str(failed.description) or f"{MASK} does not fit the constraint {failed.key}"
 
     def text(self, typed: Any) -> str:
-        """A typed value as `stack show` prints it."""
+        """Return a typed value as `stack show` prints it."""
         if self.type is ParameterType.LIST:
             return ",".join(typed)
         return json.dumps(typed) if self.type is ParameterType.JSON else str(typed)

@@ -1,7 +1,7 @@
-"""A regular expression as a set of states, followed side by side: no backtracking, so no explosion.
+"""A nondeterministic finite automaton for regular expressions, simulated without backtracking.
 
-Built from the parse tree of `re` for its regular part: literals, sets, groups, alternatives, repeats and the anchors
-that need no look at other characters than the neighbours. Used by `patterns` for what backtracking could hang on.
+Built from the parse tree of `re` for its regular part: literals, sets, groups, alternatives, repeats and the anchors that
+depend on the neighbouring characters only. `match` uses it for patterns on which backtracking could hang.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Test = Callable[[str, int], bool]
 
 
 class NotRegular(ValueError):
-    """The pattern says something that states alone cannot follow, or is too big for it."""
+    """The pattern is not regular, or its automaton would be too big."""
 
 
 @dataclass(slots=True)
 class Automaton:
-    """`edges[s]`: what may be read in state s; `jumps[s]`: where it may go for nothing, perhaps under a check."""
+    """`edges[s]`: the transitions of state s that consume a character; `jumps[s]`: those that consume none."""
 
     edges: list[tuple[Test, int] | None] = field(default_factory=list)
     jumps: list[list[tuple[Test | None, int]]] = field(default_factory=list)

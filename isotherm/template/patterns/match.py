@@ -1,24 +1,23 @@
-"""Regular expressions of strangers, matched in bounded time.
+"""Regular expressions of users, matched in bounded time.
 
-A template brings the pattern and a request brings the value, so both may be hostile: Python's `re` backtracks, holds
-the interpreter while it does, and cannot be interrupted. `fullmatch` therefore first bounds how many ways the pattern
-can try a value of this length, from the parse tree. If that is small, `re` is the fastest and is used. If not, and the
-pattern is regular (no back references, no look-around), the states it may be in are followed side by side, which takes
-time proportional to length times states. What is neither is refused. The reasons are in
-docs/decisions/0006-patterns-in-bounded-time.md.
+The pattern comes with a template and the value with a request, so both may be hostile: Python's `re` backtracks, holds the
+interpreter lock meanwhile, and cannot be interrupted. `fullmatch` therefore first bounds the number of paths for a value of
+this length, from the parse tree. If the bound is small, `re` is used, which is the fastest. If not, and the pattern is
+regular (no back references, no look-around), an automaton is simulated, in time proportional to length times states. All
+other patterns are refused. The reasons are in docs/decisions/0006-patterns-in-bounded-time.md.
 """
 
 from __future__ import annotations
 
 import re
-import re._parser as sre  # type: ignore[import-not-found]  # the tree that `re` compiles; there is no public door
+import re._parser as sre  # type: ignore[import-not-found]  # the tree that `re` compiles; it has no public name
 import warnings
 from functools import lru_cache
 from typing import Any
 
 from isotherm.template.patterns import automaton
 
-# Steps that `re` may take at the most before the automaton takes over: some tens of milliseconds.
+# The most steps that `re` may take; above, the automaton is used. Some tens of milliseconds.
 _BACKTRACK_BUDGET = 1_000_000
 _MAX_PATTERN_CHARS = 8_192
 
@@ -31,11 +30,11 @@ class BadPattern(ValueError):
 
 
 class TooComplex(ValueError):
-    """Whether the value matches cannot be said in bounded time."""
+    """The pattern cannot be matched in bounded time."""
 
 
 class Pattern:
-    """A compiled pattern whose `fullmatch` ends soon, whatever the value."""
+    """A compiled pattern whose `fullmatch` takes bounded time."""
 
     __slots__ = ("_compiled", "_tree", "text")
 
@@ -62,7 +61,7 @@ class Pattern:
 
 
 def search_cost(text: str, length: int) -> float:
-    """An upper bound for the places and ways that searching a text of this length can try. Raises BadPattern."""
+    """Return an upper bound of the paths that a search in a text of this length can try. Raises BadPattern."""
     return _ways(Pattern(text)._tree, length) * (length + 1)
 
 
@@ -74,7 +73,7 @@ def _automaton(text: str) -> automaton.Automaton:
 
 
 def _ways(tree: Any, length: int) -> float:
-    """An upper bound for the number of paths that backtracking can take through `tree`."""
+    """Return an upper bound of the number of paths that backtracking can take through `tree`."""
     ways = 1.0
     for op, argument in tree:
         ways *= _ways_of(op.name, argument, length)
@@ -107,7 +106,7 @@ def _ways_of_repeat(low: Any, high: Any, body: Any, length: int) -> float:
     inner = _ways(body, length)
     if inner == 1.0 and _fixed_width(body):
         return float(high - low + 1)
-    # Each round may go `inner` ways, or end at a different place: count all sequences of rounds.
+    # Each repetition may take `inner` paths and end at any position: count all sequences of repetitions.
     total = 0.0
     for rounds in range(low, high + 1):
         total += (inner if inner > 1.0 else 2.0) ** min(rounds, 64)

@@ -1,8 +1,7 @@
-"""Events of the YAML parser in, plain data out.
+"""Constructs plain data from the events of the YAML parser.
 
-One loop over all events: this is the hottest code of the package, and what makes reading a template several times
-faster than PyYAML's own constructor. It is also where texts are refused that stand for more than they say. Called by
-`document` only.
+One loop over all events: this is the hottest code of the package, and makes reading a template several times faster than
+PyYAML's own constructor. It also refuses texts that expand to more than the limits. Called by `document` only.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def problem(message: str, mark: Any, source: str, hint: str = "") -> errors.User
 
 
 class Constructor:
-    """Events in, data out. Containers are attached when they end, so an alias can never reach its own parent."""
+    """Reads one document. Containers are attached when they end, so an alias can never reach its own parent."""
 
     def __init__(self, text: str, limits: Limits, source: str) -> None:
         self._next: Callable[[], Any] = CParser(text).get_event
@@ -161,7 +160,7 @@ class Constructor:
         return value, nodes
 
     def _height(self, value: Any) -> int:
-        """How deep a container is. Anchored parts inside were measured before, so each part is looked at once."""
+        """Return the depth of a container. Anchored parts inside were measured before, so each part is visited once."""
         known = self._heights.get(id(value))
         if known is not None:
             return known
@@ -169,7 +168,7 @@ class Constructor:
         return 1 + max((self._height(item) for item in items if type(item) is dict or type(item) is list), default=0)
 
     def _merge(self, own: dict[Any, Any], merges: list[tuple[Any, Any]], event: Any) -> int:
-        """`<<`: entries of other maps, where this one has none; the first map that has a key gives it."""
+        """Add the entries of the maps under `<<` whose keys are missing; the first map that has a key wins."""
         merged: dict[Any, Any] = {}
         for value, place in merges:
             for part in value if type(value) is list else [value]:
@@ -185,7 +184,7 @@ class Constructor:
         return len(merged)
 
     def _text_key(self, key: object, event: Any) -> str:
-        """Keys are text, spelled as in JSON: that is how templates travel and are stored."""
+        """Return the key as text, spelled as in JSON: templates are sent and stored as JSON."""
         if type(key) is dict or type(key) is list:
             raise problem("found unhashable key", event.start_mark, self._source)
         return key if isinstance(key, str) else json.dumps(key)

@@ -1,11 +1,11 @@
-"""From text to plain data: the only reader of templates and environments.
+"""Documents: the only reader of the text of templates and environments.
 
-The C parser of PyYAML gives events; `construct` makes dicts, lists and scalars of them, and nothing else. It
-refuses what a template never needs and an attacker does: duplicate keys, tags, values that contain themselves, texts
-that stand for far more nodes than they have (aliases are counted by what they expand to), deep nesting, NUL.
+The C parser of PyYAML gives events; `construct` makes dicts, lists and scalars of them. It refuses input that only an
+attacker needs: duplicate keys, tags, values that contain themselves, texts that expand to far more nodes than they have
+(aliases are counted by what they expand to), deep nesting, NUL.
 
-JSON is read by the same code, as it is YAML; see `scalars` for the one difference. Where a value stands in the text is
-worked out only when somebody asks (`Document.mark`), since only errors do.
+JSON is YAML and read by the same code; see `scalars` for the one difference. The position of a value in the text is
+computed on demand (`Document.mark`), since only errors need it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Document:
         self._root: yaml.Node | None = None
 
     def mark(self, path: Sequence[str | int]) -> errors.Mark | None:
-        """Where the value at `path` stands: its key for an entry of a map, itself for an item of a list."""
+        """Return the position of the value at `path`: of its key in a map, of itself in a list."""
         if self._root is None:
             self._root = _Composer(self._text).get_single_node()
         node = place = self._root
@@ -54,7 +54,7 @@ class Document:
 
 
 def load(text: str | bytes, *, limits: Limits = limits.DEFAULT, source: str = "") -> Document:
-    """Read YAML or JSON. Raises UserError, with the place in the text, for whatever is wrong with it."""
+    """Read YAML or JSON. Raises UserError, with the position in the text."""
     text = _decoded(text, limits, source)
     try:
         data = construct.Constructor(text, limits, source).document()
@@ -80,7 +80,7 @@ def _decoded(text: str | bytes, limits: Limits, source: str) -> str:
 
 
 def _joined(match: re.Match[str]) -> str:
-    """JSON writes characters beyond 16 bits as two escapes, YAML as one."""
+    """Join two escapes: JSON writes characters beyond 16 bits as two, YAML as one."""
     high, low = int(match[2], 16), int(match[3], 16)
     return f"{match[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
@@ -92,7 +92,7 @@ def _unreadable(exc: yaml.YAMLError, source: str) -> errors.UserError:
 
 
 class _Composer(CParser):
-    """Nodes with their places; tags do not matter."""
+    """Composes nodes with their positions; tags are ignored."""
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
@@ -101,10 +101,10 @@ class _Composer(CParser):
         return ""
 
     def descend_resolver(self, parent: object, index: object) -> None:
-        """Nothing depends on the way down."""
+        """Do nothing: tags are not resolved by path."""
 
     def ascend_resolver(self) -> None:
-        """Nothing depends on the way down."""
+        """Do nothing: tags are not resolved by path."""
 
 
 def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:

@@ -1,6 +1,6 @@
-"""What a plain word in a document means: YAML 1.1 as PyYAML reads it, but that dates stay words, as in Heat.
+"""Values of scalars: YAML 1.1 as PyYAML reads it, except that dates stay strings, as in Heat.
 
-A JSON document is read through the same parser; there numbers are JSON's (`1e3` is a number in JSON, a word in YAML).
+A JSON document is read by the same parser; there numbers are JSON's (`1e3` is a number in JSON, a string in YAML).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _JSON_ENDLESS = frozenset({"NaN", "Infinity", "-Infinity"})
 _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
-# Longer ones are not numbers anybody means; base 60 and decimal conversion are quadratic in the length.
+# Longer ones are refused: base 60 and decimal conversion are quadratic in the length.
 _MAX_NUMBER_CHARS = 500
 
 #: The key that merges another map into this one.
@@ -23,7 +23,7 @@ MERGE = "<<"
 
 
 def plain(text: str) -> object:
-    """The value of an unquoted scalar. Raises ValueError if it looks like a number and is none."""
+    """Return the value of an unquoted scalar. Raises ValueError if it looks like a number and is none."""
     for tag, pattern in _RESOLVERS.get(text[:1], ()):
         if pattern.match(text):
             constructor = _CONSTRUCTORS.get(tag)
@@ -41,7 +41,7 @@ def json_plain(text: str) -> object:
 
 
 def tagged(tag: str, text: str) -> object:
-    """The value of a scalar with an explicit tag. Raises KeyError for a tag we do not know."""
+    """Return the value of a scalar with an explicit tag. Raises KeyError for an unknown tag."""
     if tag in ("!", _TAG + "str", _TAG + "timestamp"):
         return text
     return _CONSTRUCTORS[tag](text)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from isotherm.errors import NotFound, UserError
 from isotherm.template import environment, merge
-from isotherm.template.environment import Environment, Registry, Target, TargetKind
+from isotherm.template.environment import Environment, Registry, TypeTarget, TypeTargetKind
 from isotherm.template.parameters import parameters
 from isotherm.template.versions import HOT_LATEST
 
@@ -83,9 +83,9 @@ def test_a_child_sees_what_lies_below_its_name() -> None:
     assert child.as_dict() == {
         "parameters": {"b": 2}, "parameter_defaults": {"d": 1}, "event_sinks": [], "encrypted_param_names": [],
         "resource_registry": {"T": "x.yaml", "resources": {"i": {"T": "z.yaml"}}}}
-    assert child.registry.lookup("T", "i", known=KNOWN) == Target(
-        TargetKind.TEMPLATE, "z.yaml", ("resources", "i", "T"))
-    assert child.registry.lookup("T", "q", known=KNOWN) == Target(TargetKind.TEMPLATE, "x.yaml", ("T",))
+    assert child.registry.lookup("T", "i", known=KNOWN) == TypeTarget(
+        TypeTargetKind.TEMPLATE, "z.yaml", ("resources", "i", "T"))
+    assert child.registry.lookup("T", "q", known=KNOWN) == TypeTarget(TypeTargetKind.TEMPLATE, "x.yaml", ("T",))
 
 
 NONE = "OS::Heat::None"
