@@ -1,6 +1,6 @@
-"""The application: version, authentication and policy before the handler, an envelope for whatever goes wrong.
+"""The ASGI application: version negotiation, authentication and policy before the handler, error responses after it.
 
-The order is the same for every route, and no route can leave a step out: they are all served by `_serve`.
+`_Endpoint._serve` serves every route, so no route can skip a step.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from isotherm.api.request.call import Call
 from isotherm.api.request.service import Service
 from isotherm.identity.caller import Caller
 
-# How often a request that only looks is served anew when what it looks at has moved on.
+# Attempts to serve a GET whose stack changes while it is read.
 READ_ATTEMPTS = 5
 ACCEPTED = ("application/vnd.openstack.orchestration-v1", "application/vnd.openstack.orchestration-v1.0")
 
 
 class _Arn(Convertor[str]):
-    """An address in Heat's long form, which holds slashes."""
+    """Matches an ARN, Heat's long form of a stack's address, which contains slashes."""
 
     regex = "arn:openstack:heat::.*"
 
@@ -52,7 +52,7 @@ register_url_convertor("arn", _Arn())
 
 
 def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASGIApp:
-    """The whole API as an ASGI application."""
+    """Build the API as an ASGI application."""
     places = [
         StarletteRoute(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
         for path, methods in _by_path().items()
@@ -73,7 +73,7 @@ def _by_path() -> dict[str, dict[str, routes.Route]]:
 
 
 class _UnknownPath:
-    """Where there is nothing; which is nobody's business who is not known."""
+    """Answers 404 for an unknown path, after authentication: an unauthenticated caller gets 401."""
 
     def __init__(self, authenticator: Authenticator) -> None:
         self._authenticator = authenticator
@@ -89,13 +89,13 @@ class _UnknownPath:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Answer for a path or a method that the router does not know, outside the table of routes."""
+    """Answer for a path or a method that is neither below /v1 nor in the table of routes."""
     assert isinstance(error, HTTPException)
     return responses.status_page(request, error.status_code, error.headers)
 
 
 class _Endpoint:
-    """All that can be asked of one path."""
+    """Serves one path, with all its methods."""
 
     def __init__(self, service: Service, authenticator: Authenticator, policy: Policy,
                  methods: Mapping[str, routes.Route]) -> None:
@@ -111,7 +111,7 @@ class _Endpoint:
         request = Request(scope, receive)
         try:
             response = await self._serve(request)
-        except Exception as error:  # noqa: BLE001 - the outermost edge: everything becomes an answer
+        except Exception as error:  # noqa: BLE001 - the outermost edge: every error becomes a response
             response = faults.response(error)
         await response(scope, receive, send)
 
@@ -139,19 +139,19 @@ class _Endpoint:
         return await _answer_stable(route, Call(request, caller, self._service, self._policy, admit))
 
     async def _known(self, request: Request) -> Caller:
-        """Return who asks, if the project of the path is open to the caller."""
+        """Return the caller. Refuse a caller who may not use the project of the path."""
         caller = await self._authenticator.authenticate(request)
         if request.path_params["project"] != caller.project and not caller.is_admin:
             raise faults.forbidden()
         return caller
 
     def _check(self, route: routes.Route, caller: Caller, request: Request) -> None:
-        """Refuse a caller who may not use the route."""
+        """Refuse a caller whom the policy does not let use the route."""
         stack_users.check(route, caller, request.path_params)
         self._policy.check(route.rule, caller, {"project_id": request.path_params["project"]})
 
     async def _serve_signed(self, request: Request) -> Response:
-        """Nobody asks by name here: the handler looks at the signature, before it looks at anything else."""
+        """Serve a route without a token. Its handler checks the signature before anything else."""
         route = self._methods.get(request.method)
         if route is None:
             raise faults.forbidden()
@@ -164,7 +164,7 @@ class _Endpoint:
 
 
 async def _answer_stable(route: routes.Route, call: Call) -> Response:
-    """The handler's answer. Who only looks is not bothered with what happened between two looks: it looks again."""
+    """Return the handler's response. A GET is repeated if a newer operation replaced what it was reading."""
     for _ in range(READ_ATTEMPTS if route.method == "GET" else 0):
         with contextlib.suppress(errors.Overtaken):
             return await route.handler(call)
@@ -172,7 +172,7 @@ async def _answer_stable(route: routes.Route, call: Call) -> Response:
 
 
 class Versions:
-    """Version negotiation."""
+    """Negotiates the API version, by path or by the Accept header."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
@@ -181,7 +181,7 @@ class Versions:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        # The path as it was sent is what a signature is for.
+        # A signature covers the path as it was sent, byte by byte.
         scope.setdefault("state", {})["raw_path"] = scope.get("raw_path") or b""
         await self._dispatch(scope)(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""A `clouds.yaml` for OpenStack's clients, so that they find us without anybody typing an address or a token."""
+"""Writes `clouds.yaml`, from which OpenStack's clients read the address and the token of a standalone service."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from isotherm.api.auth.standalone import PROJECT
 
-# The endpoint stands in `auth` alone. With an override beside it, openstacksdk would look for a version document below
-# `/v1`, where Heat has none either, and give up; without, it looks at the root, and finds one.
+# The endpoint is in `auth` only. With an endpoint override, openstacksdk expects a version document below `/v1`,
+# where Heat has none; without, it finds the one at the root.
 _FORM = """\
 clouds:
   isotherm:
@@ -21,7 +21,7 @@ clouds:
 
 
 def write(folder: Path, root: str, token: str) -> Path:
-    """Write it into the folder, readable for the user alone; the whole file appears at once."""
+    """Write the file into the folder, atomically and readable by the user only; return its path."""
     path = folder / "clouds.yaml"
     half = folder / f".clouds.yaml.{os.getpid()}"
     handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

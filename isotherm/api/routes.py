@@ -1,6 +1,6 @@
-"""Every route, once: its method, its path below `/v1/{project}`, who answers it, and the rule that says who may ask.
+"""The table of routes: method, path below `/v1/{project}`, handler, policy rule.
 
-The order matters: the first path that fits is taken. Tests walk this table, so that a new route cannot be forgotten.
+The first path that matches wins. Tests walk this table, so a new route is covered without further work.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ RESOURCE = STACK + "/resources/{resource_name}"
 
 
 class Route(NamedTuple):
+    """One line of the table."""
+
     method: str
     path: str
     handler: Callable[[Call], Awaitable[Response]]
@@ -61,7 +63,7 @@ _INSIDE_STACKS = [
     Route("POST", STACK + "/snapshots/{snapshot_id}/restore", snapshots.restore, "stacks:restore_snapshot"),
     Route("GET", STACK + "/outputs", outputs.index, "stacks:list_outputs"),
     Route("GET", STACK + "/outputs/{output_key}", outputs.show, "stacks:show_output"),
-    # Each action has a rule of its own, which is looked at when it is known which one is asked for.
+    # Each action has a rule of its own (`actions:suspend`); the handler checks it once the body is read.
     Route("POST", STACK + "/actions", actions.act, "stacks:lookup"),
     Route("GET", STACK + "/resources", resources.index, "resource:index"),
     Route("GET", RESOURCE, resources.show, "resource:show"),
@@ -74,7 +76,7 @@ _INSIDE_STACKS = [
     Route("GET", RESOURCE + "/events/{event_id}", events.show, "events:show"),
 ]
 
-# Beside Heat's API.
+# Not in Heat's API.
 _DRIFT = [
     Route("GET", STACK + "/drift", drift.of_stack, "drift:show"),
     Route("PUT", STACK + "/drift", drift.set_stack, "drift:set"),
@@ -117,7 +119,7 @@ TABLE: list[Route] = [
     *_LOOKUPS,
     Route("GET", STACK, stacks.show, "stacks:show"),
     Route("PUT", STACK, stacks.update, "stacks:update"),
-    # Changing something needs a rule more, which is looked at when it is known what is asked for.
+    # A PATCH that changes something also needs `stacks:update_patch`; the handler checks it once the body is read.
     Route("PATCH", STACK, stacks.patch, "stacks:update_no_change"),
     Route("DELETE", STACK, stacks.delete, "stacks:delete"),
     Route("GET", STACK + "/template", templates.template, "stacks:template"),
@@ -135,8 +137,8 @@ TABLE: list[Route] = [
     Route("GET", "/services", services.index, "service:index"),
 ]
 
-# Where no token is asked for: the address itself bears a signature, which the handler looks at.
+# Routes without a token: the URL carries a signature, which the handler checks.
 SIGNED = [Route(method, "/signal/{stack_id}/{token}", signed_signals.signal, "signed") for method in ("POST", "PUT")]
 
-# Where a method that there is not is answered as if there were nothing at all.
+# Paths that answer 404 instead of 405 to a method they do not have, as Heat does.
 SILENT = frozenset({"/services"})

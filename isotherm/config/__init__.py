@@ -14,7 +14,7 @@ __all__ = ["Settings", "load", "options"]
 
 
 def load(*paths: Path) -> Settings:
-    """The settings of these files, later ones winning; the defaults if none of them is there."""
+    """Return the settings of those files that exist; a later file wins. Without any, return the defaults."""
     present = [path for path in paths if path.exists()]
     if not present:
         return Settings()

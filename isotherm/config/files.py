@@ -1,6 +1,6 @@
-"""Reads files of options by oslo.config, as all of OpenStack does: their form, their `$` references, their quotes.
+"""Reads configuration files with oslo.config, so that form, `$` references and quotes are those of OpenStack.
 
-What another program has in the same file is left alone; `unknown` tells what that is.
+Options of other programs in the same file are ignored; `unknown` lists them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from oslo_config import cfg, types
 from isotherm import errors
 from isotherm.config.settings import Option, Settings, options
 
-_HINT = "options stand under a section such as [DEFAULT], one a line: name = value"
-# Sections in which whole libraries have options that we do not list.
+_HINT = "write options below a section such as [DEFAULT], one per line: name = value"
+# Sections of libraries, whose options `settings` does not list.
 _OF_LIBRARIES = ("keystone_authtoken", "oslo_policy", "trustee")
 
 
 def read(paths: Sequence[Path]) -> Settings:
-    """The settings of these files. One error tells the file, the section and the option."""
+    """Return the settings of these files. An error names the file, the section and the option."""
     conf = opened([str(path) for path in paths])
     values = {}
     for one in options():
@@ -30,7 +30,7 @@ def read(paths: Sequence[Path]) -> Settings:
 
 
 def opened(paths: Sequence[str]) -> cfg.ConfigOpts:
-    """The files, with our options registered: for libraries that want to read theirs."""
+    """Parse the files with all options registered, for libraries that read their own sections."""
     conf = cfg.ConfigOpts()
     for one in options():
         conf.register_opt(_registered(one), None if one.group == "DEFAULT" else one.group)
@@ -42,7 +42,7 @@ def opened(paths: Sequence[str]) -> cfg.ConfigOpts:
 
 
 def unknown(paths: Sequence[str]) -> list[str]:
-    """The options in these files that mean nothing to us, as `[section] name`."""
+    """Return the options in these files that Isotherm does not have, as `[section] name`."""
     known = {(one.group, one.name) for one in options()}
     found = []
     for path in paths:
@@ -83,7 +83,7 @@ def _value(conf: cfg.ConfigOpts, one: Option, paths: Sequence[Path]) -> Any:
 
 
 def _bad(one: Option, paths: Sequence[Path], error: Exception) -> errors.UserError:
-    # The value of a secret is not quoted, not even a wrong one.
+    # The message never quotes the value of a secret option, not even an invalid one.
     why = "is not valid" if one.secret else _why(error)
     where = next((str(path) for path in reversed(paths) if _names(path, one)), str(paths[-1]))
     return errors.UserError(f"{where}: [{one.group}] {one.name}: {why}", hint=one.help)

@@ -195,7 +195,7 @@ def test_case_55_a_signature_is_good_for_nothing_else(api: Api) -> None:
 
 def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most are turned away before anything is read or written; who asks for something else does not notice."""
-    monkeypatch.setattr(signed_signals, "RATE", signed_signals.Rate())
+    monkeypatch.setattr(signed_signals, "RATE", signed_signals.SignalRate())
     monkeypatch.setattr(signed_signals, "BURST", 50)
     monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
     path = api.create("s", waiting(1000), wait=False)

@@ -180,7 +180,7 @@ def test_too_much_is_refused(api, monkeypatch):
     for text in ("[]", "nonsense", "7", '{"status": "PERHAPS"}', '{"more": 1}', '{"unset_hook": "pre-create"}'):
         assert anybody(api, "POST", url, content=text).status_code == 400, text
     assert signals(api, path) == {}
-    monkeypatch.setattr(signed_signals, "RATE", signed_signals.Rate())
+    monkeypatch.setattr(signed_signals, "RATE", signed_signals.SignalRate())
     monkeypatch.setattr(signed_signals, "BURST", 20)
     monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
     statuses = [anybody(api, "POST", url, SUCCESS).status_code for _ in range(25)]
@@ -194,7 +194,7 @@ def test_too_much_is_refused(api, monkeypatch):
 def test_one_limit_holds_for_signals_with_a_signature_and_with_a_token(api, monkeypatch):
     path = api.create("s", waiting(500), wait=False)
     url = attributes(api, path)["endpoint"]
-    monkeypatch.setattr(signed_signals, "RATE", signed_signals.Rate())
+    monkeypatch.setattr(signed_signals, "RATE", signed_signals.SignalRate())
     monkeypatch.setattr(signed_signals, "BURST", 10)
     monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
     with_token = [api.post(f"{path}/resources/handle/signal", SUCCESS) for _ in range(6)]

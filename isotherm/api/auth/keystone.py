@@ -1,9 +1,8 @@
-"""Authentication by Keystone: its own middleware judges the token, and this module stands where a WSGI server would.
+"""Authentication with Keystone tokens, validated by keystonemiddleware as in all of OpenStack.
 
-The middleware (keystonemiddleware, as in all of OpenStack) knows versions of the API, service tokens, access rules and
-revocation. It blocks, so it runs on threads of its own: a Keystone that hangs must not hold up the store. It is shown
-nothing of a request but the tokens, the method and the path, so a client cannot put words into its mouth. What it found
-out is remembered for `token_cache_time` seconds, as the middleware itself would, but in memory that is bounded.
+This module takes the place of the WSGI server that the middleware expects. The middleware blocks, so it runs on its own
+threads: a Keystone that hangs must not delay the store. It sees only the tokens, the method and the path of a request, so a
+client cannot forge the headers it sets. Verdicts are cached for `token_cache_time` seconds, in a bounded cache of ours.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from isotherm.resources.catalog import heat_types
 log = logging.getLogger(__name__)
 
 GROUP = "keystone_authtoken"
-#: Where the middleware's own defaults would wait for ever, try for minutes, or be laxer than one would expect.
+#: Replace defaults of the middleware that wait for ever, retry for minutes, or accept any service token.
 DEFAULTS = {"http_connect_timeout": 10, "http_request_max_retries": 1, "service_type": "orchestration",
             "service_token_roles_required": True}
 _THREADS = 8
@@ -44,7 +43,7 @@ Wsgi = Callable[[Environ, Callable[..., None]], Iterable[bytes]]
 
 
 class Verdict(NamedTuple):
-    """What the middleware said: a status, the caller if it is 200, and until when that holds (0: for this request)."""
+    """The middleware's decision: a status, the caller if it is 200, and the end of its validity (0: this request only)."""
 
     status: int
     caller: Caller | None = None
@@ -52,7 +51,7 @@ class Verdict(NamedTuple):
 
 
 class Keystone:
-    """Knows the users of a Keystone by their tokens."""
+    """Authenticates callers by their Keystone tokens."""
 
     def __init__(self, conf: cfg.ConfigOpts, policy: Enforcer) -> None:
         self._policy = policy
@@ -67,17 +66,17 @@ class Keystone:
         question = _question(request)
         verdict = await self._verdict(question) if _is_plausible(question.get("HTTP_X_AUTH_TOKEN", "")) else Verdict(401)
         if verdict.caller is not None:
-            # Asked each time: the policy may have changed since the token was judged.
+            # Not cached: the policy may have changed since the token was validated.
             return replace(verdict.caller, is_admin=self._policy.is_admin(verdict.caller))
         if verdict.status == 401:
             raise faults.Unauthorized(self._challenge)
-        raise faults.Fault(503, "The identity service cannot be asked who you are.", headers={"Retry-After": "5"})
+        raise faults.Fault(503, "The identity service does not answer.", headers={"Retry-After": "5"})
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _verdict(self, question: Environ) -> Verdict:
-        """From memory, or by asking; requests that come with the same token at the same time ask once."""
+        """Return the cached verdict, or validate the token. Concurrent requests with one token validate it once."""
         key = _key(question)
         known = self._known.get(key)
         if known is not None and time.time() < known.until:
@@ -106,7 +105,7 @@ class Keystone:
         self._known[key] = verdict
 
     def _judge(self, question: Environ) -> Verdict:
-        """On a thread: pass the request through the middleware, which writes what it learns into the environ."""
+        """Run the middleware, on a thread. It writes the identity of the caller into the environ."""
         environ, said = dict(question), [503]
 
         def start_response(status: str, *_: object) -> None:
@@ -115,33 +114,33 @@ class Keystone:
         try:
             list(self._middleware(environ, start_response))
         except Exception:
-            log.exception("Keystone cannot be asked")
+            log.exception("Keystone cannot validate a token")
             return Verdict(503)
         return self._accepted(environ) if said[0] == 200 else Verdict(said[0])
 
     def _accepted(self, environ: Environ) -> Verdict:
-        told = environ["keystone.token_info"]["token"]
-        caller = _caller(environ, told)
-        # An application credential may be good for some paths only: then the verdict is for this request alone.
-        if self._remember <= 0 or (told.get("application_credential") or {}).get("access_rules") is not None:
+        token = environ["keystone.token_info"]["token"]
+        caller = _caller(environ, token)
+        # Access rules of an application credential allow some paths only: the verdict holds for this request.
+        if self._remember <= 0 or (token.get("application_credential") or {}).get("access_rules") is not None:
             return Verdict(200, caller)
-        expires = datetime.fromisoformat(told["expires_at"]).timestamp()
+        expires = datetime.fromisoformat(token["expires_at"]).timestamp()
         return Verdict(200, caller, min(time.time() + self._remember, expires))
 
 
 def _middleware(conf: cfg.ConfigOpts) -> tuple[Wsgi, Mapping[str, Any]]:
-    """The middleware with the options of its section, and those options. Its own memory is off: ours is in front of it."""
+    """Build the middleware from its section of the configuration; return it and its options. Its own cache is off."""
     for group, opts in auth_token.list_opts():
         conf.register_opts(opts, group=group)
     for name, value in DEFAULTS.items():
         conf.set_default(name, value, group=GROUP)
     remember = conf[GROUP].token_cache_time
-    # It would warn of the memory that is switched off here.
+    # The middleware would warn that its cache is off.
     logging.getLogger(auth_token.__name__).addFilter(lambda record: "in-process token cache" not in str(record.msg))
     found: Wsgi = auth_token.AuthProtocol(_nothing_behind, {"oslo_config_config": conf, "token_cache_time": "-1"})
     if not conf[GROUP].auth_type:
-        raise errors.UserError(f"[{GROUP}] auth_type is not set, so nobody could be asked who a caller is",
-                               hint="password, with auth_url, username, password, project_name and their domains")
+        raise errors.UserError(f"[{GROUP}] auth_type is not set, so tokens cannot be validated",
+                               hint="set it to password, with auth_url, username, password, project_name and their domains")
     return found, {"token_cache_time": remember, "www_authenticate_uri": conf[GROUP].www_authenticate_uri,
                    "auth_url": conf[GROUP].auth_url}
 
@@ -152,7 +151,7 @@ def _nothing_behind(_environ: Environ, start_response: Callable[..., None]) -> l
 
 
 def _question(request: Request) -> Environ:
-    """All that the middleware gets to see."""
+    """Build the environ that the middleware gets."""
     found = {"REQUEST_METHOD": request.method, "PATH_INFO": request.url.path, "SCRIPT_NAME": "", "SERVER_NAME": "isotherm",
              "SERVER_PORT": "0", "wsgi.url_scheme": "http"}
     for header, name in (("x-auth-token", "HTTP_X_AUTH_TOKEN"), ("x-service-token", "HTTP_X_SERVICE_TOKEN")):
@@ -162,29 +161,29 @@ def _question(request: Request) -> Environ:
 
 
 def _is_plausible(token: str) -> bool:
-    """Whether this can be a token at all; what cannot does not trouble Keystone."""
+    """Return whether this text can be a token. Other texts are refused without asking Keystone."""
     return 0 < len(token) <= _LONGEST_TOKEN and token.isascii() and token.isprintable()
 
 
 def _key(question: Environ) -> bytes:
-    """Tokens are not kept in memory for longer than a request: their hash does as well."""
+    """Return the cache key: a hash, so that no token stays in memory after its request."""
     tokens = f"{question.get('HTTP_X_AUTH_TOKEN', '')}\n{question.get('HTTP_X_SERVICE_TOKEN', '')}"
     return hashlib.sha256(tokens.encode()).digest()
 
 
-def _caller(environ: Environ, told: Mapping[str, Any]) -> Caller:
-    """A token that is for no project gives a caller of none, who may use none."""
-    project = told.get("project") or {}
+def _caller(environ: Environ, token: Mapping[str, Any]) -> Caller:
+    """Return the caller of a token. An unscoped token gives a caller without a project, who may use none."""
+    project = token.get("project") or {}
     return Caller(
         project=project.get("id", ""), project_name=project.get("name", ""),
-        user_id=told["user"]["id"], user_name=told["user"]["name"],
-        roles=frozenset(role["name"] for role in told.get("roles", ())),
+        user_id=token["user"]["id"], user_name=token["user"]["name"],
+        roles=frozenset(role["name"] for role in token.get("roles", ())),
         is_admin_project=environ.get("HTTP_X_IS_ADMIN_PROJECT") == "True",
-        token=environ["HTTP_X_AUTH_TOKEN"].strip(), services=_services(told.get("catalog") or ()),
+        token=environ["HTTP_X_AUTH_TOKEN"].strip(), services=_services(token.get("catalog") or ()),
     )
 
 
 def _services(catalog: Any) -> frozenset[str]:
-    """Return the types of services that resource types need and the catalog has, under any of their official names."""
+    """Return the service types that resource types need and the catalog has, under any of their official names."""
     found = service_catalog.ServiceCatalogV3(catalog)
     return frozenset(one for one in heat_types.SERVICE_TYPES if any(found.get_endpoints_data(service_type=one).values()))

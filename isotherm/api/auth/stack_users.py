@@ -1,7 +1,7 @@
-"""Users that stand for one resource, as servers and handles have them: what they may ask, whatever the policy says.
+"""Limits stack users (the users of one resource, for servers and wait handles), whatever the policy says.
 
-They may read the metadata of their own resource, and signal it. The check is made before each route, so that a new one is
-closed to them until somebody opens it here.
+A stack user may read the metadata of its own resource and signal it. `app` calls `check` before every route, so a new route
+is closed to stack users until its rule is in `ALLOWED`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ ALLOWED = frozenset({"resource:metadata", "resource:signal"})
 
 
 def check(route: Route, caller: Caller, path: Mapping[str, str]) -> None:
+    """Refuse a stack user on any route but those of its own resource."""
     if caller.stack_user is None:
         return
     own = (path.get("stack_id"), path.get("resource_name"))

@@ -1,4 +1,4 @@
-"""Authentication where there is no identity service: one token, made on first use, for the user of this machine."""
+"""Authentication without an identity service: one token, generated on first use, for the user of this machine."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ PROJECT = "default"
 
 
 class Authenticator(Protocol):
-    """Finds out who asks, or raises Unauthorized."""
+    """Port: returns the caller of a request, or raises Unauthorized."""
 
     async def authenticate(self, request: Request) -> Caller: ...
 
 
 class Standalone:
-    """Knows one user, by one token."""
+    """Authenticates one user by one token."""
 
     def __init__(self, token: str) -> None:
         if not token:
-            raise ValueError("a token that is empty would let anybody in")
+            raise ValueError("the token is empty")
         self._token = token.encode()
 
     async def authenticate(self, request: Request) -> Caller:
@@ -37,7 +37,7 @@ class Standalone:
 
 
 def token(path: Path) -> str:
-    """The token in the file; made, for the user alone, if there is none yet."""
+    """Return the token in the file. Generate it if the file does not exist, readable by the user only."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

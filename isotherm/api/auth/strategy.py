@@ -1,4 +1,4 @@
-"""Which way to find out who asks, and what callers can lend: as the options say."""
+"""Picks the authenticator, and the source of stack credentials, by the options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isotherm.identity.lending import Lending, Nothing
 
 
 def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authenticator:
-    """Keystone's libraries are slow to import, and most do not need them."""
+    """Return the authenticator. Keystone's libraries are slow to import, so only the keystone strategy imports them."""
     if settings.auth_strategy == "keystone":
         conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
         found: Authenticator = importlib.import_module("isotherm.api.auth.keystone").Keystone(conf, policy)
@@ -27,7 +27,7 @@ def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authent
 
 @asynccontextmanager
 async def lending(settings: Settings, custody: Custody) -> AsyncIterator[Lending]:
-    """Inside, callers can lend; what is of no use any more is given back in the background."""
+    """Open the source of stack credentials. With Keystone, a background task deletes trusts that no stack needs."""
     if settings.auth_strategy != "keystone":
         yield Nothing()
         return

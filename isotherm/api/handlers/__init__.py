@@ -1,5 +1,5 @@
-"""Handlers of the API, one module a noun.
+"""The handlers of the API, one module per noun.
 
-Entered from `api.routes` only. A handler gets a `request.call.Call`, asks the Orchestrator and returns a response; it knows
-neither SQL nor authentication.
+Only `api.routes` and `api.openapi.fields` import them. A handler gets a `request.call.Call`, calls the Orchestrator and
+returns a response. Authentication and the rule of the route have been checked before.
 """

@@ -1,4 +1,4 @@
-"""Actions: suspend, resume, check, cancel. Each has a rule of its own."""
+"""Handles actions on a stack: suspend, resume, check, cancel. Each has a policy rule of its own."""
 
 from __future__ import annotations
 

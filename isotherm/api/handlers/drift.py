@@ -1,4 +1,4 @@
-"""Drift, beside Heat's API: what is not what was made of it, what is done about it, and a hint that there is something."""
+"""Handles drift, which Heat's API does not have: show it, set the policy and mode, ask for an observation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from starlette.responses import Response
 from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
 
-# How many resources one hint may name.
+# Maximum number of resources that one request to observe names.
 MOST = 200
-# Longer than any interval, and shorter than what a clock cannot show.
+# Maximum interval. Times beyond it do not fit a timestamp.
 LONGEST_S = 10**9
 
 
@@ -46,7 +46,7 @@ async def observe_stack(call: Call) -> Response:
     names = (await call.optional_body() or {}).get("resources")
     good = isinstance(names, list) and len(names) <= MOST and all(isinstance(name, str) for name in names)
     if names is not None and not good:
-        raise faults.bad_request(f"resources is a list of at most {MOST} names.")
+        raise faults.bad_request(f"resources must be a list of at most {MOST} names.")
     stack = await call.stack()
     await call.orchestrator.drift.hint(stack["id"], names)
     return responses.json(None, 202)
@@ -72,7 +72,7 @@ async def _said(call: Call, *known: str) -> dict[str, Any]:
     said = await call.body()
     unknown = sorted(said.keys() - set(known))
     if unknown or not said:
-        raise faults.bad_request(f"Of this can be said: {', '.join(known)}.")
+        raise faults.bad_request(f"The body must have at least one of these fields, and no others: {', '.join(known)}.")
     return said
 
 
@@ -82,12 +82,12 @@ def _text(said: dict[str, Any], name: str, *, null: bool = False) -> str | None:
         return found
     if found is None and null:
         return None
-    raise faults.bad_request(f"{name} is a word.")
+    raise faults.bad_request(f"{name} must be a non-empty text.")
 
 
 def _seconds(found: object) -> float | None:
     if found is None:
         return None
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found < LONGEST_S:
-        raise faults.bad_request("interval is a number of seconds, or null.")
+        raise faults.bad_request("interval must be a positive number of seconds, or null.")
     return float(found)

@@ -1,4 +1,4 @@
-"""Events: listed, and shown."""
+"""Handles events: list those of a stack or a resource, show one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _wish(call: Call, resource: str | None) -> EventWish:
     direction = call.query.get("sort_dir", "desc")
     if direction not in _DIRECTIONS:
         raise faults.bad_request(f"Unknown sort direction {direction}, must be one of: asc, desc.", "ValueError")
-    # Whatever else is asked for: no two events have the same time and place in the list.
+    # Other sort keys change nothing: time and position are unique.
     keys = [key for key in call.query.getlist("sort_keys") if key in ("event_time", "resource_type")]
     order = Order(by_type=keys[:1] == ["resource_type"], descending=_DIRECTIONS[direction])
     return EventWish(Filters(**given), order, limit, call.query.get("marker", ""),
@@ -74,7 +74,7 @@ async def _shown(
 
 
 def _view(call: Call, one: dict[str, Any], root: dict[str, Any] | None) -> dict[str, Any]:
-    """An event as clients know it; `root` is the stack that was asked, where events of others are shown too."""
+    """Return an event in the form of Heat's API. `root` is the requested stack if nested events are listed too."""
     links, name = call.links, one["resource_name"]
     stack = links.stack(call.project, one["stack"]["stack_name"], one["stack"]["id"])
     found = [link(links.event(stack, name, one["id"])), link(links.resource(stack, name), "resource"),

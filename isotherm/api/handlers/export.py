@@ -1,4 +1,4 @@
-"""Stacks that leave: their papers, with or without letting go of them."""
+"""Handles export and abandon: both return the export document; abandon also removes the stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isotherm.api.request.call import Call
 async def export(call: Call) -> Response:
     _refuse_unless_enabled(call)
     stack = await call.stack()
-    # Whoever takes the stack over needs all of it, also what is hidden from those who only look.
+    # Adoption needs the hidden values too.
     return responses.json(await call.orchestrator.exports.export(stack["id"], hidden=True))
 
 

@@ -1,4 +1,4 @@
-"""From a name, an id or an ARN to the canonical address of a stack."""
+"""Redirects a name, an id or an ARN to the canonical address of the stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isotherm.api.request.call import Call
 
 
 async def redirect(call: Call) -> Response:
-    """Send the client on to the canonical address: same method, same rest of the path, same query."""
+    """Redirect to the canonical address, with the same rest of the path and the same query."""
     if "arn" in call.path:
         project, name, id_, rest = _parts(call.path["arn"])
         if project != call.project and not call.caller.is_admin:
@@ -29,13 +29,13 @@ async def redirect(call: Call) -> Response:
 
 
 def _after_stack(call: Call) -> str:
-    """What the path says after the name."""
+    """Return the part of the path after the stack's name."""
     parts = call.request.scope["path"].split("/stacks/", 1)[1].split("/")
     return "".join(f"/{quote(part)}" for part in parts[1:])
 
 
 def _parts(arn: str) -> tuple[str, str, str, str]:
-    """Project, name, id and the rest of `arn:openstack:heat::<project>:stacks/<name>/<id>[/...]`."""
+    """Return project, name, id and rest of `arn:openstack:heat::<project>:stacks/<name>/<id>[/...]`."""
     pieces = unquote(arn).split(":", 5)
     path = pieces[5].split("/") if len(pieces) == 6 else []
     if len(path) < 3 or path[0] != "stacks":

@@ -1,4 +1,4 @@
-"""Outputs: which there are, and the value of one."""
+"""Handles outputs: list their names, show the value of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would happen: previews of stacks that are yet to be, and of updates."""
+"""Handles previews of a create and of an update."""
 
 from __future__ import annotations
 

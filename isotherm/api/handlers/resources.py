@@ -1,4 +1,4 @@
-"""Resources: listed, shown, marked, signalled."""
+"""Handles resources: list, show, read metadata, signal, mark unhealthy."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def _shown(call: Call, pages: AsyncIterator[list[dict[str, Any]]]) -> Asyn
 
 
 def view(call: Call, one: dict[str, Any]) -> dict[str, Any]:
-    """A resource as clients know it."""
+    """Return a resource in the form of Heat's API."""
     inside = one["stack"]
     stack = call.links.stack(call.project, inside["stack_name"], inside["id"])
     links = [link(call.links.resource(stack, one["resource_name"])), link(stack, "stack")]

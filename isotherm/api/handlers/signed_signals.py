@@ -1,7 +1,6 @@
-"""Signals at signed addresses: from servers and alarms that have no token, for one version of one resource.
+"""Handles signals at signed URLs, from servers and alarms without a token, for one version of one resource.
 
-The signature is looked at first, then how often the resource was signalled lately, then how much is sent: nobody who has
-no good address can make us read anything.
+The signature is checked first, then the rate, then the size: without a valid URL a client cannot make the API read a body.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from starlette.responses import Response
 from isotherm.api.http import bodies, faults, responses
 from isotherm.api.request.call import Call
 
-# As much as the engine keeps of one signal.
+# Maximum size of a signal, as in the engine.
 MOST_BYTES = 1 << 20
-# So many signals may come at once for one resource, and then so many each second.
+# Signals per resource: burst, and rate after it.
 BURST, EACH_SECOND = 1000, 50
 _REMEMBERED = 10_000
 _MOMENT = re.compile(r"[1-9][0-9]{0,11}")
@@ -33,7 +32,7 @@ async def signal(call: Call) -> Response:
 
 
 def check(call: Call) -> None:
-    """Refuse whoever has not got exactly this address from us, or too long ago. What is wrong is not told."""
+    """Refuse a URL that is not signed by this service, or has expired. The fault does not say which."""
     given = call.query.multi_items()
     query, signer = dict(given), call.service.signer
     expires = query.get("expires", "")
@@ -41,23 +40,23 @@ def check(call: Call) -> None:
     if (len(given) != 2 or "signature" not in query or not _MOMENT.fullmatch(expires) or signer is None
             or not signer.is_good(call.request.method, path, int(expires), query["signature"])
             or int(expires) <= time.time()):
-        raise faults.forbidden("This address is not signed, or not for this, or not any more.", "Forbidden")
+        raise faults.forbidden("The URL has no valid signature for this request, or has expired.", "Forbidden")
 
 
 async def _details(call: Call) -> dict[str, Any] | None:
-    """The object in the body, whatever it is said to be: those who send it are often curl."""
+    """Return the JSON object in the body, whatever its content type: senders are often plain curl."""
     raw = bytearray()
     async for chunk in call.request.stream():
         raw += chunk
         if len(raw) > MOST_BYTES:
-            raise faults.Fault(413, f"A signal holds at most {MOST_BYTES >> 10:,} KiB.", "RequestLimitExceeded")
+            raise faults.Fault(413, f"The signal is larger than {MOST_BYTES >> 10:,} KiB.", "RequestLimitExceeded")
     return bodies.decode(bytes(raw)) if raw.strip() else None
 
 
-class Rate:
-    """How often each resource may be signalled, with a signature or with a token: a bucket that fills slowly.
+class SignalRate:
+    """Token bucket per resource, for signals with a signature and with a token.
 
-    Only the latest resources are remembered.
+    Remembers the most recent resources only.
     """
 
     def __init__(self) -> None:
@@ -70,8 +69,8 @@ class Rate:
         if len(self._left) > _REMEMBERED:
             self._left.popitem(last=False)
         if left < 0:
-            raise faults.Fault(429, "This resource was signalled too often. Wait a little.", "RequestLimitExceeded",
+            raise faults.Fault(429, "Too many signals for this resource. Retry later.", "RequestLimitExceeded",
                                {"Retry-After": "1"})
 
 
-RATE = Rate()
+RATE = SignalRate()

@@ -1,4 +1,4 @@
-"""Snapshots: taken, listed, shown, deleted, and gone back to."""
+"""Handles snapshots: create, list, show, delete, restore."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME_LENGTH = 255
 async def create(call: Call) -> Response:
     name = (await call.body()).get("name")
     if name is not None and (not isinstance(name, str) or len(name) > _NAME_LENGTH):
-        raise faults.bad_request(f"The name of a snapshot is a text of at most {_NAME_LENGTH} characters.")
+        raise faults.bad_request(f"name must be a text of at most {_NAME_LENGTH} characters.")
     stack = await call.stack()
     taken = await call.orchestrator.snapshots.take(stack["id"], name, limited=not call.caller.is_admin)
     return responses.json(await _one(call, stack["id"], taken.operation_id))
@@ -54,7 +54,7 @@ async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:
 
 
 async def _all(call: Call, stack_id: str, ids: list[str]) -> AsyncIterator[list[dict[str, Any]]]:
-    """Each holds a whole stack: they are sent one by one. What goes meanwhile is not among them."""
+    """Yield the snapshots one by one, since each holds a whole stack. Skip those deleted meanwhile."""
     for id_ in ids:
         with contextlib.suppress(errors.NotFound, errors.Overtaken):
             yield [await _one(call, stack_id, id_)]

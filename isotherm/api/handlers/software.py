@@ -1,7 +1,7 @@
-"""Software configs and deployments: what servers are to apply, and what came of it.
+"""Handles software configs and software deployments.
 
-Heat checks little of these bodies and answers 500 for some mistakes; here each field has a type, and a wrong one is a 400
-that names it.
+Heat checks little of these bodies and answers 500 to some mistakes. This API checks the type of each field and answers 400
+with its name.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ async def create_deployment(call: Call) -> Response:
     config_id = _text(given, "config_id")
     if not config_id:
         raise faults.bad_request("config_id must be specified", "ValueError")
-    # Heat writes down the word for nothing where no reason is given, and clients have seen it since.
+    # Heat stores the text "None" if no reason is given; clients see it.
     reason = _text(given, "status_reason", REASON_LENGTH)
     asked = Deployment("", _text(given, "server_id"), config_id, _text(given, "action"), _text(given, "status"),
                        "None" if reason is None else reason, _map(given, "input_values"))
@@ -117,7 +117,7 @@ def _map(given: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def _entries(given: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Inputs or outputs: a list of maps, or nothing."""
+    """Return inputs or outputs: a list of maps, or an empty list."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise faults.bad_request()

@@ -1,4 +1,4 @@
-"""Lists of stacks: from the query of a request to a page, and to the address of the next one."""
+"""Handles lists of stacks: filters, pages, and the link to the next page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from isotherm.api.request import stack_views
 from isotherm.api.request.call import Call
 from isotherm.engine.queries.stacks import ORDERS, Filters, Wish
 
-# More than this is not told at once, whatever is asked for.
+# Maximum number of stacks per response.
 PAGE = 10_000
+# Stacks formatted between two yields to the event loop.
 _PIECE = 200
-# By the name in the query: what it is a filter of.
+# Query parameter -> filtered column.
 FILTERS = {
     "id": "id", "name": "name", "stack_name": "name", "action": "action", "stack_action": "action", "status": "status",
     "stack_status": "status", "stack_status_reason": "reason", "tenant": "project", "username": "username",
@@ -33,12 +34,12 @@ async def index(call: Call) -> Response:
         everywhere = True
     wish = _wish(call)
     found = await call.orchestrator.stacks.page(wish, everywhere=everywhere)
-    told: dict[str, Any] = {"stacks": await _shown(call, found, with_project=everywhere)}
+    body: dict[str, Any] = {"stacks": await _shown(call, found, with_project=everywhere)}
     if next_ := _next(call, wish, found):
-        told["links"] = [{"rel": "next", "href": next_}]
+        body["links"] = [{"rel": "next", "href": next_}]
     if call.query.get("with_count") and queries.boolean("with_count", call.query["with_count"]):
-        told["count"] = await call.orchestrator.stacks.count(wish, everywhere=everywhere)
-    return responses.json(told)
+        body["count"] = await call.orchestrator.stacks.count(wish, everywhere=everywhere)
+    return responses.json(body)
 
 
 async def detail(call: Call) -> Response:
@@ -48,12 +49,12 @@ async def detail(call: Call) -> Response:
 
 
 async def _shown(call: Call, found: Sequence[dict[str, Any]], *, with_project: bool) -> list[dict[str, Any]]:
-    """A long list is made a piece at a time, and others have their turn in between."""
-    told: list[dict[str, Any]] = []
+    """Format the stacks, yielding to the event loop after each piece of a long list."""
+    views: list[dict[str, Any]] = []
     for start in range(0, len(found), _PIECE):
-        told += [stack_views.summary(call, one, with_project=with_project) for one in found[start : start + _PIECE]]
+        views += [stack_views.summary(call, one, with_project=with_project) for one in found[start : start + _PIECE]]
         await asyncio.sleep(0)
-    return told
+    return views
 
 
 def _wish(call: Call) -> Wish:
@@ -71,10 +72,10 @@ def _hidden(call: Call) -> Sequence[str]:
     return call.service.settings.hidden_stack_tags
 
 
-def _descending(told: str | None) -> bool | None:
-    if told not in (None, "", "asc", "desc"):
-        raise faults.bad_request(f"Unknown sort direction, must be 'desc' or 'asc', not '{told}'.", "ValueError")
-    return told == "desc" if told else None
+def _descending(given: str | None) -> bool | None:
+    if given not in (None, "", "asc", "desc"):
+        raise faults.bad_request(f"Unknown sort direction, must be 'desc' or 'asc', not '{given}'.", "ValueError")
+    return given == "desc" if given else None
 
 
 def _filters(call: Call) -> Filters:
@@ -84,7 +85,7 @@ def _filters(call: Call) -> Filters:
         if values:
             given.setdefault(field, []).extend(values)
     if any(call.query.getlist("stack_user_project_id")):
-        given["id"] = []  # no stack has a project of its own for its users
+        given["id"] = []  # no stack has a stack user project: nothing matches
     tags = {name: queries.tags(call.query[name]) for name in TAGS if name in call.query}
     rollback = [queries.boolean("disable_rollback", one) for one in call.query.getlist("disable_rollback") if one]
     minutes = [queries.non_negative("timeout_mins", one) for one in call.query.getlist("timeout_mins") if one]
@@ -92,7 +93,7 @@ def _filters(call: Call) -> Filters:
 
 
 def _next(call: Call, wish: Wish, found: Sequence[dict[str, Any]]) -> str:
-    """The address of the next page, if this one is full."""
+    """Return the link to the next page; "" if this page is not full."""
     if not wish.limit or len(found) < wish.limit or ("limit" not in call.query and len(found) < PAGE):
         return ""
     kept = [(name, value) for name, value in call.query.multi_items() if name != "marker"]

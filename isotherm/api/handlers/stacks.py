@@ -34,13 +34,13 @@ async def show(call: Call) -> Response:
 
 
 async def update(call: Call) -> Response:
-    """Everything anew."""
+    """Handle PUT: replace template, environment, parameters and files."""
     asked = await instantiation(call)
     return await _updated(call, await read_patch(call, asked, existing=False), asked)
 
 
 async def patch(call: Call) -> Response:
-    """What is mentioned. Doing it again as it was may be allowed to more users than changing it."""
+    """Handle PATCH: change the fields that are given. An update without changes needs a weaker rule."""
     asked = await instantiation(call)
     if not asked.changes_nothing():
         call.check_policy("stacks:update_patch")
@@ -58,7 +58,7 @@ async def instantiation(call: Call) -> Instantiation:
 
 
 async def read_patch(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
-    """What an update, or its preview, asks for."""
+    """Return the patch that an update, or its preview, asks for."""
     asked.check_arguments(update=True)
     with asked.as_heat_errors():
         if not existing:

@@ -1,9 +1,9 @@
-"""Events as a stream (server-sent events), an extension beside Heat's API: each transition as it happens.
+"""Streams events as server-sent events, which Heat's API does not have.
 
-A client that was cut off comes again with the number of the last event that it got, in `Last-Event-ID` (as browsers do by
-themselves) or as the parameter `after`, and misses nothing. While nothing happens, a comment tells that the line is alive.
+A client that reconnects with the number of its last event, in `Last-Event-ID` (as browsers do) or as the parameter `after`,
+misses nothing. While nothing happens, a comment is sent as a heartbeat.
 
-A stream ends with the authority of its reader: token, roles and policy are looked at again with each heartbeat.
+Token, roles and policy are checked again at each heartbeat: the stream ends when the caller may no longer read it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from isotherm.api.request.call import Call
 from isotherm.engine.queries.feed import Closing, Crowded, Holder, Interest, Lost, Told
 
 HEARTBEAT_S = 15.0
-# How long a client may let its line be full. Nobody waits for it, but its place is not kept for ever.
+# How long a client may leave sent data unread before it is disconnected.
 PATIENCE_S = 60.0
-# What a client waits before it comes again.
+# How long a client waits before it reconnects.
 RETRY_MS = 1000
 _HEADERS = {**responses.SAFE, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-_AGAIN = "Come again with the number of the last event that you got."
+_AGAIN = "Reconnect with the number of the last event that you received."
 
 
 async def of_stack(call: Call) -> Response:
-    """A stack, and all stacks inside it."""
+    """Stream the events of a stack and its nested stacks."""
     stack = await call.stack(deleted=True)
     return await _stream(call, Interest(call.project, stack["id"]))
 
@@ -43,32 +43,32 @@ async def of_project(call: Call) -> Response:
 async def _stream(call: Call, interest: Interest) -> Response:
     feed = call.service.feed
     if feed is None:
-        raise faults.Fault(503, "There is no stream of events here.")
+        raise faults.Fault(503, "This process does not stream events.")
     settings, caller = call.service.settings, call.caller
     events = feed.read(interest, _after(call), (
         Holder("Project", caller.project, settings.max_event_streams_per_project),
         Holder("User", caller.user_id, settings.max_event_streams_per_user)))
     try:
-        await anext(events)  # if it is refused, then before the answer begins
+        await anext(events)  # a refusal comes before the response begins
     except Crowded as error:
         raise faults.Fault(429, f"Request limit exceeded: {error}", "RequestLimitExceeded", {"Retry-After": "5"}) from error
     return EventStream(_lines(_checked(events, call), feed.last))
 
 
 def _after(call: Call) -> int | None:
-    """The number of the last event that the client has."""
+    """Return the number of the last event that the client has; None if it gave none."""
     given = call.request.headers.get("last-event-id") or call.query.get("after")
     if not given:
         return None
     if not (given.isascii() and given.isdigit() and len(given) <= 18):
-        raise faults.bad_request("Last-Event-ID is the number of an event.", "ValueError")
+        raise faults.bad_request("Last-Event-ID must be the number of an event.", "ValueError")
     return int(given)
 
 
 async def _checked(events: AsyncGenerator[list[Told], None], call: Call) -> AsyncGenerator[list[Told], None]:
-    """Pass on events and heartbeats. Raise a fault when the caller may not read them any more.
+    """Pass on events and heartbeats. Raise a fault when the caller may no longer read them.
 
-    No event is passed on later than one heartbeat after a check, however many there are.
+    Every event is passed on within one heartbeat of a check, however many events there are.
     """
     clock = asyncio.get_running_loop().time
     checked = clock()
@@ -81,7 +81,7 @@ async def _checked(events: AsyncGenerator[list[Told], None], call: Call) -> Asyn
 
 
 async def _lines(events: AsyncGenerator[list[Told], None], now: int) -> AsyncGenerator[bytes, None]:
-    """The text of the stream. It begins with how far there is something to catch up with."""
+    """Yield the text of the stream. It begins with `ready` and the number of the newest event."""
     yield _message("ready", {"last_event_id": now}, retry=RETRY_MS)
     try:
         async with aclosing(events):
@@ -90,13 +90,13 @@ async def _lines(events: AsyncGenerator[list[Told], None], now: int) -> AsyncGen
     except faults.Fault as fault:
         yield _message("cut", {"reason": f"{fault} {_AGAIN}"})
     except Lost:
-        yield _message("cut", {"reason": f"You read too slowly. {_AGAIN}"})
+        yield _message("cut", {"reason": f"The client reads too slowly. {_AGAIN}"})
     except Closing:
-        yield _message("cut", {"reason": f"The service stops. {_AGAIN}"})
+        yield _message("cut", {"reason": f"The service is stopping. {_AGAIN}"})
 
 
 async def _with_heartbeat(events: AsyncGenerator[list[Told], None]) -> AsyncGenerator[list[Told], None]:
-    """The events, and an empty list each time that nothing has come for a while."""
+    """Yield the events, and an empty list after each HEARTBEAT_S without events."""
     waiting: asyncio.Future[list[Told]] | None = None
     try:
         while True:
@@ -122,7 +122,7 @@ def _message(kind: str, data: Any, id_: int | None = None, retry: int | None = N
 
 
 class EventStream(Response):
-    """Sends what comes, until the client goes, takes nothing for too long, or nothing comes any more."""
+    """A response that sends lines until the client disconnects, stops reading for PATIENCE_S, or the lines end."""
 
     media_type = "text/event-stream"
 

@@ -1,4 +1,4 @@
-"""Templates: those of stacks, with what belongs to them, and those that somebody wants to have looked at."""
+"""Handles the template, environment and files of a stack, and the validation of a template."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isotherm.api.request.call import Call
 from isotherm.api.request.instantiation import Instantiation
 from isotherm.planning import off_loop
 
-# What can be left out of a validation: that a service which a type needs is not there.
+# Heat's code of the one ignorable error: the service that a type needs is not available.
 _IGNORABLE = frozenset({"99001"})
 
 
@@ -33,7 +33,7 @@ async def files(call: Call) -> Response:
 
 
 async def validate(call: Call) -> Response:
-    """What a template asks for, if it is right as far as that can be told without values."""
+    """Validate a template as far as possible without parameter values; return its parameters and groups."""
     asked = Instantiation(await call.body(), call.service.settings)
     nested = call.flag("show_nested")
     codes = [code for code in call.query.get("ignore_errors", "").split(",") if code]
@@ -51,7 +51,7 @@ async def validate(call: Call) -> Response:
 
 @contextmanager
 def _as_bad_request() -> Iterator[None]:
-    """What is wrong with a template is the answer here, and not an accident on the way to another."""
+    """Turn validation errors into 400: Heat's validate returns the plain message."""
     try:
         yield
     except errors.UserError as error:

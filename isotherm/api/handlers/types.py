@@ -1,4 +1,4 @@
-"""What templates can use: resource types, versions of the language, functions."""
+"""Handles lists of what templates can use: resource types, template versions, functions."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _wanted(call: Call, name: str) -> bool:
 
 
 def _matches(expression: str, name: str) -> bool:
-    """Whether the name begins like this. What is no expression fits nothing."""
+    """Return whether the name begins with a match of the expression. An invalid expression matches nothing."""
     if not expression:
         return True
     try:
-        match.Pattern(expression)  # it must be one by itself, and not only with what is put around it
+        match.Pattern(expression)  # valid on its own, not only inside the group below
         return match.Pattern(f"(?:{expression}).*").fullmatch(name)
     except (match.BadPattern, match.TooComplex):
         return False

@@ -1,4 +1,4 @@
-"""HTTP plumbing that knows nothing of stacks: bodies, query values, links, answers and error envelopes.
+"""HTTP plumbing that knows nothing of stacks: bodies, query values, links, responses and faults.
 
-Handlers, authentication and policy may use it. It uses nothing else of the API.
+Handlers, authentication and policy import it. It imports nothing else of the API.
 """

@@ -1,7 +1,7 @@
-"""What comes in: a JSON object of a limited size, or nothing.
+"""Reads request bodies: a JSON object of limited size, or nothing.
 
-As in Heat a body counts only if it begins like an object and does not claim to be something else; any other is dropped.
-The limit holds for what is read, whatever the headers say of it.
+As in Heat, a body that does not begin like an object, or has another content type, is ignored. The limit applies to the
+bytes read, whatever Content-Length says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KINDS = ("", "application/json")
 
 
 async def read(request: Request, limit: int) -> dict[str, Any] | None:
-    """The object in the body; None if there is none."""
+    """Return the object in the body; None if there is none."""
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
@@ -38,4 +38,4 @@ def decode(raw: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise faults.bad_request(str(error)) from None
     except RecursionError:
-        raise faults.bad_request("The body holds lists or objects too deep inside each other.") from None
+        raise faults.bad_request("The lists and objects in the body are nested too deeply.") from None

@@ -1,6 +1,6 @@
-"""A body without end, or a very long one, is not read to its end once the answer is known: the line is cut instead.
+"""Closes the connection after a response that was sent before the end of a long or endless body.
 
-A short one is: the client is sending it anyway, and would lose the answer if the line were cut while it does.
+A short body is read to its end: closing while the client still sends would lose the response.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# What is read for nothing, at most.
+# Bodies up to this size are read to their end.
 SHORT = 4 << 20
 
 
 class EarlyClose:
-    """Ends the connection after an answer that came before the end of such a body."""
+    """Middleware that adds `Connection: close` to such a response."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner

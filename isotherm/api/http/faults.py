@@ -1,7 +1,7 @@
-"""What goes wrong, as Heat's clients know it: a status, a type that they branch on, and a message that says what to do.
+"""Maps errors to the responses that Heat's clients expect: a status, a type they branch on, and a message.
 
-The status follows from the kind of the error. Where Heat has none for a kind and responses 500, the user's mistake is a 400
-here: a 500 is a defect of ours, and nothing else.
+The status follows from the kind of the error. Where Heat answers 500 to a user's mistake, this API answers 400: a 500 is
+always a defect of Isotherm.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EXPLANATIONS = {
 
 
 class Fault(Exception):
-    """A request that is refused before it reaches the engine."""
+    """A refusal of a request before it reaches the engine."""
 
     def __init__(self, status: int, message: str = "", kind: str = "", headers: Mapping[str, str] | None = None) -> None:
         self.status = status
@@ -46,7 +46,7 @@ class Fault(Exception):
 
 
 class Unauthorized(Fault):
-    """Nobody we know."""
+    """401: the request has no valid token."""
 
     def __init__(self, challenge: str = 'Keystone uri="http://127.0.0.1"') -> None:
         super().__init__(401, "The request you have made requires authentication.", "Unauthorized",
@@ -62,10 +62,10 @@ def forbidden(message: str = "", kind: str = "HTTPForbidden") -> Fault:
 
 
 def response(error: Exception) -> Response:
-    """The envelope of an error."""
+    """Return the response for an error."""
     if isinstance(error, Unauthorized):
-        told = {"error": {"code": 401, "title": "Unauthorized", "message": str(error)}}
-        return responses.json(told, 401, error.headers)
+        body = {"error": {"code": 401, "title": "Unauthorized", "message": str(error)}}
+        return responses.json(body, 401, error.headers)
     if isinstance(error, Fault):
         return _envelope(error.status, error.kind, str(error), error.headers)
     if isinstance(error, errors.UserError):
@@ -74,12 +74,12 @@ def response(error: Exception) -> Response:
         return _envelope(500, "InvalidEncryptionKey", str(error))
     if isinstance(error, errors.Unavailable):
         return _envelope(503, "ServiceUnavailable", str(error), {"Retry-After": str(math.ceil(error.retry_after_s))})
-    log.error("a request failed that should not have", exc_info=error)
+    log.error("unexpected error in a request", exc_info=error)
     return _envelope(500, type(error).__name__, "")
 
 
 def message(error: errors.UserError) -> str:
-    """The text as it arrives: on its way through Heat each part before the last gains a second colon."""
+    """Return the message as Heat's API sends it: with a second colon after each part but the last."""
     first = error.problems[0]
     if first.kind != "StackValidationFailed":
         return str(first)
@@ -96,6 +96,6 @@ def _status(error: errors.UserError) -> int:
 
 def _envelope(status: int, kind: str, text: str, headers: Mapping[str, str] | None = None) -> Response:
     inner = {"type": kind, "traceback": None, **({"message": text} if text else {})}
-    told = {"code": status, "title": HTTPStatus(status).phrase,
+    body = {"code": status, "title": HTTPStatus(status).phrase,
             "explanation": _EXPLANATIONS.get(status, HTTPStatus(status).phrase), "error": inner}
-    return responses.json(told, status, headers)
+    return responses.json(body, status, headers)

@@ -1,4 +1,4 @@
-"""Addresses of things, absolute, as the caller reaches us: host and scheme are those of the request."""
+"""Builds absolute links, with the scheme and host of the request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Links:
         return f"{self.project(project)}/stacks/{_part(name)}/{_part(id_)}"
 
     def resource(self, stack: str, name: str) -> str:
-        """`stack` is the address of the stack."""
+        """Return the link of a resource; `stack` is the link of its stack."""
         return f"{stack}/resources/{_part(name)}"
 
     def event(self, stack: str, resource: str, id_: object) -> str:

@@ -1,4 +1,4 @@
-"""Values of query parameters and of loosely typed fields, with the words in which Heat refuses them."""
+"""Reads values of query parameters and loosely typed fields; refuses invalid ones in Heat's words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ TAG_LENGTH = 80
 
 
 def boolean(name: str, value: object, kind: str = "HTTPBadRequest") -> bool:
-    """Only true and false, in any case, and the real ones."""
+    """Return a boolean: a JSON one, or the text true or false in any case."""
     if isinstance(value, bool):
         return value
-    told = str(value).lower()
-    if told not in ("true", "false"):
+    text = str(value).lower()
+    if text not in ("true", "false"):
         raise faults.bad_request(f'Unrecognized value "{value}" for "{name}", acceptable values are: true, false.', kind)
-    return told == "true"
+    return text == "true"
 
 
 def non_negative(name: str, value: object) -> int:
-    """An integer that is not negative."""
+    """Return a non-negative integer."""
     try:
         if isinstance(value, bool | float):
             raise ValueError(value)
@@ -31,10 +31,10 @@ def non_negative(name: str, value: object) -> int:
 
 
 def tags(value: object) -> list[str]:
-    """A text with commas between the tags; an empty one is one empty tag. Or a list of them, as openstacksdk sends it."""
+    """Return the tags of a comma-separated text (an empty text is one empty tag), or of a list, as openstacksdk sends."""
     found = value.split(",") if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(tag, str) and "," not in tag for tag in found):
-        raise faults.bad_request("Tags are given as one text, separated by commas.", "AttributeError")
+        raise faults.bad_request("tags must be a text, with commas between the tags.", "AttributeError")
     for tag in found:
         if len(tag) > TAG_LENGTH:
             raise faults.bad_request(f'Invalid tag, "{tag}" is longer than {TAG_LENGTH} characters')

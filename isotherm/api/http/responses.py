@@ -1,4 +1,4 @@
-"""What goes out: JSON, or the small pages that Heat's clients expect where there is nothing to say."""
+"""Builds responses: JSON, streamed lists, and the status pages that Heat sends where there is no result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 _encode = msgspec.json.Encoder().encode
-# What a browser is told, should one ever show an answer: it is data, whatever it looks like.
+# A browser that shows a response must not guess its type.
 SAFE = {"X-Content-Type-Options": "nosniff"}
 _HTML, _JSON = "text/html", "application/json"
 _QUALITY = re.compile(r"[01](\.[0-9]{0,3})?")
@@ -24,7 +24,7 @@ def json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None)
 
 
 async def json_list(key: str, pieces: AsyncIterator[list[Any]]) -> Response:
-    """A list under a key, sent on as it is read. What goes wrong before the first piece is there is an error as ever."""
+    """Stream a list under a key as it is read. An error before the first piece becomes an error response."""
     first = await anext(pieces, None) or []
     second = await anext(pieces, None)
     if second is None:
@@ -33,7 +33,7 @@ async def json_list(key: str, pieces: AsyncIterator[list[Any]]) -> Response:
 
 
 async def _encode_list(key: str, first: list[Any], pieces: AsyncIterator[list[Any]]) -> AsyncIterator[bytes]:
-    # A list without its brackets is what stands between two commas.
+    # [1:-1] strips the brackets of each encoded piece; commas join the pieces to one list.
     yield b'{' + _encode(key) + b":[" + _encode(first)[1:-1]
     comma = b"," if first else b""
     async for piece in pieces:
@@ -44,7 +44,7 @@ async def _encode_list(key: str, first: list[Any], pieces: AsyncIterator[list[An
 
 
 def null() -> Response:
-    """An answer without a result: clients expect the four bytes `null`."""
+    """Return a response without a result: clients expect the four bytes `null`."""
     return json(None)
 
 

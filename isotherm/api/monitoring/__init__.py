@@ -1,1 +1,1 @@
-"""Health checks, metrics, request logging and the list of services: what operators watch."""
+"""Monitoring for operators: health checks, metrics, the request log, and the list of services."""

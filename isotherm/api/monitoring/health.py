@@ -1,4 +1,4 @@
-"""How it is going, for those who watch over the service: no token needed, and nothing told that would need one."""
+"""Health checks and metrics. They need no token and reveal nothing about projects, stacks or users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isotherm.api.monitoring.metrics import CONTENT_TYPE, Metrics
 from isotherm.api.request.service import Service
 from isotherm.engine.process.gauges import Gauges
 
-# A database that takes longer than this to say a word is not ready.
+# Time limit of reading the gauges; a slower database counts as not ready.
 PATIENCE_S = 5.0
 ALIVE, READY, METRICS = "/healthcheck", "/health/ready", "/metrics"
 
@@ -26,18 +26,18 @@ def routes(service: Service, metrics: Metrics) -> list[StarletteRoute]:
 
 
 class Probes:
-    """What can be asked without being anybody."""
+    """The endpoints that need no token."""
 
     def __init__(self, service: Service, metrics: Metrics) -> None:
         self._service = service
         self._metrics = metrics
 
     async def alive(self, _request: Request) -> Response:
-        """The process answers: that is all, as in Heat."""
+        """Answer 200 with an empty body, as Heat does: the process is alive."""
         return Response(b"", 200, responses.SAFE, "text/plain")
 
     async def ready(self, _request: Request) -> Response:
-        """Whether a request would be answered: whether the database does."""
+        """Answer 200 if the database answers, otherwise 503."""
         found = await self._read_gauges()
         if found is None:
             return responses.json({"ready": False, "database": "does not answer"}, 503, {"Retry-After": "1"})

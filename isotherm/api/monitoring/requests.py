@@ -1,8 +1,7 @@
-"""Around every request: an id, a line in the log, numbers, and a span where OpenTelemetry is set up.
+"""Gives every request an id, a log line, metrics, and a span if OpenTelemetry is set up.
 
-What is inside tells through the request's state which route it was (`route`, `rule`), who asked (`caller`), and the
-project that owns what an admin has named by its id (`owner`). A query is written down nowhere: a signed URL has its
-signature there.
+The inner application reports through the request's state: `route`, `rule`, `caller`, and `owner`, the project of an object
+that an admin named by its id. Queries are never logged: the signature of a signed URL is in its query.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class RequestMonitor:
         self._metrics.answered(monitored.method, monitored.route, monitored.status, seconds)
         if monitored.status < 300 and monitored.state.get("rule") in OPERATIONS:
             self._metrics.accepted(monitored.state["rule"])
-        # Whoever watches over us asks often, and nobody wants to read it.
+        # Health checks are frequent: log them at DEBUG.
         level = logging.DEBUG if monitored.route == OTHER and monitored.status == 200 else logging.INFO
         log.log(level, "request", extra={**monitored.log_fields(), "seconds": round(seconds, 6)})
 
@@ -75,7 +74,7 @@ class _MonitoredRequest:
         self.begun = time.perf_counter()
         self.state: dict[str, Any] = scope.setdefault("state", {})
         self.state["request_id"] = self.id
-        # As long as nothing has been answered, it looks as if nothing will be.
+        # The status until a response begins.
         self.status = 500
         self.method: str = scope["method"]
         self._path: str = scope["path"]

@@ -1,4 +1,4 @@
-"""The service itself: what version runs, and which engines there are, in Heat's words."""
+"""Handles build_info and the list of engines, in Heat's form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isotherm.api.request.call import Call
 from isotherm.engine.process.heartbeat import PERIOD_S
 from isotherm.engine.process.service_list import ServiceStatus
 
-# As Heat's engines say it of themselves.
+# The names that Heat's engines report.
 _BINARY, _TOPIC = "heat-engine", "engine"
 
 
@@ -39,5 +39,5 @@ def _view(one: ServiceStatus) -> dict[str, Any]:
 
 
 def _time(at: float) -> str:
-    """As only this answer of Heat's has it: with parts of a second, and without a zone."""
+    """Format a time as this response of Heat has it: with microseconds, without a zone."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")

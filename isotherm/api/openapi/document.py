@@ -1,6 +1,6 @@
-"""The API as an OpenAPI document, made from the table of routes: a route that is not in it does not exist.
+"""Generates the OpenAPI document from the table of routes.
 
-It is served to everybody: it tells what the code tells, and nothing of this installation.
+It is served without a token: it reveals nothing about the installation.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from isotherm.api.policy import rules
 PATH = "/openapi.json"
 TOKEN = "token"
 _NAME = re.compile(r"\{([a-z_]+)(:[a-z]+)?\}")
-# An ARN stands where a name or an id does; only its slashes make it a route of its own.
+# The document shows an ARN as a stack name; only its slashes make it a route of its own.
 _ARN = "{arn:arn}"
 _REFUSALS = (400, 403, 404, 409)
 _PATHS = {
-    "project": "The id of the project: the caller's own, or any for an administrator.",
-    "stack_name": "The name of the stack. Where no id follows: its name, its id, or its ARN.",
+    "project": "The id of the caller's project; for an administrator, of any project.",
+    "stack_name": "The name of the stack. If no id follows: its name, its id, or its ARN.",
     "stack_id": "The id of the stack.",
 }
 _OPEN = {
-    health.ALIVE: ("Whether the process answers.", fields.ResponseSpec(200, fields.TEXT, "text/plain")),
-    health.READY: ("Whether requests would be answered.", fields.ResponseSpec(200, fields.MAP)),
-    health.METRICS: ("Numbers, in Prometheus' form.", fields.ResponseSpec(200, fields.TEXT, "text/plain")),
-    PATH: ("This document.", fields.ResponseSpec(200, fields.MAP)),
+    health.ALIVE: ("Check that the process is alive.", fields.ResponseSpec(200, fields.TEXT, "text/plain")),
+    health.READY: ("Check that the service is ready for requests.", fields.ResponseSpec(200, fields.MAP)),
+    health.METRICS: ("Read metrics in Prometheus' format.", fields.ResponseSpec(200, fields.TEXT, "text/plain")),
+    PATH: ("Read this document.", fields.ResponseSpec(200, fields.MAP)),
 }
 
 
@@ -57,7 +57,7 @@ def text() -> bytes:
 
 
 def path_of(route: routes.Route) -> str:
-    """Where a route stands in the document."""
+    """Return the path of a route in the document."""
     return "/v1/{project}" + _NAME.sub(r"{\1}", route.path.replace(_ARN, "{stack_name}"))
 
 
@@ -71,7 +71,7 @@ def document() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Isotherm: Orchestration API", "version": isotherm.__version__,
-                 "description": "Heat's Orchestration API v1, and what Isotherm has beside it."},
+                 "description": "Heat's Orchestration API v1, and Isotherm's extensions."},
         "paths": paths,
         "components": {"schemas": fields.SCHEMAS, "responses": _refusals(),
                        "securitySchemes": {TOKEN: {"type": "apiKey", "in": "header", "name": "X-Auth-Token"}}},
@@ -84,7 +84,7 @@ def _operation(route: routes.Route) -> dict[str, Any]:
     path = path_of(route)
     told: dict[str, Any] = {
         "operationId": _id(route.method.lower(), path), "tags": [_subject(route)],
-        "summary": "Signal a resource, by a signed address." if signed else rules.TABLE[route.rule][1],
+        "summary": "Signal a resource by a signed URL." if signed else rules.TABLE[route.rule][1],
         "parameters": [*_in_path(path), *_in_query(route)], "responses": _responses(route),
     }
     if signed:
@@ -132,7 +132,7 @@ def _answer(answer: fields.ResponseSpec) -> dict[str, Any]:
 
 
 def _headers(status: int) -> dict[str, Any]:
-    """An id that the log knows the request by; and where to go on."""
+    """Return the headers of a response: the request id, and for some statuses the location."""
     names = [ID, *(["location"] if status in (201, 302) else [])]
     return {name: {"schema": fields.TEXT} for name in names}
 
@@ -143,6 +143,6 @@ def _refusals() -> dict[str, Any]:
 
     return {
         **{str(status): refusal(HTTPStatus(status).phrase) for status in (*_REFUSALS, 413, 429)},
-        "401": refusal("There is no token, or not a good one.", "Unauthorized"),
-        "5XX": refusal("The service cannot answer now, or has a defect."),
+        "401": refusal("The request has no valid token.", "Unauthorized"),
+        "5XX": refusal("The service is unavailable, or has a defect."),
     }

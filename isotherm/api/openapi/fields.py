@@ -1,7 +1,7 @@
-"""What routes take beside their path, and what they answer, in the words of JSON Schema: for the OpenAPI document.
+"""JSON Schemas of queries, bodies and responses, by handler, for the OpenAPI document.
 
-The handlers decide what is right; this tells it to those who write clients. Whatever takes a text for a number or a truth
-value, as Heat does, is described by what is meant.
+The handlers do the validation; these schemas are for the authors of clients. A field that accepts a number or a boolean as
+text, as Heat does, is described as a number or a boolean.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DESCRIPTION: dict[str, Schema] = {
     "environment_files": TEXTS,
     "disable_rollback": FLAG,
     "timeout_mins": COUNT,
-    "tags": {**TEXT, "description": "Separated by commas, each of at most 80 characters."},
+    "tags": {**TEXT, "description": "Tags separated by commas, each of at most 80 characters."},
 }
 _CHANGE: dict[str, Schema] = {**_DESCRIPTION, "converge": FLAG}
 _DEPLOYMENT: dict[str, Schema] = {
@@ -79,7 +79,7 @@ SCHEMAS: dict[str, Schema] = {
     "Validate": _object(**_DESCRIPTION),
     "Action": {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False,
                "properties": dict.fromkeys(actions.NAMES, ANY)},
-    "Signal": {"type": "object", "description": "What the type of the resource understands; or unset_hook."},
+    "Signal": {"type": "object", "description": "Details for the type of the resource, or unset_hook."},
     "Unhealthy": {**_object("mark_unhealthy", mark_unhealthy=FLAG, resource_status_reason=_or_null(TEXT)),
                   "additionalProperties": False},
     "Snapshot": _object(name=_or_null({**TEXT, "maxLength": 255})),
@@ -109,7 +109,7 @@ class BodySpec(NamedTuple):
 
 
 class ResponseSpec(NamedTuple):
-    """The status of an answer, and what is in it: None is nothing at all."""
+    """The status and the schema of a response. Schema None: the response has no body."""
 
     status: int
     schema: Schema | None = None
@@ -125,7 +125,7 @@ _TAGS = dict.fromkeys(stack_list.TAGS, TEXT)
 _FLAGS = dict.fromkeys(("show_deleted", "show_nested", "show_hidden", "global_tenant", "with_count"), FLAG)
 _EVENTS = {**_PAGED, "nested_depth": COUNT, **dict.fromkeys(sorted(events.FILTERS), TEXTS)}
 
-# By who answers: what may be asked after the question mark. Lists are given by repeating the name.
+# Handler -> query parameters. A list is given by repeating the parameter.
 QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
     stack_list.index: {**_PAGED, **_LISTED, **_TAGS, **_FLAGS, "disable_rollback": FLAG, "timeout_mins": COUNT,
                     "stack_user_project_id": TEXT},
@@ -163,7 +163,7 @@ BODIES: Mapping[Handler, BodySpec] = {
 }
 
 _NULL: Schema = {"type": "null"}
-# In this form where the client accepts JSON; otherwise HTML or text.
+# The JSON form of a status page; clients that do not accept JSON get HTML or text.
 _PAGE = _object("message", "code", "title", message=TEXT, code=TEXT, title=TEXT)
 _STREAM = ResponseSpec(200, TEXT, stream.EventStream.media_type)
 

@@ -1,8 +1,8 @@
-"""Who may do what: the rules of `rules`, as an operator's file changes them, asked by oslo.policy.
+"""Enforces the policy: the rules of `rules`, overridden by the operator's policy file, evaluated by oslo.policy.
 
-The file is looked at before each answer, and read anew when it has changed. One that cannot be used changes nothing: what
-held before goes on to hold, and the log says so. At the start there is no before, so the service does not start. To have
-the defaults again, the file has to say so (`{}`): that it is gone or empty may just be the middle of a write.
+The file is checked before each decision and read again when it has changed. An invalid file is logged and the previous
+rules stay in force; at start-up it stops the service. A missing or empty file may be half-written, so it counts as invalid
+too: to go back to the defaults, the file must contain `{}`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from isotherm.identity.caller import Caller
 log = logging.getLogger(__name__)
 
 _MAX_DECISIONS = 20_000
-# Answers of another service are neither quick nor the same each time.
+# http: checks ask another service: slow, and their result cannot be cached.
 _ASKS_ANOTHER = re.compile(r"(^|[\s(])https?:")
 Stamp = tuple[int, int, int] | None
 
 
 class Policy(Protocol):
-    """Raises a fault of status 403 if the caller may not do what the rule stands for."""
+    """Port: `check` methods raise a fault of status 403, `allows` methods return whether the rule allows the caller."""
 
     def check(self, rule: str, caller: Caller, target: Mapping[str, str]) -> None: ...
 
@@ -46,7 +46,7 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _RuleSet:
-    """Rules that hold together, and what they have been asked."""
+    """One state of the rules, with the decisions made under it."""
 
     enforcer: oslo.Enforcer
     decisions: dict[tuple[object, ...], bool] = field(default_factory=dict)
@@ -72,12 +72,12 @@ class Enforcer:
         self._file = file
         self._seen = _file_stamp(file)
         if required and self._seen is None:
-            raise errors.UserError(f"{file}: there is no such policy file", hint="see [oslo_policy] policy_file")
+            raise errors.UserError(f"{file}: the policy file does not exist", hint="see [oslo_policy] policy_file")
         self._rules = _parse("" if file is None or self._seen is None else _read(file))
 
     @classmethod
     def of(cls, settings: Settings) -> Enforcer:
-        """The policy that the options ask for. A relative path is one beside the file of options."""
+        """Build the policy of the options. A relative policy_file is relative to the configuration file."""
         path = Path(settings.policy_file)
         if not path.is_absolute():
             if not settings.config_files:
@@ -90,16 +90,16 @@ class Enforcer:
             raise faults.forbidden(f"You are not authorized to use {rule}.", "Forbidden")
 
     def allows(self, rule: str, caller: Caller, target: Mapping[str, str]) -> bool:
-        """A rule that nobody has written allows nothing."""
+        """Return whether the rule allows the caller. An unknown rule allows nothing."""
         current = self._current()
         return rule in current and current.allow(rule, caller, _policy_target(caller, target))
 
     def check_type(self, type_: str, caller: Caller) -> None:
-        """Refuse a type of resource: by its own rule, or by the rule for all of its kind."""
-        for rule, told in ((f"resource_types:{type_}", f"resource_types:{type_}"), (_family_rule(type_), type_)):
+        """Refuse a resource type by its own rule, or by the rule of its family (`OS::Keystone::*`)."""
+        for rule, named in ((f"resource_types:{type_}", f"resource_types:{type_}"), (_family_rule(type_), type_)):
             current = self._current()
             if rule in current and not current.allow(rule, caller, _policy_target(caller, {})):
-                raise faults.forbidden(f"You are not authorized to use {told}.", "Forbidden")
+                raise faults.forbidden(f"You are not authorized to use {named}.", "Forbidden")
 
     def allows_type(self, type_: str, caller: Caller) -> bool:
         try:
@@ -109,7 +109,7 @@ class Enforcer:
         return True
 
     def is_admin(self, caller: Caller) -> bool:
-        """Whether the caller may use any project."""
+        """Return whether the caller may use any project."""
         return self.allows("context_is_admin", caller, {})
 
     def _current(self) -> _RuleSet:
@@ -123,16 +123,16 @@ class Enforcer:
         try:
             text = _read(file)
             if not text.strip():
-                raise errors.UserError(f"{file}: it is empty")
+                raise errors.UserError(f"{file}: the file is empty")
             self._rules = _parse(text)
         except errors.UserError as error:
-            log.error("the policy file cannot be used, the rules from before hold: %s", error)
+            log.error("policy file is invalid; previous rules stay in force", extra={"error": str(error)})
         else:
-            log.info("new rules from the policy file")
+            log.info("policy file reloaded")
 
 
 def _policy_target(caller: Caller, target: Mapping[str, str]) -> dict[str, str]:
-    """Whoever may use any project is asked as if it were their own; so Heat's rules, which all name the project, hold."""
+    """Return the target of a check. For an admin of all projects it is the admin's own project, which Heat's rules name."""
     project = caller.project if caller.is_admin and caller.project else target.get("project_id", "")
     return {**target, "project_id": project, "tenant": project}
 
@@ -148,7 +148,7 @@ def _family_rule(type_: str) -> str:
 
 
 def _file_stamp(file: Path | None) -> Stamp:
-    """What changes when a file does; None if there is none, or we cannot see it."""
+    """Return a value that changes with the file; None if the file is missing or unreadable."""
     try:
         found = file.stat() if file else None
     except OSError:
@@ -164,26 +164,26 @@ def _read(file: Path) -> str:
 
 
 def _parse(text: str) -> _RuleSet:
-    """The defaults with what the text says instead. Whatever is not surely meant so is an error."""
+    """Parse the defaults overridden by the text. Raise UserError for anything ambiguous."""
     try:
         given = yaml.safe_load(text) or {}
     except (yaml.YAMLError, RecursionError) as error:
         raise errors.UserError(f"the policy is not YAML: {error}") from error
     if not isinstance(given, dict) or not all(isinstance(part, str) for pair in given.items() for part in pair):
-        raise errors.UserError("a policy is a mapping from names of rules to checks, all of them text")
+        raise errors.UserError("a policy must map names of rules to checks, both of them text")
     enforcer = oslo.Enforcer(cfg.ConfigOpts(), use_conf=False)
-    told = {name: check for name, (check, _) in rules.TABLE.items()} | given
-    enforcer.set_rules(oslo.Rules.from_dict(told), use_conf=False)
+    checks = {name: check for name, (check, _) in rules.TABLE.items()} | given
+    enforcer.set_rules(oslo.Rules.from_dict(checks), use_conf=False)
     _validate(enforcer, given)
     return _RuleSet(enforcer)
 
 
 def _validate(enforcer: oslo.Enforcer, given: Mapping[str, str]) -> None:
-    """oslo.policy takes a check that it does not understand for "nobody", and goes round in cycles for ever."""
+    """Refuse checks that oslo.policy silently turns into "nobody", and cycles, on which it does not end."""
     for name, check in given.items():
-        # Each part that it does not understand is a "nobody" more than was written; below a "not" it would be everybody.
+        # Each unknown part becomes a "!" more than was written; below a "not" it would allow everybody.
         if str(enforcer.rules[name]).count("!") > check.count("!"):
-            raise errors.UserError(f"{name}: this check is not understood: {check}")
+            raise errors.UserError(f"{name}: invalid check: {check}")
         if _ASKS_ANOTHER.search(check):
             raise errors.UserError(f"{name}: checks that ask another service are not supported")
     try:

@@ -1,7 +1,7 @@
-"""The rules of who may do what, under Heat's names and with Heat's defaults, so that an operator's policy file still holds.
+"""The default policy rules, with Heat's names and Heat's current defaults, so that a policy file of Heat still works.
 
-Names of rules are `subject:action`. A rule for a type of resource restricts its use in templates; a type that has no rule
-may be used by everybody. The defaults are the newer ones of Heat: what a reader or a member of the project may do.
+Names are `subject:action`. A rule for a resource type restricts its use in templates; a type without a rule is open to
+everybody.
 """
 
 from __future__ import annotations
@@ -15,95 +15,95 @@ READER_OR_MACHINE = f"({READER}) or (role:heat_stack_user and project_id:%(proje
 ADMIN_TYPE = "rule:project_admin"
 
 BUILDING_BLOCKS = {
-    "context_is_admin": ("(role:admin and is_admin_project:True)", "Who may use any project."),
+    "context_is_admin": ("(role:admin and is_admin_project:True)", "An administrator of all projects."),
     "project_admin": ("role:admin", "An administrator of some project."),
-    "deny_stack_user": ("not role:heat_stack_user", "Everybody but the users that stand for a resource."),
+    "deny_stack_user": ("not role:heat_stack_user", "Everybody but stack users."),
     "deny_everybody": ("!", "Nobody."),
     "allow_everybody": ("", "Everybody."),
 }
 
 _STACKS = {
-    "abandon": (MEMBER, "Let go of a stack and leave its resources where they are."),
-    "create": (MEMBER, "Make a stack."),
+    "abandon": (MEMBER, "Abandon a stack and leave its resources in place."),
+    "create": (MEMBER, "Create a stack."),
     "delete": (MEMBER, "Delete a stack."),
-    "detail": (READER, "List stacks with all that a show tells."),
+    "detail": (READER, "List stacks with all fields."),
     "export": (MEMBER, "Export a stack."),
-    "generate_template": (MEMBER, "Have a template made from a resource type."),
+    "generate_template": (MEMBER, "Generate a template from a resource type."),
     "global_index": ("rule:deny_everybody", "List the stacks of all projects."),
     "index": (READER, "List stacks."),
     "list_resource_types": (READER, "List the resource types."),
     "list_template_versions": (READER, "List the versions of the template language."),
     "list_template_functions": (READER, "List the functions of a version of the template language."),
     "lookup": (READER_OR_MACHINE, "Find a stack by its name or its id."),
-    "preview": (READER, "See what a stack would be, without making it."),
-    "resource_schema": (READER, "See the schema of a resource type."),
-    "show": (READER, "See a stack."),
-    "template": (READER, "See the template of a stack."),
-    "environment": (READER, "See the environment of a stack."),
-    "files": (READER, "See the files of a stack."),
+    "preview": (READER, "Preview a stack without creating it."),
+    "resource_schema": (READER, "Show the schema of a resource type."),
+    "show": (READER, "Show a stack."),
+    "template": (READER, "Show the template of a stack."),
+    "environment": (READER, "Show the environment of a stack."),
+    "files": (READER, "Show the files of a stack."),
     "update": (MEMBER, "Update a stack (PUT)."),
-    "update_patch": (MEMBER, "Update a stack, keeping what is not given (PATCH)."),
-    "update_no_change": ("rule:stacks:update_patch", "Update a stack with what it already has."),
-    "preview_update": (MEMBER, "See what an update would do (PUT)."),
-    "preview_update_patch": (MEMBER, "See what an update would do (PATCH)."),
+    "update_patch": (MEMBER, "Update a stack and keep what is not given (PATCH)."),
+    "update_no_change": ("rule:stacks:update_patch", "Update a stack without changes (PATCH)."),
+    "preview_update": (MEMBER, "Preview an update (PUT)."),
+    "preview_update_patch": (MEMBER, "Preview an update (PATCH)."),
     "validate_template": (MEMBER, "Validate a template."),
     "snapshot": (MEMBER, "Take a snapshot of a stack."),
-    "show_snapshot": (READER, "See a snapshot."),
+    "show_snapshot": (READER, "Show a snapshot."),
     "delete_snapshot": (MEMBER, "Delete a snapshot."),
     "list_snapshots": (READER, "List the snapshots of a stack."),
-    "restore_snapshot": (MEMBER, "Take a stack back to a snapshot."),
+    "restore_snapshot": (MEMBER, "Restore a stack from a snapshot."),
     "list_outputs": (READER, "List the outputs of a stack."),
-    "show_output": (READER, "See an output of a stack."),
+    "show_output": (READER, "Show an output of a stack."),
 }
 _ACTIONS = {
-    "action": (MEMBER, "Ask for an action on a stack."),
-    "snapshot": (MEMBER, "Take a snapshot, by an action."),
-    "suspend": (MEMBER, "Put a stack to rest."),
-    "resume": (MEMBER, "Wake a stack."),
-    "check": (READER, "Ask whether the resources of a stack are still there."),
-    "cancel_update": (MEMBER, "Stop an update and go back."),
-    "cancel_without_rollback": (MEMBER, "Stop an operation and leave things as they are."),
+    "action": (MEMBER, "Run an action on a stack."),
+    "snapshot": (MEMBER, "Take a snapshot by an action."),
+    "suspend": (MEMBER, "Suspend a stack."),
+    "resume": (MEMBER, "Resume a suspended stack."),
+    "check": (READER, "Check that the resources of a stack exist."),
+    "cancel_update": (MEMBER, "Cancel an update and roll back."),
+    "cancel_without_rollback": (MEMBER, "Cancel an operation without rollback."),
 }
 _RESOURCES = {
     "index": (READER, "List the resources of a stack."),
     "metadata": (READER_OR_MACHINE, "Read the metadata of a resource."),
     "signal": (READER_OR_MACHINE, "Signal a resource."),
-    "mark_unhealthy": (MEMBER, "Say of a resource that it does not work."),
-    "show": (READER, "See a resource."),
+    "mark_unhealthy": (MEMBER, "Mark a resource unhealthy."),
+    "show": (READER, "Show a resource."),
 }
 _EVENTS = {
     "index": (READER, "List the events of a stack."),
-    "show": (READER, "See an event."),
+    "show": (READER, "Show an event."),
 }
-# Beside Heat's rules.
+# Rules that Heat does not have.
 _DRIFT = {
-    "show": (READER, "See what of a stack is not what was made of it."),
-    "set": (MEMBER, "Say what is done about drift, and how a stack or a resource is watched."),
-    "observe": (MEMBER, "Have the observer look soon: a hint that there may be something to see."),
-    "show_project": (READER, "See whether the stacks of the project are watched."),
-    "set_project": (MEMBER, "Pause the watching or the repairs of all stacks of the project."),
+    "show": (READER, "Show the drift of a stack or a resource."),
+    "set": (MEMBER, "Set the drift policy, interval or mode of a stack or a resource."),
+    "observe": (MEMBER, "Ask the observer to observe a stack or a resource soon."),
+    "show_project": (READER, "Show the observation mode of the project."),
+    "set_project": (MEMBER, "Set the observation mode of the project."),
 }
 _CONFIGS = {
     "global_index": ("rule:deny_everybody", "List the software configs of all projects."),
     "index": (READER, "List software configs."),
-    "create": (MEMBER, "Make a software config."),
-    "show": (READER, "See a software config."),
+    "create": (MEMBER, "Create a software config."),
+    "show": (READER, "Show a software config."),
     "delete": (MEMBER, "Delete a software config."),
 }
 _DEPLOYMENTS = {
     "index": (READER, "List software deployments."),
-    "create": (MEMBER, "Make a software deployment."),
-    "show": (READER, "See a software deployment."),
+    "create": (MEMBER, "Create a software deployment."),
+    "show": (READER, "Show a software deployment."),
     "update": (MEMBER, "Update a software deployment."),
     "delete": (MEMBER, "Delete a software deployment."),
-    "metadata": (READER_OR_MACHINE, "Read the deployments of a server."),
+    "metadata": (READER_OR_MACHINE, "Read the deployment metadata of a server."),
 }
-# Not served here yet; the names are kept so that a file that speaks of them is understood.
+# Not served; the names are kept so that a policy file of Heat is valid.
 _CLOUDFORMATION = {
     **dict.fromkeys(("ListStacks", "DescribeStacks", "DescribeStackEvents", "ValidateTemplate", "GetTemplate",
                      "EstimateTemplateCost", "DescribeStackResources", "ListStackResources"), (READER, "Read, as in AWS.")),
     **dict.fromkeys(("CreateStack", "DeleteStack", "UpdateStack", "CancelUpdateStack"), (MEMBER, "Write, as in AWS.")),
-    "DescribeStackResource": (READER_OR_MACHINE, "See a resource, as in AWS."),
+    "DescribeStackResource": (READER_OR_MACHINE, "Show a resource, as in AWS."),
 }
 _ADMIN_TYPES = (
     "OS::Blazar::Host",
@@ -121,7 +121,7 @@ _ADMIN_TYPES = (
 
 _BY_SUBJECT = {
     "actions": _ACTIONS,
-    "build_info": {"build_info": (READER, "See what version runs.")},
+    "build_info": {"build_info": (READER, "Show the version of the service.")},
     "cloudformation": _CLOUDFORMATION,
     "drift": _DRIFT,
     "events": _EVENTS,
@@ -132,10 +132,10 @@ _BY_SUBJECT = {
     "software_deployments": _DEPLOYMENTS,
     "stacks": _STACKS,
 }
-TABLE = {**BUILDING_BLOCKS, **{f"{subject}:{action}": told for subject, actions in _BY_SUBJECT.items()
-                               for action, told in actions.items()}}
+TABLE = {**BUILDING_BLOCKS, **{f"{subject}:{action}": rule for subject, actions in _BY_SUBJECT.items()
+                               for action, rule in actions.items()}}
 
 
 def defaults() -> list[policy.RuleDefault]:
-    """The table as oslo.policy wants it; its own tools find it under the name `isotherm`."""
+    """Return the table for oslo.policy's tools, which find it under the name `isotherm`."""
     return [policy.RuleDefault(name, check, description) for name, (check, description) in TABLE.items()]

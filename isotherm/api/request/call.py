@@ -1,4 +1,4 @@
-"""What a handler gets: the request, who asks, and the Orchestrator of the project that the path names."""
+"""The argument of every handler: the request, the caller, and the Orchestrator of the project in the path."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ T = TypeVar("T")
 
 @dataclass
 class Call:
-    """One request, on its way through a handler."""
+    """One request to a handler."""
 
     request: Request
     caller: Caller
     service: Service
     policy: Policy
-    # Authenticates the request anew, and asks again for the rule of the route; raises a fault.
+    # Authenticates the request again and checks the rule of the route; raises a fault.
     admit: Callable[[], Awaitable[Caller]]
 
     @property
@@ -46,7 +46,7 @@ class Call:
 
     @cached_property
     def project(self) -> str:
-        """The project that is acted in: that of the path, or the owner's where an admin names an object by its id."""
+        """The project to act in: that of the path, or the owner's if an admin names an object by its id."""
         return self.path["project"]
 
     @cached_property
@@ -65,7 +65,7 @@ class Call:
 
     @asynccontextmanager
     async def borrowed(self, stack_id: str | None = None) -> AsyncIterator[Orchestrator]:
-        """Borrow a credential from the caller, and yield an Orchestrator that binds it to the stack it makes or changes."""
+        """Yield an Orchestrator that binds the caller's credential to the stack it creates or updates."""
         async with self.service.lending.borrowed(self.caller, self.project, stack_id) as credential:
             yield self._orchestrator(credential)
 
@@ -74,21 +74,21 @@ class Call:
         return Links(str(self.request.base_url).rstrip("/"))
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """A query parameter that is true or false."""
+        """Return a boolean query parameter."""
         return queries.boolean(name, self.query[name]) if name in self.query else default
 
     def check_policy(self, rule: str) -> None:
-        """Refuse whoever may not do this, where the route alone does not tell."""
+        """Refuse a caller who fails a rule beyond that of the route."""
         self.policy.check(rule, self.caller, {"project_id": self.project})
 
     async def check_again(self) -> None:
-        """Refuse the caller of a request that takes long, once the token or the right to ask has ended."""
+        """Refuse the caller of a long request once the token is invalid or the policy forbids the route."""
         caller = await self.admit()
         if caller.project != self.project and not caller.is_admin:
             raise faults.forbidden()
 
     async def body(self) -> dict[str, Any]:
-        """The object in the body; without one the request makes no sense."""
+        """Return the JSON object in the body. Refuse a request without one."""
         found = await self.optional_body()
         if found is None:
             raise faults.bad_request()
@@ -98,7 +98,7 @@ class Call:
         return await bodies.read(self.request, self.service.settings.max_json_body_size)
 
     async def stack(self, *, deleted: bool = False) -> dict[str, Any]:
-        """The stack of the path. Its name and its id must both be right."""
+        """Return the stack of the path. Both its name and its id must match."""
         name, id_ = self.path["stack_name"], self.path["stack_id"]
         try:
             found = await self.find(id_, deleted=deleted)
@@ -111,13 +111,13 @@ class Call:
     async def find(self, name_or_id: str, *, deleted: bool) -> dict[str, Any]:
         """Find a stack of the project by its name or id; for an admin, one of any project by its id."""
         found = await self.owned("stacks", name_or_id, lambda: self.orchestrator.stacks.find(name_or_id, deleted=deleted))
-        # A stack of the project may be called like the id of a stack elsewhere: for an admin, the id counts.
+        # The name of a stack in this project may equal the id of a stack elsewhere: for an admin, the id wins.
         if found["id"] != name_or_id and await self._enter("stacks", name_or_id):
             found = await self.orchestrator.stacks.find(name_or_id, deleted=deleted)
         return found
 
     async def owned(self, kind: Kind, id_: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask in the project; if it has no such object, then for an admin in the project that has."""
+        """Call `ask` in the project. If the object is in another project and the caller is an admin, call it there."""
         try:
             return await ask()
         except errors.NotFound:
@@ -126,11 +126,11 @@ class Call:
             return await ask()
 
     async def _enter(self, kind: Kind, id_: str) -> bool:
-        """Act in the project of this object from here on. Return whether that is allowed, and another project."""
+        """Switch an admin's call to the project that owns the object. Return whether the project changed."""
         owner = await self.orchestrator.stacks.owner(kind, id_) if self.caller.is_admin else None
         if owner is None or owner == self.project:
             return False
-        # The log tells whose object it was beside who acted.
+        # The request log shows the owner beside the caller.
         self.project = self.request.scope["state"]["owner"] = owner
         del self.orchestrator
         return True

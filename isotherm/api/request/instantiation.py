@@ -1,6 +1,6 @@
-"""The body that create, update, preview and validate share: from what clients send to what the engine is asked for.
+"""Reads the body that create, update, preview and validate share, into a request of the engine.
 
-Fields are read when they are asked for, in Heat's order, so that of several mistakes the same one is told first.
+Fields are read lazily and in Heat's order, so that of several mistakes the same one is reported first.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Instantiation:
         self._data = data
         self._settings = settings
 
-    # How it is run.
+    # Options of the operation.
 
     def check_arguments(self, *, update: bool = False) -> None:
-        """What Heat looks at before all else."""
+        """Check the fields that Heat checks before all others."""
         self.timeout_s()
         self.tags()
         if "converge" in self._data:
@@ -47,7 +47,7 @@ class Instantiation:
             queries.boolean("converge", self._data["converge"], "ValueError")
 
     def timeout_s(self) -> float | None:
-        """None if nothing is said of it; Heat takes zero as that too."""
+        """Return the timeout; None if it is not given, or zero, as in Heat."""
         given = self._data.get("timeout_mins")
         return None if given is None else float(queries.non_negative("timeout_mins", given) * MINUTE) or None
 
@@ -60,7 +60,7 @@ class Instantiation:
         return None if given is None else queries.boolean("disable_rollback", given, "ValueError")
 
     def converge(self) -> bool:
-        """Whether reality is looked at before anything is decided."""
+        """Return whether the update observes reality before it decides."""
         return queries.boolean("converge", self._data.get("converge", False), "ValueError")
 
     def clear_parameters(self) -> list[str]:
@@ -69,7 +69,7 @@ class Instantiation:
             raise faults.bad_request()
         return given
 
-    # What it is.
+    # The stack itself.
 
     def stack_name(self) -> str:
         if "stack_name" not in self._data:
@@ -80,25 +80,25 @@ class Instantiation:
         return name
 
     def export_document(self) -> dict[str, Any] | None:
-        """The papers of a stack to take over: of these only the template, the parameters and the resources count."""
+        """Return the export document to adopt, reduced to template, parameters and resources; None if there is none."""
         if "adopt_stack_data" not in self._data:
             return None
         given = self._data["adopt_stack_data"]
         if not isinstance(given, str):
             raise faults.bad_request()
         try:
-            papers = document.load(given).data
+            exported = document.load(given).data
         except errors.UserError as error:
             raise faults.bad_request(f"Invalid adopt data: {error}") from error
-        if not isinstance(papers, dict) or "template" not in papers:
+        if not isinstance(exported, dict) or "template" not in exported:
             raise faults.bad_request("Invalid adopt data: 'template'")
-        surroundings = papers.get("environment")
+        surroundings = exported.get("environment")
         given_before = surroundings.get("parameters") if isinstance(surroundings, dict) else None
-        return {"template": papers["template"], "resources": papers.get("resources") or {},
+        return {"template": exported["template"], "resources": exported.get("resources") or {},
                 "environment": {"parameters": given_before or {}}}
 
     async def template(self) -> str | None:
-        """The text of the template; None if there is none."""
+        """Return the text of the template; None if the request has none."""
         if "template" in self._data:
             return _text(self._data["template"])
         url = self._data.get("template_url")
@@ -123,13 +123,13 @@ class Instantiation:
         return {name: text if isinstance(text, str) else msgspec.json.encode(text).decode() for name, text in given.items()}
 
     async def all_files(self, template: str | None, surroundings: Mapping[str, Any]) -> dict[str, str]:
-        """The files of the request, and those that it names by URL only."""
+        """Return the files of the request, and fetch those that it names by URL only."""
         return await remote_files.gathered(self._settings, template, self.files(), surroundings)
 
     def environment(self, template: str = "") -> dict[str, Any]:
-        """The environment with the parameters of the request over it; where there are environment files, those over both.
+        """Merge the environment, then the parameters of the request, then the environment files; the later wins.
 
-        `template` tells which parameters there are, for files that say how theirs are to be merged.
+        `template` declares the parameters, for environment files with merge strategies.
         """
         parameters = self._data.get("parameters", {})
         if not isinstance(parameters, dict):
@@ -156,10 +156,10 @@ class Instantiation:
         known = merge.known_parameters(_schemata(template), files)
         return merge.merge(loaded, known, ["the request", *names]).as_dict()
 
-    # Whole.
+    # Requests of the engine.
 
     async def request(self) -> Request:
-        """What a create asks for."""
+        """Return the request of a create."""
         template = await self.required_template()
         surroundings, rollback = self.environment(template), self.disable_rollback()
         files = await self.all_files(template, surroundings)
@@ -167,24 +167,24 @@ class Instantiation:
                        self.tags() or ())
 
     async def full_update(self) -> Patch:
-        """What an update asks for that says everything anew, except how the stack is run."""
+        """Return the patch of a PUT: everything but the options of the operation is replaced."""
         template = await self.required_template()
         surroundings = self.environment(template)
         return self._patch(template, surroundings, await self.all_files(template, surroundings), existing=False)
 
     async def partial_update(self, present: str) -> Patch:
-        """What an update asks for that leaves alone what it does not mention; `present` is the stack's template."""
+        """Return the patch of a PATCH: fields that are not given keep their value. `present` is the stack's template."""
         template = await self.template()
         surroundings = self.environment(template or present)
         files = await self.all_files(template, surroundings)
         return self._patch(template, surroundings, files, existing=True, strict=False)
 
     def adoption_changes(self) -> Patch:
-        """What is asked to be different from the papers of a stack that is taken over."""
+        """Return the changes to apply to the export document on adoption."""
         return self._patch(None, self.environment(), self.files(), existing=True)
 
     def changes_nothing(self) -> bool:
-        """Whether an update asks for nothing but to be done again."""
+        """Return whether an update gives no new value."""
         said = {name for name, value in self._data.items() if value or name not in _DESCRIBING}
         return not said - {"stack_name"}
 
@@ -199,7 +199,7 @@ class Instantiation:
 
     @contextmanager
     def as_heat_errors(self) -> Iterator[None]:
-        """A template that cannot even be read is told in the words of the API, and not of the engine."""
+        """Turn errors of unreadable templates into the errors that Heat's API returns for them."""
         try:
             yield
         except errors.UserError as error:

@@ -1,7 +1,7 @@
-"""Files that a template or an environment names by URL, and that the client did not send: fetched, once, at the door.
+"""Fetches files that a template or an environment names by URL and the client did not send.
 
-They become part of the request, under their URLs: what is accepted is whole, and nothing is fetched again later. What a
-fetched template names by URL is fetched too. Nothing is kept between two requests.
+They become part of the request, under their URLs, so an accepted operation is complete and fetches nothing later. Files
+that a fetched template names by URL are fetched too. Nothing is cached between requests.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isotherm.fetch import Fetcher
 from isotherm.planning import off_loop
 from isotherm.template.text import document
 
-# One request must not become thousands.
+# Maximum number of fetches per request.
 MOST = 100
 _SCHEMES = ("http://", "https://")
 _TEMPLATES = (".yaml", ".template")
@@ -25,7 +25,7 @@ _TEMPLATES = (".yaml", ".template")
 async def gathered(
     settings: Settings, template: str | None, files: Mapping[str, str], environment: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The files, with those that were fetched. Raises UserError as the fetcher does."""
+    """Return the given files and those fetched. Raise UserError as the fetcher does."""
     found = dict(files)
     waiting = [url for url in _registered(environment.get("resource_registry")) if url not in found]
     texts = [text for text in (template or "", *files.values()) if _may_name(text)]
@@ -50,7 +50,7 @@ async def _fetch(fetcher: Fetcher, waiting: list[str], found: dict[str, str], mo
             continue
         number += 1
         if number > MOST:
-            raise _too_much(f"more than {MOST} files would have to be fetched")
+            raise _too_much(f"the request names more than {MOST} files by URL")
         text = found[url] = await fetcher.text(url)
         left -= len(text)
         if left < 0:
@@ -67,13 +67,13 @@ def _may_name(text: str) -> bool:
 
 
 def _named(text: str) -> list[str]:
-    """The URLs that a text names, if it is a template."""
+    """Return the URLs that a text names, if it is a template."""
     if not _may_name(text):
         return []
     try:
         data = document.load(text).data
     except errors.UserError:
-        return []  # whoever uses it as a template will be told
+        return []  # validation reports it if it is used as a template
     return list(dict.fromkeys(_walked(data)))
 
 
@@ -93,7 +93,7 @@ def _is_file(key: object, value: str) -> bool:
 
 
 def _registered(registry: Any) -> Iterator[str]:
-    """What an environment maps types to."""
+    """Return the template URLs that an environment maps types to."""
     stack = [registry]
     while stack:
         one = stack.pop()

@@ -1,4 +1,4 @@
-"""What one process shares between all requests."""
+"""The objects that all requests of one API process share."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from isotherm.secrets.signing import Signer
 
 
 async def _unknown() -> Gauges:
-    raise errors.Unavailable("nobody looks")
+    raise errors.Unavailable("this process has no gauges")
 
 
-async def _nobody() -> list[ServiceStatus]:
+async def _no_engines() -> list[ServiceStatus]:
     return []
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The ports of the API."""
+    """The ports of the API, built once per process."""
 
     # Makes the facade of the engine for one requester.
     orchestrator_for: Callable[[Requester], Orchestrator]
     types: Registry
     settings: Settings = Settings()  # noqa: RUF009 - frozen
-    # The engines there are, on all hosts, alive or not.
-    engines: Callable[[], Awaitable[list[ServiceStatus]]] = _nobody
-    # What happens, as it happens.
+    # Lists the engines of all hosts, alive or not.
+    engines: Callable[[], Awaitable[list[ServiceStatus]]] = _no_engines
+    # Source of the event streams.
     feed: Feed | None = None
-    # Knows the signatures in addresses that need no token.
+    # Checks signed signal URLs.
     signer: Signer | None = None
-    # How much there is to do.
+    # Reads the gauges of the database.
     gauges: Callable[[], Awaitable[Gauges]] = _unknown
-    # What callers lend, for work that goes on when they have gone.
+    # Source of stack credentials, which outlive the caller's token.
     lending: Lending = Nothing()  # noqa: RUF009 - it has no state

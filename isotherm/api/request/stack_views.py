@@ -1,4 +1,4 @@
-"""Stacks as clients see them."""
+"""Stacks in the form of Heat's API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MINUTE = 60
 
 
 def summary(call: Call, stack: dict[str, Any], *, with_project: bool = False) -> dict[str, Any]:
-    """A stack as a list shows it."""
+    """Return a stack as a list shows it."""
     href = call.links.stack(stack["project"], stack["stack_name"], stack["id"])
     return {
         "id": stack["id"], "links": [link(href)], "stack_name": stack["stack_name"], "description": "",
@@ -24,7 +24,7 @@ def summary(call: Call, stack: dict[str, Any], *, with_project: bool = False) ->
 
 
 async def detail(call: Call, stack: dict[str, Any]) -> dict[str, Any]:
-    """A stack with all there is to say of it."""
+    """Return a stack with all fields."""
     resolve = call.flag("resolve_outputs", True) and not stack["deletion_time"]
     outputs = await call.orchestrator.outputs.list(stack["id"]) if resolve else None
     return {
@@ -36,8 +36,8 @@ async def detail(call: Call, stack: dict[str, Any]) -> dict[str, Any]:
 
 
 def description_fields(description: str) -> dict[str, str]:
-    told = description or NO_DESCRIPTION
-    return {"description": told, "template_description": told}
+    text = description or NO_DESCRIPTION
+    return {"description": text, "template_description": text}
 
 
 def minutes(seconds: float | None) -> int | None:
