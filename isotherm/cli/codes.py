@@ -1,4 +1,4 @@
-"""The exit codes: what a script may rely on."""
+"""The exit codes. Scripts may rely on them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ OK, WRONG, USAGE, NOT_FOUND, CONFLICT, FAILED, BUG, INTERRUPTED = 0, 1, 2, 3, 4,
 #: The end of `isotherm --help`.
 HELP = f"""\b
 Exit codes:
-  {OK}    done
-  {WRONG}    what was asked for is wrong: a template, an environment, a parameter
-  {USAGE}    the command line is wrong
-  {NOT_FOUND}    something that was named does not exist
-  {CONFLICT}    it clashes with what is there, or lost a race
-  {FAILED}    the operation was accepted, and failed, was rolled back or overtaken
-  {BUG}   a defect of Isotherm itself
+  {OK}    success
+  {WRONG}    invalid input: a template, an environment, a parameter
+  {USAGE}    invalid command line
+  {NOT_FOUND}    not found: a stack, a resource or a file that was named
+  {CONFLICT}    conflict with what exists, or with a concurrent request
+  {FAILED}    the operation was accepted, but failed, was rolled back or superseded
+  {BUG}   a defect in Isotherm
   {INTERRUPTED}  interrupted"""

@@ -170,7 +170,7 @@ class TestFile:
         policy = Enforcer(file)
         write(file, text)
         assert not policy.allows("stacks:index", PEOPLE["member"], OWN)
-        assert "the rules from before hold" in caplog.text
+        assert "previous rules stay in force" in caplog.text
         write(file, '"stacks:index": "role:reader"\n')
         assert policy.allows("stacks:index", PEOPLE["member"], OWN)
 
@@ -214,7 +214,7 @@ class TestFile:
         assert not Enforcer.of(settings).allows("stacks:index", PEOPLE["member"], OWN)
 
     def test_one_that_is_named_and_missing_is_an_error(self, tmp_path: Path) -> None:
-        with pytest.raises(errors.UserError, match="no such policy file"):
+        with pytest.raises(errors.UserError, match="does not exist"):
             Enforcer.of(Settings(policy_file=str(tmp_path / "other.yaml")))
 
     def test_without_any_the_defaults_hold(self) -> None:

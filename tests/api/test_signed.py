@@ -50,7 +50,7 @@ def anybody(api: Any, method: str, url: str, body: Any = None, **options: Any) -
 
 def refused(api: Any, method: str, url: str) -> bool:
     answer = anybody(api, method, url, SUCCESS)
-    assert fault(answer) == (403, "Forbidden", "This address is not signed, or not for this, or not any more."), url
+    assert fault(answer) == (403, "Forbidden", "The URL has no valid signature for this request, or has expired."), url
     return True
 
 

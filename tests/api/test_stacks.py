@@ -120,7 +120,7 @@ def test_the_same_name_twice(shared):
     ({"timeout_mins": "soon"}, ("HTTPBadRequest", "Only integer is acceptable by 'timeout_mins'.")),
     ({"timeout_mins": -1},
      ("HTTPBadRequest", "Value '-1' is invalid for 'timeout_mins' which only accepts non-negative integer.")),
-    ({"tags": ["a", 1]}, ("AttributeError", "Tags are given as one text, separated by commas.")),
+    ({"tags": ["a", 1]}, ("AttributeError", "tags must be a text, with commas between the tags.")),
     ({"tags": "x" * 81}, ("HTTPBadRequest", f'Invalid tag, "{"x" * 81}" is longer than 80 characters')),
     ({"converge": True}, ("HTTPBadRequest", "converge flag only supported in stack update (or update preview) request.")),
     ({"stack_name": "x", "template": template({}), "disable_rollback": "perhaps"}, (

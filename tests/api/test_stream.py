@@ -216,7 +216,7 @@ def test_a_slow_reader_is_cut_with_a_note_and_nobody_waits_for_it(api, serve):
         text += chunk
     slow.close()
     told = text.rpartition(b"event: cut\n")
-    assert b"Come again with the number of the last event" in told[2]
+    assert b"Reconnect with the number of the last event" in told[2]
     assert 0 < text.count(b"\nevent: event\n") < 16_000
     last = int(told[0].rpartition(b"\nid: ")[2].partition(b"\n")[0])
     with server.reader(Last_Event_ID=str(last)) as again:
@@ -236,7 +236,7 @@ def test_a_service_that_stops_says_so(serve):
         server.server.should_exit = True
         while (one := it.message()).get("event") != "cut":
             pass
-        assert "The service stops" in one["data"]["reason"]
+        assert "The service is stopping" in one["data"]["reason"]
         with pytest.raises(EOFError):
             it.message()
 

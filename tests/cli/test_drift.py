@@ -27,7 +27,7 @@ def place(run, tmp_path: Path, home: Path) -> Path:
 def test_what_nobody_looked_at_is_not_called_well(run, place):
     shown = run("drift", "web")
     assert shown.code == 0
-    assert "not looked at yet" in shown.out and "never" in shown.out
+    assert "not observed yet" in shown.out and "never" in shown.out
 
 
 def test_a_look_shows_a_diff(run, place):
@@ -36,7 +36,7 @@ def test_a_look_shows_a_diff(run, place):
     lines = [line.strip() for line in shown.out.splitlines()]
     assert '- live    "as somebody\\nlikes it"' in lines
     assert "+ wanted  as it should be" in lines and "applied as it should be" in lines
-    assert "1 as it should be, 1 drifted" in shown.out
+    assert "1 in sync, 1 drifted" in shown.out
     assert "neighbour" not in shown.out
     assert "since 20" in run("drift", "web", "config").out
     data = run("drift", "web", "--json").data

@@ -212,7 +212,7 @@ def test_a_stack_that_is_stuck_is_reset(run: Run, home: Path, tmp_path: Path, co
     assert run("manage", "reset_stack_status", "no-such", "--yes").code == codes.NOT_FOUND
     ran = run("manage", "reset_stack_status", "s", "--yes", "--json")
     assert [one["stack_status"] for one in ran.data] == ["CREATE_FAILED"]
-    assert "Nothing is under way" in run("manage", "reset_stack_status", "s", "--yes").out
+    assert "No operation is in progress" in run("manage", "reset_stack_status", "s", "--yes").out
     assert run("show", "s", "--json").data["stack_status_reason"] == "Reset by the operator"
     assert run("delete", "s", "--yes").code == 0
     assert not [line for line in objects(home) if "token" in line]

@@ -64,7 +64,7 @@ def test_a_second_command_takes_over_a_stack_and_the_first_one_says_so(home: Hom
     assert code == codes.OK, out
     out, _ = first.communicate(timeout=60)
     assert first.returncode == codes.FAILED
-    assert "another operation took over" in out
+    assert "Another operation superseded this one" in out
     assert len(home.made()) == 5
 
 

@@ -153,13 +153,13 @@ def test_all_are_renewed_under_load_and_nobody_notices(home: Home, start: Callab
         until(lambda: len(users.stacks) >= 2 or users.failed)
         for service in (api, engine):
             service.process.send_signal(signal.SIGHUP)
-        until(lambda: users.failed or all(said(service, "all workers are new") for service in (api, engine)))
+        until(lambda: users.failed or all(said(service, "workers renewed") for service in (api, engine)))
         since = len(users.stacks)
         until(lambda: len(users.stacks) >= since + 2 or users.failed)
     assert users.failed == []
     assert len(workers(api)) == len(workers(engine)) == NUMBER
     assert not before & (workers(api) | workers(engine)), "they are other processes"
-    assert not said(api, "a worker died; another takes its place") + said(engine, "a worker died; another takes its place")
+    assert not said(api, "worker died and is replaced") + said(engine, "worker died and is replaced")
     # Each of them made what it should, and no more: the second values were updates of the first.
     assert len(home.made()) == 2 * len(users.stacks)
     children = workers(api) | workers(engine)
@@ -206,7 +206,7 @@ def test_whoever_is_killed_is_replaced_and_nothing_is_lost(home: Home, start: Ca
     assert len(home.made()) == len({one["token"] for one in home.made()}) == 40
     client.wait(lambda: len(workers(api)) == len(workers(engine)) == NUMBER)
     for service in (api, engine):
-        (line,) = said(service, "a worker died; another takes its place")
+        (line,) = said(service, "worker died and is replaced")
         assert (line["pid"] in killed, line["code"]) == (True, -signal.SIGKILL)
     found: dict[int, tuple[str, str]] = {}
     until(lambda: found.update(listed(home)) or len(found) == 2 * NUMBER + 2)
@@ -246,12 +246,12 @@ def test_options_that_are_wrong_change_nothing_and_orphans_end(
     until(lambda: systemd() == ["READY=1"])
     configure(home, "[DEFAULT]\nnum_engine_workers = some")
     engine.process.send_signal(signal.SIGHUP)
-    until(lambda: said(engine, "the options cannot be read; all workers stay as they are"))
+    until(lambda: said(engine, "options cannot be read; workers are not renewed"))
     assert workers(engine) == first
     # Another number is taken from the options, like all else.
     configure(home, "[DEFAULT]\nnum_engine_workers = 1")
     engine.process.send_signal(signal.SIGHUP)
-    until(lambda: said(engine, "all workers are new"))
+    until(lambda: said(engine, "workers renewed"))
     (child,) = workers(engine)
     assert child not in first
     told: list[str] = []

@@ -1,7 +1,7 @@
-"""Runs the engine inside the command, on the home folder: to ask, and to make things happen.
+"""Runs the engine inside the command, on the home.
 
-`operate` asks for an operation and drives it, live, to its end: the command is the worker. Whatever else is under way in
-the home, also what a killed command left, is driven along with it.
+`operate` requests an operation and drives it to its end: the command is the worker. It also drives all other operations in
+the home, including those of a killed command.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isotherm.engine.process.embedded import Embedded
 
 
 def operate(printer: console.Printer, name: str, ask: Callable[[Orchestrator], Awaitable[Accepted]]) -> int:
-    """Ask for an operation and drive it to its end; the answer is the exit code."""
+    """Request an operation and drive it to its end; return the exit code."""
 
     async def begin(engine: Embedded) -> live.Followed:
         with printer.busy(f"planning {name}"):
@@ -28,7 +28,7 @@ def operate(printer: console.Printer, name: str, ask: Callable[[Orchestrator], A
 
 
 def watch(printer: console.Printer, name: str) -> int:
-    """Drive whatever is under way on the stack to its end."""
+    """Drive the operation in progress on the stack to its end; return the exit code."""
 
     async def begin(engine: Embedded) -> live.Followed:
         stack = await engine.orchestrator.stacks.show(name)
@@ -48,7 +48,7 @@ def _run(printer: console.Printer, begin: Callable[[Embedded], Awaitable[live.Fo
     except asyncio.CancelledError:
         if interrupts.number < 2:
             raise
-        # What was under way is left to whoever comes next.
+        # The next worker takes over what was in progress.
         raise KeyboardInterrupt from None
 
 
@@ -60,7 +60,7 @@ async def _drive(engine: Embedded, printer: console.Printer, followed: live.Foll
 
 
 class _Interrupts:
-    """The first Ctrl-C ends the command in good order; the second one ends it at once, which does no harm either."""
+    """Handles Ctrl-C: the first lets running steps finish, the second stops at once. Neither loses work."""
 
     def __init__(self) -> None:
         self.stopped = asyncio.Event()

@@ -1,9 +1,9 @@
-"""Collects the files that a template and its environments name: what `get_file` includes, and nested templates.
+"""Collects the files that a template and its environments name: those of `get_file`, and nested templates.
 
-Only the command line does this, on the user's side and with the user's rights; the library and the service never open a
-path that a template names. The result is what the API calls `files`: content by name. The root template is sent as it
-was written, so a file that it names is filed under that very name. Names in other files are relative to *those* files;
-they are rewritten to be relative to the root template's folder, so that one map can hold them all.
+Only the command line reads files, with the user's rights; the library and the service never open a path that a template
+names. The result is the field `files` of the API: content by name. The root template is sent unchanged, so the files it
+names keep their names. Names in other files are relative to those files; they are rewritten to be relative to the folder of
+the root template, so that one map holds them all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isotherm import errors
 from isotherm.template.text import document
 
 TEMPLATE_SUFFIXES = (".yaml", ".template")
-#: Keys of a registry entry that speak of hooks and not of types.
+#: Keys of a registry entry that are not types.
 NOT_TYPES = ("hooks", "restricted_actions")
 
 Path_ = tuple[str | int, ...]
@@ -28,7 +28,7 @@ Path_ = tuple[str | int, ...]
 
 @dataclass(slots=True)
 class Reference:
-    """One place in a document that names a file."""
+    """A value in a document that names a file."""
 
     path: Path_
     name: str
@@ -44,12 +44,12 @@ class Collection:
     files: dict[str, str] = field(default_factory=dict)
 
     def add_template(self, found: document.Document) -> None:
-        """Collect what the root template names. It is not changed."""
+        """Collect the files that the root template names. The template is not changed."""
         for reference in _references(found.data):
             self._take(reference, self.base / reference.name, reference.name, found)
 
     def add_environment(self, found: document.Document, folder: Path) -> None:
-        """Collect what an environment maps types to, and make those names relative to the root template."""
+        """Collect the templates that an environment maps types to; make their names relative to the root template."""
         data = found.data
         registry = data.get("resource_registry") if isinstance(data, dict) else None
         base_url = registry.get("base_url") if isinstance(registry, dict) else None
@@ -70,7 +70,7 @@ class Collection:
             self.files[key] = self._nested(text, file, key)
 
     def _nested(self, text: str, file: Path, key: str) -> str:
-        """Collect what a nested template names; its text, rewritten only where its names had to change."""
+        """Collect the files that a nested template names. Return its text, rewritten only if names changed."""
         nested = document.load(text, source=key)
         before = [reference.name for reference in _references(nested.data)]
         for reference in _references(nested.data):
@@ -98,7 +98,7 @@ def _is_remote(name: str) -> bool:
 
 
 def _references(data: Any, path: Path_ = ()) -> Iterator[Reference]:
-    """Everything in a template that names a file: `get_file: NAME`, and `type: NAME.yaml`."""
+    """Yield the values of a template that name a file: `get_file: NAME` and `type: NAME.yaml`."""
     if isinstance(data, dict):
         for key, value in data.items():
             if isinstance(value, str) and (key == "get_file" or _is_template_type(key, value)):

@@ -1,6 +1,6 @@
-"""Where stacks live when the engine runs inside the command: one folder, `$ISOTHERM_HOME` or the user's data folder.
+"""The home: the folder of stacks, keys and logs, `$ISOTHERM_HOME` or a folder in the user's data folder.
 
-`use` opens it. Commands that only look open a `Folder`, which spares them the time to load what makes things happen.
+`use` opens it. Commands that only read open a `Folder`, which does not import the engine.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Opened = TypeVar("Opened", bound=Folder)
 
 VARIABLE = "ISOTHERM_HOME"
 LOG = "engine.log"
-#: Under this name a group of commands leaves the files of options that it was given.
+#: Key in click's context for the configuration files given to a command group.
 FILES = "isotherm.files"
 
 
 class EngineLog(logging.FileHandler):
-    """What the engine has to say about itself goes to a file: on the terminal it would tear the picture apart."""
+    """Writes the engine's log to a file, since log lines would break the live view; keeps the last message."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(file, delay=True)
@@ -40,12 +40,12 @@ class EngineLog(logging.FileHandler):
 
 
 def last_warning() -> str:
-    """The last thing that the engine complained of, if it did."""
+    """Return the last message that the engine logged; "" if there is none."""
     return next((handler.last for handler in logging.getLogger("isotherm").handlers if isinstance(handler, EngineLog)), "")
 
 
 def use(kind: Callable[[Path, Sequence[Path]], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
-    """Open the home, do the work, and close it."""
+    """Open the home, run the work, and close the home."""
     path = folder()
     handler = EngineLog(path / LOG)
     log = logging.getLogger("isotherm")
@@ -60,13 +60,13 @@ def use(kind: Callable[[Path, Sequence[Path]], Opened], work: Callable[[Opened],
 
 
 def files() -> tuple[Path, ...]:
-    """The files of options that the group around this command was given."""
+    """Return the configuration files given to the group of the current command."""
     context = click.get_current_context(silent=True)
     return () if context is None else context.meta.get(FILES, ())
 
 
 def folder() -> Path:
-    """The folder; made, for the user alone, if it is not there."""
+    """Return the home; create it, accessible to the user only, if it does not exist."""
     path = location()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,9 +77,10 @@ def folder() -> Path:
 
 
 def location() -> Path:
+    """Return the path of the home."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named).expanduser().absolute()
     data = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG specification: a relative path is invalid, and ignored.
+    # XDG specification: a relative path is invalid and ignored.
     return (Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share") / "isotherm"

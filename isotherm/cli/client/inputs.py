@@ -1,7 +1,6 @@
-"""From the arguments of a command to a template that has been read, bound and checked.
+"""Turns the arguments of a command into a template that is read, bound and validated.
 
-All commands that take a template go through here: they ask `read` for what the files say, and `check` for what it
-means. Problems leave this module with their place in the text.
+All commands that take a template call `read`, then `check`. Problems leave this module with a line and column.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ STDIN = "-"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the user handed over: the template, the environment and all files, in memory."""
+    """The template, the environment and all files, in memory."""
 
     text: str
     document: document.Document
@@ -39,7 +38,7 @@ class Inputs:
 
 def read(printer: console.Printer, template: str, environments: tuple[str, ...] = (),
          given: Mapping[str, str] | None = None) -> Inputs:
-    """Read the template, the environments and all files that they name."""
+    """Read the template, the environments and all files they name."""
     text, base = _template_text(template)
     source = "<stdin>" if template == STDIN else template
     printer.sources[source] = text
@@ -51,14 +50,14 @@ def read(printer: console.Printer, template: str, environments: tuple[str, ...] 
     loaded = [_environment(printer, name, collection) for name in environments]
     merged = merge.merge(loaded, merge.known_parameters(parsed.parameters, collection.files), environments)
     if given:
-        # Not merged like a file: what was typed wins outright, and a name that no parameter has must not get lost.
+        # Not merged like a file: the command line always wins, and validation must see unknown names.
         merged = replace(merged, parameters={**merged.parameters, **given})
     return Inputs(text, found, parsed, merged, collection.files)
 
 
 def environment_only(printer: console.Printer, environments: tuple[str, ...],
                  given: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The environment and its files, where the template is one that a stack has already: later files simply win."""
+    """Read environments without a template, for an update that keeps the stack's. The later file wins."""
     collection = files.Collection(Path.cwd())
     loaded = [_environment(printer, name, collection) for name in environments]
     merged = merge.merge(loaded, {}, environments)
@@ -69,7 +68,7 @@ def environment_only(printer: console.Printer, environments: tuple[str, ...],
 
 
 def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
-    """Bind and validate: what a request for a stack goes through before it is accepted."""
+    """Bind and validate, as the engine does before it accepts a stack."""
     pseudo = parameters.Pseudo(stack_name=stack_name)
     with located(inputs.document):
         return validate.accept(inputs.template, inputs.environment, builtin.registry(), pseudo=pseudo,
@@ -77,7 +76,7 @@ def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
 
 
 def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
-    """The same where parameters may lack a value. If some do, properties are judged by their names only."""
+    """Bind and validate with parameters that may lack values. If some do, only the names of properties are checked."""
     template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
     with located(inputs.document):
         values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False)
@@ -90,7 +89,7 @@ def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
 
 @contextmanager
 def located(source: document.Document) -> Iterator[None]:
-    """Problems that are raised inside are given their place in the document."""
+    """Add line and column to the problems raised inside."""
     try:
         yield
     except errors.UserError as error:

@@ -1,6 +1,6 @@
-"""Shows a stack until its operation has ended: a moving picture on a terminal, a line per event in a pipe, JSON lines.
+"""Shows a stack until its operation ends: a live view on a terminal, a line per event in a pipe, or JSON lines.
 
-It looks a few times a second, and less often when looking takes long.
+It polls a few times per second, and less often if a poll takes long.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.follow import Following, Frame
 
 INTERVAL_S = 0.2
-# What is over in no time should not wait for the first look.
+# The first poll comes early, for operations that end at once.
 FIRST_INTERVAL_S = 0.05
-# How far back the end of the operation is looked for.
+# How many events back the end of the operation is searched for.
 _LAST_EVENTS = 1000
-# Looking may take this part of the time at most.
+# Maximum fraction of the time that polling takes.
 SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The stack that is watched, and the operation that was asked for, if one was."""
+    """The stack that is shown, and the operation that the command requested, if any."""
 
     name: str
     stack_id: str
@@ -46,7 +46,7 @@ class Followed:
 
 
 async def follow(following: Following, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event) -> Frame:
-    """Show the stack until what is under way has ended, or somebody has had enough. Answers the last frame."""
+    """Show the stack until its operation ends or `stopped` is set; return the last frame."""
     if printer.as_json or not sys.stdout.isatty():
         return await _print_events(following, printer, followed, stopped)
     return await _draw_live(following, printer, stopped)
@@ -58,7 +58,7 @@ async def _draw_live(following: Following, printer: console_show.Printer, stoppe
         while True:
             height = console.size.height - 1
             frame = await following.look(max(height - picture.FRAME_LINES, 3))
-            # Two columns stay free for the ^C that a terminal writes: at the edge it would break the line, and the picture.
+            # Two free columns for the ^C that a terminal echoes: it would wrap the line and break the view.
             drawn = Padding(drawing.draw(frame, height, home.last_warning()), (0, 2, 0, 0))
             shown.update(drawn, refresh=True)
             if frame.ended or await pace.pause():
@@ -68,7 +68,7 @@ async def _draw_live(following: Following, printer: console_show.Printer, stoppe
 async def _print_events(
     following: Following, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
 ) -> Frame:
-    """A line per event. Those of earlier operations are history, and are skipped."""
+    """Print a line per event. Skip the events of earlier operations."""
     last, begun, pace = 0, False, _Pace(stopped)
     say = _json_line if printer.as_json else _text_line
     while True:
@@ -87,14 +87,14 @@ async def _print_events(
 
 @dataclass(slots=True)
 class _Pace:
-    """How often to look: soon at first, then regularly, and less often where a look takes long."""
+    """The interval between polls: short at first, then regular, and longer if a poll takes long."""
 
     stopped: asyncio.Event
     interval_s: float = FIRST_INTERVAL_S
     looked_at: float = field(default_factory=time.monotonic)
 
     async def pause(self) -> bool:
-        """Wait before the next look; True if that is not wanted any more."""
+        """Wait until the next poll; return True if the user stopped it."""
         cost = time.monotonic() - self.looked_at
         try:
             async with asyncio.timeout(max(self.interval_s, cost / SHARE)):
@@ -118,7 +118,7 @@ def _text_line(event: Mapping[str, Any]) -> None:
 
 
 async def conclude(engine: Embedded, printer: console_show.Printer, followed: Followed, frame: Frame) -> int:
-    """Say how it ended, and what to do next; the answer is the exit code."""
+    """Print the outcome and the next command to run; return the exit code."""
     code = _code(followed, frame)
     if printer.as_json:
         stack = await engine.orchestrator.stacks.show(followed.stack_id)
@@ -134,7 +134,7 @@ async def conclude(engine: Embedded, printer: console_show.Printer, followed: Fo
 
 
 async def _failure(engine: Embedded, followed: Followed) -> str:
-    """Why the operation that was asked for failed, if that is how it ended before another took over."""
+    """Return why the requested operation failed, if it failed before another superseded it; else ""."""
     for event in await engine.orchestrator.events.list(followed.stack_id, last=_LAST_EVENTS):
         ended = event["operation_id"] == followed.operation_id and not event["resource_name"]
         if ended and event["resource_status"].endswith("_FAILED"):
@@ -163,15 +163,15 @@ def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[Renderab
     if others:
         yield Text("")
         yield Text(f"Still in progress: {console_show.clean(words.some(others, len(others)))}. "
-                   f"To go on: isotherm watch {console_show.clean(others[0])}", "dim")
+                   f"To continue: isotherm watch {console_show.clean(others[0])}", "dim")
 
 
 def _ending(followed: Followed, frame: Frame, failure: str) -> Iterator[RenderableType]:
     name, stack = console_show.clean(followed.name), frame.stack
     yield Text("")
     if not frame.ended:
-        yield Text(f"Stopped watching. {name} stays as it is, {stack['stack_status']}; nothing is lost.", "yellow")
-        yield Text(f"To go on: isotherm watch {name}")
+        yield Text(f"Stopped. {name} remains {stack['stack_status']}; no work is lost.", "yellow")
+        yield Text(f"To continue: isotherm watch {name}")
         return
     spent = words.duration(_spent_s(frame))
     well = stack["status"] == "COMPLETE"
@@ -180,10 +180,10 @@ def _ending(followed: Followed, frame: Frame, failure: str) -> Iterator[Renderab
     if not well:
         yield console_show.indent(console_show.text(stack["stack_status_reason"], "red"))
     if failure:
-        yield console_show.indent(console_show.text(f"This came after {failure}", "red"))
+        yield console_show.indent(console_show.text(f"Cause: {failure}", "red"))
     elif followed.is_overtaken(frame):
         yield console_show.indent(
-            Text("Not what was asked for: another operation took over, see `isotherm events`.", "yellow")
+            Text("Another operation superseded this one. See `isotherm events`.", "yellow")
         )
 
 

@@ -1,4 +1,4 @@
-"""`isotherm function`: what the functions of the template language are, and since when."""
+"""`isotherm function`: the functions of the template language and the version that introduced each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isotherm.template.functions.descriptions import DESCRIPTIONS
 
 @click.group()
 def function() -> None:
-    """The functions of the template language."""
+    """List the functions of the template language."""
 
 
 @function.command("list", epilog=options.example("isotherm function list", "isotherm function list 2015-04-30",
@@ -25,9 +25,9 @@ def function() -> None:
 @options.json_option
 @click.pass_obj
 def list_functions(printer: console.Printer, version: str) -> None:
-    """List the functions that VERSION has; without it, those of the newest.
+    """List the functions of a template version; by default, of the newest.
 
-    VERSION is written as `isotherm template-version list` shows it; the part after the dot, or an alias, will do.
+    VERSION is a version of `isotherm template-version list`, the part of it after the dot, or an alias.
     """
     dialect = find(version)
     names = sorted({*dialect.functions, *dialect.condition_functions}, key=str.lower)
@@ -46,11 +46,11 @@ def find(version: str) -> versions.Dialect:
         if version in (f"{key}.{value}", value):
             return dialect
     raise errors.NotFound(f"There is no template version {version}.",
-                          hint="`isotherm template-version list` shows those that there are")
+                          hint="`isotherm template-version list` lists the versions")
 
 
 def since(dialect: versions.Dialect, name: str) -> str:
-    """The first version of the same language that has the function."""
+    """Return the first version of the same language that has the function."""
     for other in versions.VERSIONS.values():
         if other.key == dialect.key and (name in other.functions or name in other.condition_functions):
             return other.version
@@ -59,7 +59,7 @@ def since(dialect: versions.Dialect, name: str) -> str:
 
 def _draw(dialect: versions.Dialect, rows: list[dict[str, object]]) -> Iterator[RenderableType]:
     drawn = [(row["function"], row["since"], _where(row), row["description"]) for row in rows]
-    yield console.table(["function", "since", "where", "what it gives"], drawn, styles=["cyan"], keep=2)
+    yield console.table(["function", "since", "where", "description"], drawn, styles=["cyan"], keep=2)
     if dialect.removed:
         yield console.text(f"\nNo longer in this version: {', '.join(sorted(dialect.removed))}", "dim")
 

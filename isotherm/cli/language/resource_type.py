@@ -1,4 +1,4 @@
-"""`isotherm resource-type`: what a template can ask for."""
+"""`isotherm resource-type`: the resource types, their properties, and a template to start from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isotherm.resources import builtin
 
 @click.group("resource-type")
 def resource_type() -> None:
-    """The resource types that templates can use."""
+    """List and show resource types."""
 
 
 @resource_type.command("list", epilog=options.example("isotherm resource-type list",
@@ -26,11 +26,11 @@ def resource_type() -> None:
 @options.json_option
 @click.pass_obj
 def list_types(printer: console.Printer, name: str) -> None:
-    """List the types; with NAME, those whose name has it in it (or fits it, with wildcards)."""
+    """List the resource types; with NAME, those whose name contains it or matches it as a wildcard pattern."""
     types = builtin.registry()
     rows = [{"resource_type": one, "description": types.show(one)["description"]} for one in types.list(name=name)]
     printer.result({"resource_types": rows}, lambda: [console.table(
-        ["type", "what it is"], [(row["resource_type"], _first_line(row["description"])) for row in rows],
+        ["type", "description"], [(row["resource_type"], _first_line(row["description"])) for row in rows],
         styles=["cyan"])])
 
 
@@ -47,11 +47,11 @@ def show_type(printer: console.Printer, name: str) -> None:
 @resource_type.command("template", epilog=options.example("isotherm resource-type template OS::Heat::RandomString",
                                                           "isotherm resource-type template OS::Heat::Value --form cfn"))
 @click.argument("name")
-@click.option("--form", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True, help="The language.")
+@click.option("--form", type=click.Choice(["hot", "cfn"]), default="hot", show_default=True, help="The template language.")
 @options.json_option
 @click.pass_obj
 def template(printer: console.Printer, name: str, form: str) -> None:
-    """Print a template with one resource of the type NAME: something to start from."""
+    """Print a template with one resource of the type NAME, to start from."""
     made = builtin.registry().template(name, form)
     if printer.as_json:
         printer.json(made)
@@ -65,7 +65,7 @@ def _draw(shown: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield Text("")
     yield console.heading("Properties")
     if shown["properties"]:
-        yield console.indent(console.table(["name", "type", "default", "a change", "what it is"],
+        yield console.indent(console.table(["name", "type", "default", "on change", "description"],
                                      _properties(shown["properties"]), styles=["cyan"], keep=2))
     else:
         yield console.indent(console.text("none", "dim"))
@@ -73,14 +73,14 @@ def _draw(shown: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield console.heading("Attributes")
     rows = [(name, attribute.get("type", "any"), attribute.get("description", ""))
             for name, attribute in shown["attributes"].items()]
-    yield console.indent(console.table(["name", "type", "what it is"], rows, styles=["cyan"], keep=2))
+    yield console.indent(console.table(["name", "type", "description"], rows, styles=["cyan"], keep=2))
 
 
 def _properties(properties: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[object, ...]]:
-    """A row for each property; those inside a map or list follow it, further in."""
+    """Yield a row per property; properties of a map or list follow it, indented."""
     for name, schema in properties.items():
         inner = schema.get("schema") or {}
-        if name == "*" and inner:  # the items of a list say nothing that their own properties do not
+        if name == "*" and inner:  # list items: their properties say it all
             yield from _properties(inner, depth)
             continue
         about = console.about(schema.get("description"), schema.get("constraints", ()))
@@ -94,7 +94,7 @@ def _default(schema: Mapping[str, Any]) -> Text:
 
 def _on_change(schema: Mapping[str, Any]) -> str:
     if schema["immutable"]:
-        return "is refused"
+        return "refused"
     return "in place" if schema["update_allowed"] else "replaces"
 
 

@@ -14,7 +14,7 @@ from isotherm.template import versions
 
 @click.group("template-version")
 def template_version() -> None:
-    """The versions of the template language."""
+    """List the versions of the template language."""
 
 
 @template_version.command("list", epilog=options.example("isotherm template-version list"))

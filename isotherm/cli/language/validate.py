@@ -1,4 +1,4 @@
-"""`isotherm validate`: is this template right, and what does it ask for?"""
+"""`isotherm validate`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from isotherm.template.parameters.schema import MASK, ParameterSchema
 @options.json_option
 @click.pass_obj
 def validate(printer: console.Printer, template: str, environments: tuple[str, ...], parameters: dict[str, str]) -> None:
-    """Check a template, and show what it asks for.
+    """Validate a template and show its parameters.
 
-    TEMPLATE is a file, or - for stdin. Files that it names (get_file, nested templates) are read relative to it.
-    Parameters need not have values here; those that are given are checked.
+    TEMPLATE is a file; - reads stdin. Files that it names (get_file, nested templates) are read relative to it. Parameters
+    need no values; values that are given are checked.
     """
     read = inputs.read(printer, template, environments, parameters)
     summary = summarise(inputs.check_incomplete(read, stack_name="validate"))
@@ -34,7 +34,7 @@ def validate(printer: console.Printer, template: str, environments: tuple[str, .
 
 
 def summarise(bound: model.Bound) -> dict[str, Any]:
-    """What the template asks for, as data."""
+    """Return the parameters, resources and outputs of a template, as data."""
     template = bound.template
     return {
         "valid": True,
@@ -65,7 +65,7 @@ def _parameter(schema: ParameterSchema, values: Mapping[str, Any]) -> dict[str, 
 
 
 def _groups(groups: Iterable[Any], names: list[str]) -> Iterator[dict[str, Any]]:
-    """The groups, and one more for the parameters that are in none."""
+    """Yield the parameter groups, and a last one for parameters without a group."""
     grouped: set[str] = set()
     for group in groups:
         members = [str(name) for name in group.get("parameters", ())]

@@ -1,4 +1,4 @@
-"""The group: finds a command by Heat's spelling, with underscores or with dashes, and loads only that one."""
+"""The group `manage`: finds a command, spelled with underscores or dashes, and imports only its module."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from isotherm.cli import codes, main, options
 from isotherm.cli.client import home
 
 _HERE = "isotherm.cli.manage"
-#: name -> (module:attribute, what it does)
+#: name -> (module:attribute, description)
 COMMANDS = {
-    "migrate-convergence-1": (f"{_HERE}.migrate:migrate", "Take stacks of the legacy path to convergence."),
-    "stack": (f"{_HERE}.stack:stack", "The stacks of all projects."),
-    "service": (f"{_HERE}.service:service", "The processes of the service: engines, APIs, observers."),
-    "db_sync": (f"{_HERE}.database:db_sync", "Bring the database to the schema of this version."),
-    "db_version": (f"{_HERE}.database:db_version", "Tell which schema the database has."),
-    "purge_deleted": (f"{_HERE}.purge:purge_deleted", "Forget stacks that were deleted long ago."),
+    "migrate-convergence-1": (f"{_HERE}.migrate:migrate", "Migrate stacks from the legacy path to convergence."),
+    "stack": (f"{_HERE}.stack:stack", "List the stacks of all projects."),
+    "service": (f"{_HERE}.service:service", "List the processes of the service and clean up after dead ones."),
+    "db_sync": (f"{_HERE}.database:db_sync", "Migrate the database to the schema of this version."),
+    "db_version": (f"{_HERE}.database:db_version", "Print the schema version of the database."),
+    "purge_deleted": (f"{_HERE}.purge:purge_deleted", "Purge deleted stacks from the database."),
     "purge_deleted_tenant": (
         f"{_HERE}.purge:purge_deleted_tenant",
-        "Forget the stacks of one project that were deleted long ago.",
+        "Purge deleted stacks of one project from the database.",
     ),
-    "reset_stack_status": (f"{_HERE}.stack:reset_stack_status", "Give up what is under way on a stack that is stuck."),
-    "resource_data_list": (f"{_HERE}.stack:resource_data_list", "Tell what a resource keeps for itself."),
-    "update_params": (f"{_HERE}.secrets:update_params", "Seal everything with the newest key."),
+    "reset_stack_status": (f"{_HERE}.stack:reset_stack_status", "Fail the operation in progress on a stuck stack."),
+    "resource_data_list": (f"{_HERE}.stack:resource_data_list", "Print the stored data of a resource."),
+    "update_params": (f"{_HERE}.secrets:update_params", "Encrypt all secrets with the newest key."),
     "migrate_properties_data": (
         f"{_HERE}.database:migrate_properties_data",
-        "Do nothing: properties have always been where they belong.",
+        "Do nothing; exists for compatibility with Heat.",
     ),
     "import-heat": (
         "isotherm.cli.tools.import_heat:import_heat",
-        "Bring the stacks of a real Heat over, from its database.",
+        "Import stacks from the database of a Heat installation.",
     ),
 }
 
 
 class ManageGroup(click.Group):
-    """Knows its commands by name, however that is spelled."""
+    """A click group that finds commands spelled with underscores or dashes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -64,7 +64,7 @@ def _plain(name: str) -> str:
 
 
 def _with_manage_examples(command: click.Command) -> click.Command:
-    """A command of the other program, whose examples are typed with `manage`."""
+    """Return a copy of a command of `isotherm` with `manage` in its examples."""
     retold = copy.copy(command)
     retold.epilog = (command.epilog or "").replace(f"isotherm {command.name}", f"isotherm manage {command.name}")
     return retold
@@ -74,16 +74,16 @@ def _with_manage_examples(command: click.Command) -> click.Command:
 @options.files_option
 @click.pass_context
 def manage(context: click.Context, files: tuple[Path, ...]) -> None:
-    """What operators do to a service, as with Heat's heat-manage.
+    """Administer the service, with the commands of Heat's heat-manage.
 
-    It works on the home ($ISOTHERM_HOME), with the options of its isotherm.conf and of the files given here. Each command
-    has its own --help, with an example, and --json. Names may be spelled with underscores or with dashes.
+    Works on the home ($ISOTHERM_HOME), with its isotherm.conf and the configuration files given here. Every command has
+    --help, with an example, and --json. Command names may be spelled with underscores or dashes.
     """
     context.meta[home.FILES] = files
 
 
 def run() -> int:
-    """What the command `heat-manage` calls."""
+    """Run the group as the entry point of the process `heat-manage`."""
     collector.tune()
     return main.main(command=manage, name="heat-manage")
 

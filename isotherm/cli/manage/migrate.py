@@ -1,4 +1,4 @@
-"""`heat-manage migrate-convergence-1`: from the legacy path to convergence, tree by tree."""
+"""`heat-manage migrate-convergence-1`: migrates stack trees from the legacy path to convergence."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from isotherm.engine.admin.migrate import MigrationReport, Migrator, Outcome
 from isotherm.engine.process.embedded import Embedded, new_id
 
 _STYLES = {Outcome.MIGRATED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "yellow"}
-AGAIN = "Run the command again when what is under way has ended, or what has failed has been mended."
+AGAIN = "Run the command again when operations in progress have ended and failed stacks are repaired."
 
 
 @click.command("migrate-convergence-1", epilog=options.example(
     "isotherm manage migrate-convergence-1 --all --dry-run", "isotherm manage migrate-convergence-1 --all",
     "isotherm manage migrate-convergence-1 6f3c6bd8-2f52-4fc6-9a34-8f3e8a2f6b1c"))
 @click.argument("stacks", nargs=-1, metavar="[STACK_ID]...")
-@click.option("--all", "every", is_flag=True, help="All stacks that are on the legacy path.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be migrated, and what would not.")
+@click.option("--all", "every", is_flag=True, help="Migrate all stacks on the legacy path.")
+@click.option("--dry-run", is_flag=True, help="Report what would be migrated; migrate nothing.")
 @click.option("--report", type=click.Path(dir_okay=False, writable=True, path_type=Path),
-              help="A file to write the report to, as JSON.")
+              help="Write the report to this file, as JSON.")
 @options.json_option
 @click.pass_obj
 def migrate(printer: console.Printer, stacks: tuple[str, ...], every: bool, dry_run: bool, report: Path | None) -> int:
-    """Take stacks of the legacy path to convergence.
+    """Migrate stacks from the legacy path to convergence.
 
-    A stack goes with everything inside it, or not at all. Only stacks that are at rest and COMPLETE are migrated; the
-    others are named with the reason, and stay as they are. Nothing that the stacks made is touched. It may be run beside
-    the service, be killed at any moment, and be run again: what has been migrated is passed over.
+    A stack is migrated together with its nested stacks, or not at all. Only idle stacks in state COMPLETE are migrated; the
+    others are listed with the reason and stay as they are. Resources are not touched. The command may run beside the
+    service, may be killed at any time, and may be repeated: migrated stacks are skipped.
 
-    Ends with 5 if stacks remain on the legacy path that were asked for.
+    The exit code is 5 if requested stacks remain on the legacy path.
     """
     if every == bool(stacks):
-        raise click.UsageError("Give the ids of stacks, or --all.")
+        raise click.UsageError("Give either ids of stacks or --all.")
 
     async def work(engine: Embedded) -> list[MigrationReport]:
         migrating = Migrator(engine.store, engine.types, engine.clock, new_id)
@@ -63,7 +63,7 @@ def migrate(printer: console.Printer, stacks: tuple[str, ...], every: bool, dry_
 
 
 class _bar:  # noqa: N801 - used like a function
-    """A bar for people; programs and files get none."""
+    """A progress bar on a terminal; nothing in a pipe or with --json."""
 
     def __init__(self, printer: console.Printer, total: int) -> None:
         columns = (TextColumn("migrating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
@@ -115,11 +115,11 @@ def _draw(told: Sequence[MigrationReport], *, dry_run: bool) -> Iterator[Rendera
 
 
 def _notes(one: MigrationReport) -> Iterator[str]:
-    """What the next update will have to do besides what it is asked for."""
+    """Yield the additional work of the next update."""
     if one.unproven:
-        yield f"{console.count(one.unproven, 'resource')} will be looked at by the next update"
+        yield f"{console.count(one.unproven, 'resource')} will be observed by the next update"
     if one.leftovers:
-        yield f"{console.count(one.leftovers, 'leftover')} outside the template will be cleaned up by the next update"
+        yield f"{console.count(one.leftovers, 'resource')} outside the template will be deleted by the next update"
 
 
 def _remaining(refused: Sequence[MigrationReport]) -> Iterator[RenderableType]:

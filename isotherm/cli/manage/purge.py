@@ -1,4 +1,4 @@
-"""`heat-manage purge_deleted`, `purge_deleted_tenant`: what is left of stacks that were deleted long ago goes."""
+"""`heat-manage purge_deleted` and `purge_deleted_tenant`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DEFAULT = 90
 
 _age = click.argument("age", type=click.IntRange(min=0), default=DEFAULT)
 _granularity = click.option("-g", "--granularity", type=click.Choice(list(_SECONDS)), default="days", show_default=True,
-                            help="What AGE is counted in.")
-_dry_run = click.option("--dry-run", is_flag=True, help="Only tell how many would go.")
+                            help="The unit of AGE.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Print the number of stacks to purge; purge nothing.")
 _batch = click.option("-b", "--batch_size", "--batch-size", "batch", type=click.IntRange(min=1), default=housekeeping.PAGE,
-                      show_default=True, help="How many stacks go in one transaction.")
+                      show_default=True, help="The number of stacks purged per transaction.")
 
 
 @click.command("purge_deleted", epilog=options.example(
     "isotherm manage purge_deleted 30", "isotherm manage purge_deleted -g hours -p 3f0c5b4e 12"))
 @_age
 @_granularity
-@click.option("-p", "--project-id", "project", help="Only stacks of this project.")
+@click.option("-p", "--project-id", "project", help="Purge only stacks of this project.")
 @_batch
 @_dry_run
 @options.json_option
@@ -33,10 +33,10 @@ _batch = click.option("-b", "--batch_size", "--batch-size", "batch", type=click.
 def purge_deleted(
     printer: console.Printer, age: int, granularity: str, project: str | None, batch: int, dry_run: bool
 ) -> None:
-    """Forget stacks that were deleted long ago.
+    """Purge deleted stacks from the database.
 
-    Their rows, events and texts go; AGE is 90 if it is not given. What may still own an object is kept: a deleted stack
-    with a resource or a snapshot left stays.
+    Deletes the rows, events and templates of stacks that were deleted more than AGE days ago; by default 90. A deleted
+    stack that still has a resource or a snapshot is kept.
     """
     _purge(printer, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
 
@@ -52,7 +52,7 @@ def purge_deleted(
 def purge_deleted_tenant(
     printer: console.Printer, project: str, age: int, granularity: str, batch: int, dry_run: bool
 ) -> None:
-    """Forget the stacks of one project that were deleted long ago."""
+    """Purge deleted stacks of one project from the database."""
     _purge(printer, age * _SECONDS[granularity], project, batch, dry_run=dry_run)
 
 
@@ -63,6 +63,6 @@ def _purge(printer: console.Printer, age_s: int, project: str | None, batch: int
         return await housekeeping.purge_deleted(folder, age_s, project, batch)
 
     gone = home.use(Folder, work)
-    would = "would be forgotten" if dry_run else "forgotten"
+    would = "would be purged" if dry_run else "purged"
     printer.result({"purged": gone, "dry_run": dry_run},
                     lambda: [console.text(f"{console.count(gone, 'deleted stack')} {would}.")])

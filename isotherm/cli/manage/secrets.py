@@ -1,4 +1,4 @@
-"""`heat-manage update_params`: what is sealed, sealed with the newest key."""
+"""`heat-manage update_params`: encrypts secrets with the newest key."""
 
 from __future__ import annotations
 
@@ -21,31 +21,30 @@ from isotherm.engine.process.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def update_params(printer: console.Printer, operation: str, previous_encryption_key: str | None) -> int:
-    """Seal everything with the newest key.
+    """Encrypt all secrets with the newest key.
 
-    `encrypt` seals all that may carry secrets with the newest key, also what was sealed with an older one or not at all:
-    afterwards older keys can be thrown away. `decrypt` has no meaning here: nothing is ever stored in the clear.
+    `encrypt` encrypts every secret that is stored with an older key, or in the clear, with the newest key. After that the
+    older keys can be removed. `decrypt` is refused: secrets are never stored in the clear.
 
-    Older keys belong into auth_encryption_key_ring, or below the newest in the file `keys` of the home, and not on the
-    command line, where others can see them.
+    Put older keys into auth_encryption_key_ring, or below the newest key in the file `keys` of the home. On the command
+    line other users could see them.
     """
     if operation == "decrypt":
         raise errors.UserError("Secrets cannot be stored in the clear.", kind="NotSupported",
-                               hint="They are opened when they are read; `isotherm export --show-hidden` shows those of a "
-                                    "stack.")
+                               hint="To read the secrets of a stack, use `isotherm export --show-hidden`.")
     if previous_encryption_key is not None:
-        raise click.UsageError("Put the previous key into auth_encryption_key_ring: a command line can be seen by others.")
+        raise click.UsageError("Put the previous key into auth_encryption_key_ring: other users can see the command line.")
     told = home.use(Embedded, lambda engine: housekeeping.seal_anew(engine, engine.types))
     printer.result(dataclasses.asdict(told), lambda: [console.text(line, style) for line, style in _lines(told)])
     return codes.FAILED if told.unreadable or told.busy else codes.OK
 
 
 def _lines(told: Resealed) -> list[tuple[str, str]]:
-    lines = [(f"{console.count(told.sealed, 'text')} sealed with the newest key.", "")]
+    lines = [(f"{console.count(told.sealed, 'value')} encrypted with the newest key.", "")]
     if told.unreadable:
-        lines.append((f"{console.count(told.unreadable, 'text')} no key opens: put the key that is missing into "
-                      "auth_encryption_key_ring, and run this again.", "red"))
+        lines.append((f"{console.count(told.unreadable, 'value')} cannot be decrypted: add the missing key to "
+                      "auth_encryption_key_ring and run this command again.", "red"))
     if told.busy:
-        lines.append((f"On {console.count(told.busy, 'stack')} something is under way. Keep the older keys, and run this "
-                      "again.", "yellow"))
+        lines.append((f"{console.count(told.busy, 'stack')} with an operation in progress: keep the older keys and run "
+                      "this command again.", "yellow"))
     return lines

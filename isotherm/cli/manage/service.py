@@ -1,4 +1,4 @@
-"""`heat-manage service`: the processes of the service on all hosts, and those that died."""
+"""`heat-manage service`: the processes of the service on all hosts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from isotherm.engine.process.home import Folder
 
 @click.group()
 def service() -> None:
-    """The processes of the service: engines, APIs, observers."""
+    """List the processes of the service and clean up after dead ones."""
 
 
 @service.command("list", epilog=options.example("isotherm manage service list"))
 @options.json_option
 @click.pass_obj
 def list_(printer: console.Printer) -> None:
-    """List the processes of the service, on all hosts: those that are up, and those that died.
+    """List the processes of the service on all hosts.
 
-    A process says every ten seconds that it is there: whoever was not seen for half a minute is down, and is forgotten
-    after a day. Load is what it does at this moment: steps of an engine, requests of an API, stacks of an observer. Leases
-    are the resources that an engine holds.
+    A process sends a heartbeat every ten seconds. It is down after 30 seconds without one, and is removed from the list
+    after a day. Load is the number of running steps (engine), requests (API) or stacks (observer). Leases is the number of
+    resources that an engine holds.
     """
     found = home.use(Folder, housekeeping.service_list)
     printer.result(found, lambda: _draw(found))
@@ -38,13 +38,13 @@ def list_(printer: console.Printer) -> None:
 @options.json_option
 @click.pass_obj
 def clean(printer: console.Printer) -> None:
-    """Clean up after processes that died: what they held here can be taken up at once, and they are listed no more.
+    """Release the leases of dead processes of this host and remove them from the list.
 
-    Every engine does so for its own host when it starts, and what a dead one held runs out by itself.
+    Optional: an engine does the same for its host when it starts, and leases expire by themselves.
     """
     names = home.use(Folder, housekeeping.clean_services)
     printer.result({"cleaned": names}, lambda: [
-        console.text(f"{console.count(len(names), 'dead process', 'dead processes')} cleaned up after.")])
+        console.text(f"{console.count(len(names), 'dead process', 'dead processes')} removed.")])
 
 
 def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""`heat-manage stack list`, `reset_stack_status`, `resource_data_list`: stacks of all projects, for operators."""
+"""`heat-manage stack list`, `reset_stack_status` and `resource_data_list`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from isotherm.cli.show import console, words
 from isotherm.engine.admin import housekeeping
 from isotherm.engine.process.home import Folder
 
-_SURE = ("What is under way on the stack, and on those inside it, will count as failed; whether a call to a cloud has gone "
-         "through is found out by the next update or delete. Go on?")
+_SURE = ("The operation in progress on the stack and its nested stacks will be marked as failed. Calls to the cloud may "
+         "already have succeeded; the next update or delete finds out. Continue?")
 
 
 @click.group()
 def stack() -> None:
-    """The stacks of all projects."""
+    """List the stacks of all projects."""
 
 
 @stack.command("list", epilog=options.example("isotherm manage stack list", "isotherm manage stack list --nested --json"))
-@click.option("--nested", is_flag=True, help="Those inside of others too.")
-@click.option("-p", "--project-id", "project", help="Only stacks of this project.")
+@click.option("--nested", is_flag=True, help="List nested stacks too.")
+@click.option("-p", "--project-id", "project", help="List only stacks of this project.")
 @options.json_option
 @click.pass_obj
 def list_(printer: console.Printer, nested: bool, project: str | None) -> None:
-    """List the stacks of all projects, with the path that each is on: convergence or legacy."""
+    """List the stacks of all projects with their path, convergence or legacy."""
     found = home.use(Folder, lambda folder: housekeeping.stacks(folder, nested=nested, project=project))
     printer.result(found, lambda: _draw(found))
 
@@ -46,21 +46,21 @@ def _draw(found: list[dict[str, Any]]) -> Iterator[RenderableType]:
 
 @click.command("reset_stack_status", epilog=options.example("isotherm manage reset_stack_status --yes web"))
 @click.argument("stack_id")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.json_option
 @click.pass_obj
 def reset_stack_status(printer: console.Printer, stack_id: str, yes: bool) -> None:
-    """Give up what is under way on a stack that is stuck.
+    """Fail the operation in progress on a stuck stack.
 
-    Here an engine that dies leaves nothing stuck: another goes on. This is for what can never end. The stack is FAILED
-    afterwards, and an update or a delete mends it.
+    Use this for an operation that can never end. A dead engine is no reason: another engine continues its work. Afterwards
+    the stack is FAILED; an update or a delete repairs it.
     """
     if not yes:
         click.confirm(_SURE, abort=True, err=True)
     found = home.use(Folder, lambda folder: housekeeping.reset_status(folder, stack_id))
     printer.result(found, lambda: [
         console.text(f"{one['stack_name']} is {one['stack_status']} now.") for one in found
-    ] or [console.text("Nothing is under way on this stack.", "dim")])
+    ] or [console.text("No operation is in progress on this stack.", "dim")])
 
 
 @click.command("resource_data_list", epilog=options.example("isotherm manage resource_data_list 1042"))
@@ -68,9 +68,9 @@ def reset_stack_status(printer: console.Printer, stack_id: str, yes: bool) -> No
 @options.json_option
 @click.pass_obj
 def resource_data_list(printer: console.Printer, resource_id: str) -> None:
-    """Tell what a resource keeps for itself.
+    """Print the stored data of a resource.
 
-    RESOURCE_ID is the id of its row, its token or its physical id. What is sealed is shown in the clear: mind who looks.
+    RESOURCE_ID is the id of its row, its token or its physical id. Encrypted values are printed in the clear.
     """
     found = home.use(Folder, lambda folder: housekeeping.resource_data(folder, resource_id))
     printer.result(found, lambda: [console.text(f"{name} = {value if isinstance(value, str) else console.compact(value)}")

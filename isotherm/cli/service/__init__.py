@@ -1,1 +1,1 @@
-"""Commands that run the service (up, api, engine, observer), its sockets, connections and supervised workers."""
+"""The commands that run the service (up, api, engine, observer), with its sockets, connections and supervisor."""

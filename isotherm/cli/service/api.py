@@ -1,4 +1,4 @@
-"""`isotherm api`: the API alone. What it accepts is done by `isotherm engine`, in other processes on the same database."""
+"""`isotherm api`: the API alone. Processes of `isotherm engine` on the same database do the work it accepts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isotherm.engine.process.embedded import Embedded
 @serve.host_option
 @serve.port_option
 @serve.workers_option
-@click.option("--openapi", "document", is_flag=True, help="Print the OpenAPI document of the API, and do nothing else.")
+@click.option("--openapi", "document", is_flag=True, help="Print the OpenAPI document of the API and exit.")
 @options.files_option
 @options.json_option
 @click.pass_obj
@@ -28,9 +28,9 @@ def api(
     printer: console.Printer, host: str | None, port: int | None, workers: int | None, document: bool,
     files: tuple[Path, ...],
 ) -> int | None:
-    """Run the API without an engine, until it is told to end.
+    """Run the API without an engine.
 
-    In several processes that share the address, if --workers or `workers` in [heat_api] says so.
+    With --workers, or `workers` in [heat_api], several processes share the address. Stops on SIGTERM or Ctrl-C.
     """
     if document:
         printer.json(document_openapi.document())

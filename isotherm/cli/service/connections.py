@@ -1,9 +1,9 @@
-"""The connections of the API: how many there may be, and how long a client may take to send a request.
+"""Limits the number of API connections and the time a client may take to send a request.
 
-A connection is dropped when the headers of a request are late, when its body makes no progress, or when the client does
-not read its answer. An answer itself may take as long as it likes: streams of events go on for hours. Where there are too
-many connections, a new one takes the place of the one that has been about to send something for the longest time. So
-clients that send half a request, or nothing, keep nobody out. Only if all of them wait for answers, a new one is refused.
+A connection is dropped if the headers of a request are late, if its body makes no progress, or if the client does not read
+the response. Producing a response has no time limit: event streams stay open for hours. At the connection limit, a new
+connection replaces the one that has been waiting for its client the longest, so clients that send half a request, or
+nothing, block nobody. If all connections wait for responses, the new one is refused.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from isotherm.config import Settings
 
 log = logging.getLogger(__name__)
 
-# How many connections are taken at once, before those that are there have been looked at.
+# Connections accepted in one go, before the existing ones are served.
 AT_ONCE = 16
-# Descriptors that are left to the rest of the process (database, files, calls), and the share of all that is.
+# File descriptors reserved for the rest of the process: at least this many, and this fraction (1/4) of the limit.
 _RESERVED, _RESERVED_SHARE = 64, 4
-# How fast a body has to come, besides the time it has anyway.
+# Minimum rate of a body, on top of its fixed time.
 _BYTES_A_SECOND = 1024
-# How often deadlines are looked at, and how often the same thing is logged.
+# Interval between checks of the deadlines; minimum interval between two log lines with the same message.
 _SWEEP_S, _TELL_S = 0.5, 60.0
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -51,7 +51,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        """The limits that the options set, within what the operating system lets the process open."""
+        """Return the limits of the options, reduced to what the operating system lets the process open."""
         allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         if allowed == resource.RLIM_INFINITY:
             most = settings.max_connections
@@ -63,7 +63,7 @@ class Limits:
 
 
 def _open_descriptors() -> int:
-    """How many the process has open now, as far as that can be known."""
+    """Return the number of open file descriptors, or an estimate where the system does not list them."""
     for folder in ("/proc/self/fd", "/dev/fd"):
         with contextlib.suppress(OSError):
             return sum(1 for _ in Path(folder).iterdir())
@@ -71,7 +71,7 @@ def _open_descriptors() -> int:
 
 
 class RateLimitedLog:
-    """Logs what happens often, once in a while, with how often it has happened."""
+    """Logs a frequent message at most once per _TELL_S, with the number of its occurrences."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -87,18 +87,18 @@ class RateLimitedLog:
 
 
 class Phase(enum.IntEnum):
-    """The phase of a connection. Connections of an earlier phase make room first."""
+    """The phase of a connection. Connections of an earlier phase are evicted first."""
 
-    #: The client, the headers of a request.
+    #: Waits for the headers of a request.
     WAITING = 0
-    #: The client, the body of a request.
+    #: Waits for the body of a request.
     RECEIVING = 1
-    #: The API.
+    #: The API works on the response.
     ANSWERING = 2
 
 
 class Guard:
-    """Knows the connections of a server, and holds them to the limits."""
+    """Tracks the connections of a server and enforces the limits."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
@@ -111,10 +111,11 @@ class Guard:
         return len(self._all)
 
     def admit(self, one: Connection, peer: str) -> bool:
-        """Whether there is room for a connection; another may have to go for it."""
+        """Register a connection, evicting another if needed. Return False if there is no capacity."""
         for full, whose in ((self._of_peer[peer] >= self.limits.most_per_peer, peer), (len(self) >= self.limits.most, "")):
             if full and not self._evict_one(whose):
-                self.seldom.warn("a connection was refused: too many wait for answers", peer=peer, connections=len(self))
+                self.seldom.warn("connection refused: all connections wait for responses", peer=peer,
+                                 connections=len(self))
                 return False
         self._all[one] = peer
         self._of_peer[peer] += 1
@@ -129,28 +130,28 @@ class Guard:
             del self._of_peer[peer]
 
     def _evict_one(self, peer: str) -> bool:
-        """Drop the connection that has been about to send something for the longest time."""
+        """Drop the connection that has waited for its client the longest. Return False if there is none."""
         found = min((one for one, whose in self._all.items() if not peer or whose == peer),
                     key=lambda one: (one.phase, one.since), default=None)
         if found is None or found.phase is Phase.ANSWERING:
             return False
-        self.seldom.warn("a connection was dropped for a new one: too many send nothing", peer=self._all[found],
+        self.seldom.warn("idle connection dropped for a new one: connection limit reached", peer=self._all[found],
                          connections=len(self))
         found.transport.abort()
-        # Not when the loop comes to it: the new connection counts from now on.
+        # Now, not when the loop reports the loss: the new connection counts already.
         self.leave(found)
         return True
 
     def sweep(self) -> None:
-        """Drop whatever is late."""
+        """Drop the connections whose deadline has passed."""
         now = self.clock()
         for one in [one for one in self._all if one.is_late(now)]:
-            self.seldom.warn("a connection was dropped: its client was too slow", peer=self._all[one], phase=one.phase.name)
+            self.seldom.warn("connection dropped: client too slow", peer=self._all[one], phase=one.phase.name)
             one.drop()
 
     @contextlib.asynccontextmanager
     async def sweeping(self) -> AsyncIterator[None]:
-        """Look at the deadlines as long as this lasts, and keep the log short when no connection can be accepted."""
+        """Check deadlines inside the block, and log rarely when connections cannot be accepted."""
         loop = asyncio.get_running_loop()
         before = loop.get_exception_handler()
         loop.set_exception_handler(self._handle)
@@ -168,18 +169,18 @@ class Guard:
 
     def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if context.get("message") == _NO_ACCEPT:
-            self.seldom.warn("no connection can be accepted", reason=str(context.get("exception")), connections=len(self))
+            self.seldom.warn("connections cannot be accepted", reason=str(context.get("exception")), connections=len(self))
         else:
             loop.default_exception_handler(context)
 
 
 class Connection(H11Protocol):
-    """One connection, which knows since when it waits for what."""
+    """One connection, with its phase and the time that phase began."""
 
     def __init__(self, guard: Guard, **known: Any) -> None:
         super().__init__(**known)
         self._guard = guard
-        #: When the phase began, but for a request that comes late over a kept connection: when that began.
+        #: When the phase began; for a request on a kept connection, when its first bytes arrived.
         self.since = guard.clock()
         self._phase = Phase.WAITING
         self._begun = False
@@ -198,15 +199,15 @@ class Connection(H11Protocol):
             return self._unread_since is not None and now - self._unread_since > limits.body_s
         if phase is Phase.RECEIVING:
             if self.flow.read_paused or self.cycle.waiting_for_100_continue:
-                # It is the API's turn, to read what has come or to ask for it.
+                # The API has to read first: the client is not late.
                 self.since, self._received = now, 0
             return now - self.since > limits.body_s + self._received / _BYTES_A_SECOND
-        # Over a kept connection nothing need come; what has begun to come has its own time.
+        # A kept connection may be idle for longer; a request that has begun has the usual time.
         idle = self.cycle is not None and not self._begun
         return now - self.since > (max(limits.keep_alive_s, limits.header_s) if idle else limits.header_s)
 
     def drop(self) -> None:
-        """End the connection: with an answer if it has sent something and had none; the second time at once."""
+        """Close the connection, with a 408 if a request has begun and has no response. Abort it at the second call."""
         begun = self.phase is Phase.RECEIVING or (self.phase is Phase.WAITING and self._begun)
         answered = self.phase is not Phase.WAITING and self.cycle.response_started
         if self.transport.is_closing() or not begun or answered:
@@ -215,7 +216,7 @@ class Connection(H11Protocol):
         self.transport.write(_LATE)
         self.transport.close()
 
-    # What happens to it.
+    # Events of the protocol.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -254,7 +255,7 @@ class Connection(H11Protocol):
 
 
 def protocols(guard: Guard) -> Any:
-    """Return the factory of protocols that uvicorn asks for."""
+    """Return the protocol factory for uvicorn."""
     def make(**known: Any) -> Connection:
         return Connection(guard, **known)
 

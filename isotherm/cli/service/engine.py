@@ -1,4 +1,4 @@
-"""`isotherm engine`: a worker alone. Any number of them share a database; each takes what is due, and none is special."""
+"""`isotherm engine`: an engine alone. Any number of engines, on any host, share a database."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from isotherm.engine.process.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def engine(printer: console.Printer, workers: int | None, files: tuple[Path, ...]) -> int | None:
-    """Run a worker without the API, until it is told to end.
+    """Run an engine without the API.
 
-    Or several, if --workers or num_engine_workers says so. Any number of them, on any host, share a database.
+    With --workers or num_engine_workers, runs several. Any number of engines, on any host, share a database. Stops on
+    SIGTERM or Ctrl-C.
     """
 
     def tell() -> None:
         serve.announce(printer, {"folder": str(home.folder())}, [
-            f"Isotherm works on what is under way in {home.folder()}."])
+            f"Isotherm engine is running. Home: {home.folder()}"])
 
     planned = serve.worker_plan("engine", files, lambda settings: workers or settings.num_engine_workers)
     if planned is not None:

@@ -1,4 +1,4 @@
-"""Where the API listens: the address, and the socket that is bound to it."""
+"""The address of the API and its listening socket."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import socket
 from isotherm import errors
 from isotherm.config import Settings
 
-# How many connections may wait to be taken. The kernel has a limit of its own besides.
+# Connections waiting to be accepted. The kernel has a limit of its own.
 BACKLOG = 2048
 
 
 def listening(settings: Settings, host: str | None, port: int | None) -> socket.socket:
-    """A socket at this address, otherwise where the options say. From here on nobody is turned away: who comes waits."""
+    """Return a listening socket at this address, or at that of the options. From now on connections queue up."""
     host, port = host or settings.bind_host, settings.bind_port if port is None else port
     if settings.auth_strategy == "standalone":
         _refuse_beyond_loopback(host)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Named, so that asyncio knows that it is TCP, and sends at once: else a reply on a kept connection waits 40 ms.
+        # IPPROTO_TCP lets asyncio set TCP_NODELAY; without it a response on a kept connection is delayed 40 ms.
         bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
     except OSError as error:
         raise errors.UserError(f"{host}:{port}: {error.strerror or error}", kind="NotSupported",
-                               hint="--port 0 takes a port that is free.") from error
+                               hint="--port 0 picks a free port.") from error
     bound.listen(BACKLOG)
     return bound
 
@@ -37,7 +37,7 @@ def _refuse_beyond_loopback(host: str) -> None:
         inside = False
     if not inside:
         raise errors.UserError(f"{host}: in standalone mode the API listens on loopback only.", kind="NotSupported",
-                               hint="Set auth_strategy = keystone to be there for others, or listen on 127.0.0.1.")
+                               hint="Listen on 127.0.0.1, or set auth_strategy = keystone to serve other hosts.")
 
 
 def url_of(bound: socket.socket) -> str:
@@ -45,7 +45,7 @@ def url_of(bound: socket.socket) -> str:
 
 
 def address(settings: Settings) -> str:
-    """Where the API of another process is, as far as the options tell."""
+    """Return the URL of the API in another process, according to the options."""
     return _url(settings.bind_host, settings.bind_port)
 
 

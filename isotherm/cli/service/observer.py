@@ -1,4 +1,4 @@
-"""`isotherm observer`: looks at what stacks have made, and does nothing else. Any number of them share a database."""
+"""`isotherm observer`: an observer alone. Any number of observers share a database."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from isotherm.engine.process.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def observer(printer: console.Printer, workers: int | None, files: tuple[Path, ...]) -> int | None:
-    """Run an observer alone, until it is told to end.
+    """Run an observer without engine and API.
 
-    It looks at all resources within a budget, tells what has drifted, and asks for repairs where the policy of the stack
-    says so; `isotherm up` and `isotherm engine` carry them out. `isotherm up` has an observer of its own.
+    Observes all resources within its rate limit, records drift, and requests repairs where the policy of the stack asks for
+    them. `isotherm engine` and `isotherm up` carry repairs out. `isotherm up` includes an observer.
     """
 
     def tell() -> None:
         serve.announce(printer, {"folder": str(home.folder())}, [
-            f"Isotherm looks at what the stacks in {home.folder()} have made."])
+            f"Isotherm observer is running. Home: {home.folder()}"])
 
     planned = serve.worker_plan("observer", files, lambda _: workers or 0)
     if planned is not None:

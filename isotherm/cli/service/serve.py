@@ -1,7 +1,7 @@
-"""What `isotherm up`, `isotherm api` and `isotherm engine` share: a home, options, a log, and an end in good order.
+"""Shared by `isotherm up`, `api`, `engine` and `observer`: home, options, log, and a graceful shutdown.
 
-The first SIGTERM or Ctrl-C ends a service in good order: no new connection is taken, requests and steps that are under
-way end, and what remains is left to the next start. The second one ends it at once, which does no harm either.
+The first SIGTERM or Ctrl-C shuts a service down gracefully: it accepts no new connections, finishes running requests and
+steps, and leaves the rest to the next start. The second one stops it at once; no work is lost either way.
 """
 
 from __future__ import annotations
@@ -37,24 +37,25 @@ from isotherm.identity.credentials import Custody
 from isotherm.identity.lending import Lending
 from isotherm.states import ServiceKind
 
-# How long requests that are under way have to end.
+# Time for running requests to end.
 GRACE_S = 30
-# How long clients that keep a connection have to send their next request over it, and be told to take another.
+# Time for clients of kept connections to send one more request, which is answered with `Connection: close`.
 DRAIN_S = 1.0
-# How long one thread may keep the others waiting.
+# Python's thread switch interval.
 SWITCH_S = 0.001
-# What a connection is ended with that its client would keep.
+# The header that makes a client close a kept connection.
 CLOSE = (b"connection", b"close")
 
-host_option = click.option("--host", help="The address to listen on; otherwise bind_host of the options.")
-port_option = click.option("--port", type=int, help="The port to listen on, 0: any; otherwise bind_port of the options.")
+host_option = click.option("--host", help="The address to listen on; by default bind_host of the configuration.")
+port_option = click.option(
+    "--port", type=int, help="The port to listen on; 0: any free port; by default bind_port of the configuration.")
 workers_option = click.option(
     "--workers", type=click.IntRange(min=1), metavar="N",
-    help="Run so many, under a parent that replaces those that die; SIGHUP renews them one by one.")
+    help="Run N processes under a supervisor that replaces dead ones. SIGHUP renews them one by one.")
 
 
 class StopRequest:
-    """Whether the service has been asked to end."""
+    """The request to stop the service, by a signal or by the end of the supervisor."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -76,7 +77,7 @@ class StopRequest:
             loop.add_reader(self.parent.tie, self._orphaned, self.parent.tie)
 
     def _orphaned(self, tie: socket.socket) -> None:
-        """Nothing ever comes over the tie to the parent but its end."""
+        """Stop when the socket to the supervisor closes: it never carries data to the worker."""
         asyncio.get_running_loop().remove_reader(tie)
         self.asked.set()
 
@@ -84,10 +85,10 @@ class StopRequest:
 def run(
     files: Sequence[Path], work: Callable[[Embedded, StopRequest], Coroutine[Any, Any, None]], log_file: str = ""
 ) -> int:
-    """Open the home with these files of options, and do the work until somebody ends it. The number is an exit code."""
+    """Open the home with these configuration files and run the work until it is stopped; return the exit code."""
     folder = home.folder()
     stop = StopRequest()
-    # Whoever waits for an answer has its turn soon, however busy the engine is beside it.
+    # Keeps the API responsive while engine threads are busy.
     sys.setswitchinterval(SWITCH_S)
 
     async def whole(engine: Embedded) -> None:
@@ -101,7 +102,7 @@ def run(
             try:
                 asyncio.run(whole(engine))
             except asyncio.CancelledError:
-                # What was under way is left to whoever comes next.
+                # The next start continues what was in progress.
                 raise KeyboardInterrupt from None
     return codes.OK
 
@@ -109,7 +110,7 @@ def run(
 def worker_plan(
     kind: str, files: Sequence[Path], number: Callable[[Settings], int]
 ) -> tuple[Settings, WorkerPlan] | None:
-    """The options, and what a parent needs to know of its workers, if there is to be a parent. The children have none."""
+    """Return the settings and the worker plan of a supervisor; None in a worker, or if no supervisor is configured."""
     if supervised.is_child():
         return None
 
@@ -131,7 +132,7 @@ def _checked(settings: Settings) -> Settings:
 
 @contextlib.asynccontextmanager
 async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api]:
-    """The API of an engine, at a socket."""
+    """Open the API of an engine at a socket, and register it as a service."""
     async with strategy.lending(engine.settings, Custody(engine.store, engine.clock, new_id)) as lending:
         api = Api(engine, lending, bound)
         here = await engine.heartbeat.join(ServiceKind.API, api.load)
@@ -169,11 +170,11 @@ class Api:
         self._server = _Server(self._config)
 
     def load(self) -> Load:
-        """The requests that are being answered."""
+        """Return the number of requests being answered."""
         return Load(len(self._server.server_state.tasks))
 
     async def serve(self, stop: StopRequest) -> None:
-        """Until it is asked to end, and what is under way has been answered."""
+        """Serve until `stop` is requested and running requests are answered."""
         self._server.ready = stop.parent.ready
         ending = asyncio.create_task(self._end(stop))
         try:
@@ -185,21 +186,21 @@ class Api:
     async def _end(self, stop: StopRequest) -> None:
         await stop.asked.wait()
         await self._stop_accepting()
-        # Streams of events would go on for ever.
+        # Event streams do not end by themselves.
         self._engine.feed.close()
         await self._drain_kept_connections()
         self._server.should_exit = True
 
     async def _stop_accepting(self) -> None:
-        """Whoever comes now finds another process at the socket, or nobody."""
+        """Stop accepting connections. Other processes on the same socket still accept them."""
         asyncio.get_running_loop().remove_reader(self._bound)
-        # Who was taken just before is ours: had the server been closed by now, he would be dropped.
+        # A connection accepted just before must reach the server before it closes, or it is dropped.
         await asyncio.sleep(DRAIN_S / 20)
         for server in getattr(self._server, "servers", ()):
             server.close()
 
     async def _drain_kept_connections(self) -> None:
-        """Clients that keep a connection may be sending something just now: they are answered, and told to take another."""
+        """Answer requests that arrive on kept connections meanwhile, with `Connection: close`."""
         state = self._server.server_state
         for headers in (state.default_headers, self._config.encoded_headers):
             headers.append(CLOSE)
@@ -210,8 +211,8 @@ class Api:
 
 
 def announce_api(printer: console.Printer, folder: Path, settings: Settings, url: str) -> None:
-    """Say where the API is, and write what clients need to know."""
-    lines = [f"Isotherm listens on {url}. Stacks live in {folder}."]
+    """Print the address of the API. In standalone mode, write clouds.yaml for clients."""
+    lines = [f"Isotherm listens on {url}. Home: {folder}"]
     told = {"url": url, "folder": str(folder)}
     if settings.auth_strategy == "standalone":
         told["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
@@ -220,7 +221,7 @@ def announce_api(printer: console.Printer, folder: Path, settings: Settings, url
 
 
 def announce(printer: console.Printer, told: dict[str, str], lines: Sequence[str]) -> None:
-    """Print what there is to know at the start, whole lines at once: somebody may be waiting for them at a pipe."""
+    """Print the start-up message and flush it: a program may wait for it at a pipe."""
     if printer.as_json:
         printer.json(told)
     else:
@@ -229,7 +230,7 @@ def announce(printer: console.Printer, told: dict[str, str], lines: Sequence[str
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals alone: the process has more to end than this. Says when it is ready."""
+    """A uvicorn server that leaves signals to `StopRequest` and calls `ready` after start-up."""
 
     ready: Callable[[], None]
 
@@ -240,6 +241,6 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for bound in sockets or ():
-            # The backlog of the loop is how many it accepts at once; that of the socket, how many may wait.
+            # asyncio's backlog is the number accepted in one go; the socket's is the number that may wait.
             bound.listen(listen_socket.BACKLOG)
         self.ready()

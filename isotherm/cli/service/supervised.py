@@ -1,7 +1,7 @@
-"""What one of several workers has of the parent that started it: a tie, and for an API the socket that all of them share.
+"""The worker's side of supervision: a socket to the supervisor, and for an API the shared listening socket.
 
-Over the tie it says that it is ready. When the parent dies, however it dies, the tie breaks, and the worker ends in good
-order by itself. A process that has no parent of this kind says to systemd that it is ready, if that has started it.
+The worker reports readiness over the socket (the tie). When the supervisor dies, the socket closes and the worker shuts
+down gracefully. A process without a supervisor reports readiness to systemd, if systemd started it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ READY = b"ready\n"
 
 
 def is_child() -> bool:
-    """Whether this process is one of several, started by a parent."""
+    """Return whether a supervisor started this process."""
     return TIE in os.environ
 
 
 class Parent:
-    """Whoever started this process, if it wants to hear of it."""
+    """The supervisor of this process, if there is one."""
 
     def __init__(self) -> None:
         self.tie = _taken(TIE)
@@ -37,19 +37,19 @@ class Parent:
         if self.tie is None:
             notify("READY=1")
             return
-        # If it has just died, the tie tells that too.
+        # If the supervisor has died, the closed socket stops the worker.
         with contextlib.suppress(OSError):
             self.tie.sendall(READY)
 
 
 def environment(tie: socket.socket, listening: socket.socket | None) -> Mapping[str, str]:
-    """What a parent gives to its child."""
+    """Return the environment of a worker."""
     own = {name: value for name, value in os.environ.items() if name != NOTIFY}
     return own | {TIE: str(tie.fileno())} | ({} if listening is None else {SOCKET: str(listening.fileno())})
 
 
 def _taken(name: str) -> socket.socket | None:
-    """What was inherited under this name; whatever this process starts inherits it not."""
+    """Return the inherited socket with this name, and stop child processes from inheriting it."""
     number = os.environ.pop(name, "")
     if not number:
         return None
@@ -59,15 +59,15 @@ def _taken(name: str) -> socket.socket | None:
 
 
 def notify(state: str) -> None:
-    """Tell systemd, if it has started us and wants to know (sd_notify)."""
-    place = os.environ.get(NOTIFY, "")
-    if not place:
+    """Notify systemd (sd_notify), if it started this process."""
+    path = os.environ.get(NOTIFY, "")
+    if not path:
         return
-    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
-        door.connect(f"\0{place[1:]}" if place.startswith("@") else place)
-        door.sendall(state.encode())
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.connect(f"\0{path[1:]}" if path.startswith("@") else path)
+        systemd.sendall(state.encode())
 
 
 def reloading() -> str:
-    """What systemd wants to hear before all workers are renewed."""
+    """Return the systemd message that announces a reload."""
     return f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}"

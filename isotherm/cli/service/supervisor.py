@@ -1,13 +1,15 @@
-"""The parent of several workers: starts them, replaces whoever dies, renews them one by one, and ends them in good order.
+"""The supervisor of several workers: starts them, replaces dead ones, renews them one by one, and stops them.
 
-Workers are fresh processes of the same command. They share nothing but the database and, if they are APIs, one listening
-socket, which the parent keeps open: while one of them is renewed, whoever connects waits for another, and nobody is turned
-away. The parent itself does none of the work.
+Workers are new processes of the same command. They share the database and, for the API, one listening socket, which the
+supervisor keeps open: while a worker is renewed, connections queue up for the others. The supervisor does no work itself.
 
-SIGTERM or Ctrl-C: all end in good order; the second one hurries them. SIGHUP: they are renewed one after the other, each
-new one being ready before the old one is ended, with the code and the options as they are then; if a new one does not
-become ready, the others stay as they are. At a terminal SIGHUP means that the terminal has gone, and all end. If the
-parent is killed, its workers end by themselves, in good order.
+| signal | effect |
+|---|---|
+| SIGTERM, Ctrl-C | All workers shut down gracefully; a second signal stops them at once. |
+| SIGHUP | Workers are renewed one by one, with the current code and options. Each new worker is ready before the old one
+  stops. If a new worker does not become ready, the remaining old ones stay. |
+| SIGHUP on a terminal | The terminal has closed: as SIGTERM. |
+| SIGKILL | The workers notice and shut down gracefully. |
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ from isotherm.config import Settings
 
 log = logging.getLogger(__name__)
 
-# How long a worker that takes another's place may take until it is ready; and to end, if it does not become so.
+# Time for a new worker to become ready; time for it to end if it does not.
 READY_S, HURRY_S = 60.0, 5.0
-# Before one that died is replaced: at first nothing, then longer and longer, unless it had lived for so long.
+# Pause before a dead worker is replaced: first value, maximum, and the age of a worker after which the pause is reset.
 WAIT_S, LONGEST_S, LONG_LIFE_S = 0.5, 30.0, 60.0
 
 
 class WorkerSlot:
-    """One of the N: there is always a worker in it, and two while it is renewed."""
+    """Keeps one worker running; two while it is renewed."""
 
     def __init__(self, start: Callable[[], Awaitable[WorkerProcess]]) -> None:
         self._start = start
@@ -41,23 +43,23 @@ class WorkerSlot:
         self._wait_s = 0.0
 
     async def keep(self) -> None:
-        """Have a worker there, until cancelled."""
+        """Keep a worker running until cancelled."""
         while True:
             try:
                 child = await self.fill()
             except OSError as error:
-                log.error("a worker cannot be started", extra={"error": str(error), "in_s": self._longer(0.0)})
+                log.error("worker cannot be started", extra={"error": str(error), "in_s": self._longer(0.0)})
                 await asyncio.sleep(self._wait_s)
                 continue
             code = await child.ended()
             if self._child is child:
                 self._child = None
-                log.error("a worker died; another takes its place", extra={
+                log.error("worker died and is replaced", extra={
                     "pid": child.process.pid, "code": code, "in_s": self._longer(child.age_s)})
                 await asyncio.sleep(self._wait_s)
 
     def _longer(self, age_s: float) -> float:
-        """How long to wait now: the longer, the oftener one died young."""
+        """Return the pause before the next start: doubled for each worker that died young."""
         self._wait_s = 0.0 if age_s > LONG_LIFE_S else min(LONGEST_S, max(WAIT_S, 2 * self._wait_s))
         return self._wait_s
 
@@ -67,16 +69,16 @@ class WorkerSlot:
     async def _filled(self) -> WorkerProcess:
         started = await self._start()
         if self._child is not None:
-            # Meanwhile it was renewed.
+            # A renewal filled the slot meanwhile.
             await started.end()
         self._child = self._child or started
         return self._child
 
     async def renew(self) -> bool:
-        """Another takes the place of the one that is there, once it is ready. False: it stays as it was."""
+        """Replace the worker once its successor is ready. Return False, and keep it, if the successor is not."""
         new = await self._start()
         if not await _in_time(new.is_ready()):
-            log.error("a new worker did not become ready; the old ones stay", extra={"pid": new.process.pid})
+            log.error("new worker did not become ready; old workers stay", extra={"pid": new.process.pid})
             await new.end(HURRY_S)
             return False
         old, self._child = self._child, new
@@ -97,7 +99,7 @@ async def _in_time(ready: Awaitable[bool]) -> bool:
 
 
 class Supervisor:
-    """All of them."""
+    """Supervises all workers of a plan."""
 
     def __init__(self, plan: WorkerPlan) -> None:
         self._plan = plan
@@ -107,7 +109,7 @@ class Supervisor:
         self._renewal = asyncio.Event()
 
     async def run(self, ready: Callable[[], None]) -> int:
-        """Until it is told to end; `ready` is called when all are there for the first time. The number is an exit code."""
+        """Run until stopped; return the exit code. Call `ready` once all workers are ready."""
         self._catch()
         work, stop = asyncio.create_task(self._work(ready)), asyncio.create_task(self._stopped.wait())
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -135,7 +137,7 @@ class Supervisor:
         slots = [WorkerSlot(self._start) for _ in range(self._plan.number())]
         for child in [await slot.fill() for slot in slots]:
             if not await child.is_ready():
-                # It has said why. Later ones are replaced; if the first do not even begin, somebody should know.
+                # The worker printed the reason. The first start must succeed; later deaths are replaced.
                 return max(await child.ended(), codes.WRONG)
         self._slots = {slot: asyncio.create_task(slot.keep()) for slot in slots}
         ready()
@@ -155,9 +157,9 @@ class Supervisor:
         try:
             number = self._plan.number()
         except errors.UserError as error:
-            log.error("the options cannot be read; all workers stay as they are", extra={"error": str(error)})
+            log.error("options cannot be read; workers are not renewed", extra={"error": str(error)})
             return
-        log.info("workers are renewed, one after the other", extra={"number": number})
+        log.info("renewing workers", extra={"number": number})
         for slot in list(self._slots)[number:]:
             self._slots.pop(slot).cancel()
             await slot.empty()
@@ -167,10 +169,10 @@ class Supervisor:
         while len(self._slots) < number:
             slot = WorkerSlot(self._start)
             self._slots[slot] = asyncio.create_task(slot.keep())
-        log.info("all workers are new", extra={"number": number})
+        log.info("workers renewed", extra={"number": number})
 
 
 def run(plan: WorkerPlan, settings: Settings, ready: Callable[[], None]) -> int:
-    """Be the parent of the crew, until somebody ends it. The number is an exit code."""
+    """Supervise the workers of the plan until stopped; return the exit code."""
     with logs.configured(settings):
         return asyncio.run(Supervisor(plan).run(ready))

@@ -1,4 +1,4 @@
-"""`isotherm up`: the whole service in one process, on one folder, with nothing else to set up."""
+"""`isotherm up`: the whole service in one process, without any set-up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLE = options.example("isotherm up", "export OS_CLIENT_CONFIG_FILE=$ISOTHERM
 def up(printer: console.Printer, host: str | None, port: int | None, files: tuple[Path, ...]) -> None:
     """Run the service: API, engine and observer in one process.
 
-    It ends in good order with Ctrl-C; work that was under way goes on with the next start.
+    Stops on SIGTERM or Ctrl-C. Operations in progress continue at the next start.
     """
 
     async def work(engine: Embedded, stop: serve.StopRequest) -> None:
@@ -34,5 +34,5 @@ def up(printer: console.Printer, host: str | None, port: int | None, files: tupl
             async with engine.driving(), engine.observing():
                 await api.serve(stop)
 
-    # On the terminal the log would be in the way.
+    # The log goes to a file, so that the terminal stays free.
     serve.run(files, work, home.LOG)

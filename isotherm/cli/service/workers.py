@@ -1,4 +1,4 @@
-"""One worker, as its parent knows it, and how it is started: a fresh process of this very program, tied to its parent."""
+"""The supervisor's side of a worker: how it is started, checked and stopped."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from isotherm.cli.service import supervised
 
 log = logging.getLogger(__name__)
 
-# How long a worker may take to end in good order, before it is killed.
+# Time for a worker to shut down gracefully before it is killed.
 GRACE_S = 45.0
 
 
 class WorkerProcess:
-    """One worker."""
+    """One running worker."""
 
     def __init__(self, process: Process, tie: socket.socket) -> None:
         self.process = process
@@ -40,7 +40,7 @@ class WorkerProcess:
         return self.process.returncode is None
 
     async def is_ready(self) -> bool:
-        """Waits until it is; False if it ends before."""
+        """Wait until the worker is ready; return False if it ends before."""
         try:
             return await asyncio.get_running_loop().sock_recv(self._tie, len(supervised.READY)) != b""
         except OSError:
@@ -57,26 +57,26 @@ class WorkerProcess:
         return code
 
     async def end(self, grace_s: float = GRACE_S) -> None:
-        """Have it end in good order, or end it."""
+        """Ask the worker to shut down; kill it after `grace_s`."""
         if not self._told:
-            # Only once: to be told twice means to hurry.
+            # Once only: a second SIGTERM means to stop at once.
             self._told = True
             self.signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(grace_s):
                 await self.ended()
         except TimeoutError:
-            log.warning("a worker does not end; it is killed", extra={"pid": self.process.pid})
+            log.warning("worker did not end in time and is killed", extra={"pid": self.process.pid})
             self.signal(signal.SIGKILL)
             await self.ended()
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """What the workers do, how many there shall be, and the socket that they share."""
+    """The command line of the workers, their number, and the socket they share."""
 
     arguments: Sequence[str]
-    # Asked again whenever they are renewed.
+    # Called again at each renewal: the options may have changed.
     number: Callable[[], int]
     listening: socket.socket | None = None
 
@@ -85,7 +85,7 @@ class WorkerPlan:
         ours.setblocking(False)
         shared = [] if self.listening is None else [self.listening.fileno()]
         with theirs:
-            # In a session of its own: Ctrl-C is for the parent alone, which knows in which order to end.
+            # A session of its own: Ctrl-C reaches the supervisor only, which stops the workers in order.
             process = await asyncio.create_subprocess_exec(
                 *_command(), *self.arguments, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno(), *shared],
                 env=supervised.environment(theirs, self.listening), start_new_session=True)
@@ -93,6 +93,6 @@ class WorkerPlan:
 
 
 def _command() -> list[str]:
-    """This very program. What lies around in the current folder is no part of it, unless it was before."""
+    """Return the command of this program, without the current folder on the path unless it was there before."""
     safe = [] if sys.path[0] in ("", os.getcwd()) else ["-P"]  # noqa: PTH109 - compared as a string
     return [sys.executable, *safe, "-m", "isotherm.cli.main"]

@@ -1,4 +1,4 @@
-"""Output to the terminal: tables, trees, the live picture, problems with their place in the template.
+"""Output to the terminal: tables, trees, the live view, and problems with their location in the template.
 
-Every command prints through `console`; no other package imports rich or click's echo.
+Every command prints through `console.Printer`.
 """

@@ -1,8 +1,7 @@
-"""The terminal: everything that a command prints goes through here.
+"""The Printer: prints the results of all commands, as text or as JSON.
 
-One place decides whether there are colours (only on a terminal), how wide a table may be (as wide as it needs when
-piped, so that no value is ever cut off for a program that reads it) and whether the answer is JSON. Commands hand over
-data and a way to draw it, and never print themselves.
+It decides on colours (on a terminal only) and on the width of tables (unlimited in a pipe, so that a program never reads a
+cut value). A command hands over its data and a function that draws it.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ _UNBOUNDED = 100_000
 
 
 class Printer:
-    """What a command may print to. Made once by `main`, handed to each command as the object of its context."""
+    """Prints what a command returns. `main` makes one and passes it to the command as click's context object."""
 
     def __init__(self) -> None:
         self.as_json = False
-        #: The texts that were read, by the name under which problems speak of them.
+        #: Texts that were read, by the file name that problems cite.
         self.sources: dict[str, str] = {}
 
     @property
@@ -41,20 +40,20 @@ class Printer:
         return _console(sys.stderr)
 
     def result(self, data: object, draw: Callable[[], Iterable[RenderableType]]) -> None:
-        """Print the answer of a command: the data itself with --json, otherwise what `draw` makes of it."""
+        """Print the result of a command: the data with --json, otherwise what `draw` returns."""
         if self.as_json:
             self.json(data)
             return
         self.say(draw)
 
     def say(self, draw: Callable[[], Iterable[RenderableType]]) -> None:
-        """Print something for people."""
+        """Print text for people."""
         console = self.out
         for part in draw():
             _print(console, part)
 
     def busy(self, doing: str) -> AbstractContextManager[object]:
-        """Something that may take a while is going on; a terminal shows that it is."""
+        """Show a spinner on a terminal while the block runs."""
         still = self.as_json or not sys.stdout.isatty()
         return nullcontext() if still else self.out.status(Text(clean(doing), "dim"))
 
@@ -62,7 +61,7 @@ class Printer:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")
 
     def plain(self, text: str) -> None:
-        """Print text that is meant for a program: no wrapping, no colours."""
+        """Print text for a program, without wrapping and colours."""
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
@@ -72,7 +71,7 @@ def _console(stream: TextIO) -> Console:
 
 
 def _print(console: Console, part: RenderableType) -> None:
-    """Print one part. What is not for a terminal loses the spaces that rich pads its lines with."""
+    """Print one part. Strip the spaces with which rich pads lines, unless it is a terminal."""
     inner, left = (part.renderable, part.left) if isinstance(part, Padding) else (part, 0)
     if isinstance(inner, Columns) and inner.is_plain(console):
         console.file.writelines(f"{' ' * left}{line}".rstrip() + "\n" for line in inner.lines())
@@ -87,12 +86,12 @@ def _print(console: Console, part: RenderableType) -> None:
 
 
 def clean(text: str) -> str:
-    """The text with control characters made visible: what a template says must not steer the terminal."""
+    """Escape control characters, so that text from a template cannot control the terminal."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def text(value: object, style: str = "") -> Text:
-    """A value as it stands in a table or sentence."""
+    """Return a value as text for a table or a sentence."""
     return Text(clean(value if isinstance(value, str) else compact(value)), style)
 
 
@@ -101,7 +100,7 @@ def compact(value: object) -> str:
 
 
 def about(description: object, constraints: Iterable[Mapping[str, object]]) -> Text:
-    """What a parameter or property is, and after it what its value may be."""
+    """Return the description of a parameter or property, followed by its constraints."""
     words = text(" ".join(str(description or "").split()))
     limits = "; ".join(limit(kind, facts) for constraint in constraints
                        for kind, facts in constraint.items() if kind != "description")
@@ -111,7 +110,7 @@ def about(description: object, constraints: Iterable[Mapping[str, object]]) -> T
 
 
 def limit(kind: str, facts: Any) -> str:
-    """A constraint in words: `1 to 512`, `one of red, green`."""
+    """Describe a constraint: `1 to 512`, `one of red, green`."""
     if kind == "range":
         return _between(facts)
     if kind == "length":
@@ -133,10 +132,9 @@ def _between(facts: Mapping[str, object]) -> str:
 
 
 class Columns:
-    """A table: drawn by rich where it may have to wrap, and as plain lines where it must not, or is long.
+    """A table, drawn by rich on a terminal and as plain lines in a pipe or if it is long.
 
-    rich looks at every cell several times: a plan of 10,000 resources would take seconds to draw, and less than one
-    to make.
+    rich measures every cell several times: it takes seconds for a table of 10,000 rows.
     """
 
     LONG = 2_000
@@ -154,7 +152,7 @@ class Columns:
         return drawn
 
     def is_plain(self, console: Console) -> bool:
-        """Whether lines will do. A cell of several lines needs rich."""
+        """Return whether to print plain lines. A cell of several lines needs rich."""
         if console.is_terminal and len(self._rows) < self.LONG:
             return False
         return not any("\n" in cell.plain for row in self._rows for cell in row)
@@ -168,13 +166,13 @@ class Columns:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),
           keep: int = 1) -> Columns:
-    """Columns under their names. The first `keep` columns never wrap: they are what a reader copies."""
+    """Return a table. The first `keep` columns never wrap, so that their values can be copied."""
     cells = [[cell if isinstance(cell, Text) else text(cell) for cell in row] for row in rows]
     return Columns(columns, cells, styles, keep)
 
 
 def facts(known: Iterable[tuple[str, object]]) -> Table:
-    """Names and what is known under them, without a heading."""
+    """Return a table of names and values, without a heading."""
     drawn = Table.grid(padding=(0, 2, 0, 0))
     drawn.add_column(no_wrap=True, style="dim")
     drawn.add_column(overflow="fold")

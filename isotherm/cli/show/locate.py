@@ -1,8 +1,8 @@
-"""Finds the place in the template that a problem speaks of, when the problem does not carry one.
+"""Finds the line and column of a problem that does not carry them.
 
-Problems name paths (`resources.web.properties.image`) or, where Heat's own text has none, only names ("Parameter 'size'
-is invalid"). Both are looked up in the document here, so that the library need not compute places for errors that
-nobody prints. A path that leads nowhere gives the place of its longest part that exists.
+A problem names a path (`resources.web.properties.image`) or, where Heat's message has none, only a name ("Parameter 'size'
+is invalid"). Both are looked up in the document. A path that does not exist gives the location of its longest existing
+part.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Steps = tuple[str | int, ...]
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _NESTED = re.compile(r"<[^>]*>")
-#: Messages whose path ends at the map that holds what they speak of.
+#: Messages that name a key of the map at their path.
 _BELOW = re.compile(r"Unknown Property (.+)")
 
 
 def problems(found: errors.UserError, source: document.Document) -> errors.UserError:
-    """The same error, with places where they could be found."""
+    """Return the error with a mark for each problem that could be located."""
     placed = tuple(problem if problem.mark else replace(problem, mark=mark(problem, source))
                    for problem in found.problems)
     error = found.with_problems(placed)
@@ -41,7 +41,7 @@ def mark(problem: errors.Problem, source: document.Document) -> errors.Mark | No
 
 
 def by_path(path: str, data: Any) -> Steps:
-    """The steps of a path as far as they exist in the data. A key may itself contain dots, so the longest one wins."""
+    """Return the steps of a path as far as they exist in the data. A key may contain dots, so the longest match wins."""
     steps: list[str | int] = []
     rest = _NESTED.sub("", path)
     while rest:
@@ -69,13 +69,13 @@ def _next_step(rest: str, data: Any) -> tuple[str | int, int] | None:
 
 
 def _begins(rest: str, key: str) -> bool:
-    """Whether the path goes on with this key. Some of Heat's texts write CFN section names in lower case."""
+    """Return whether the path continues with this key. Some of Heat's messages write CFN sections in lower case."""
     head, after = rest[:len(key)], rest[len(key):len(key) + 1]
     return after in ("", ".", "[") and (head == key or head == key.lower())
 
 
 def by_message(message: str, data: Any) -> Steps:
-    """The steps to what the message names, for the texts that come without a path."""
+    """Return the steps to the object that a message without a path names."""
     if not isinstance(data, dict):
         return ()
     for pattern, find in _MESSAGES:
@@ -107,7 +107,7 @@ def _section(_data: dict[Any, Any], name: str) -> Iterator[Steps]:
 
 
 def _resource_with(key: str) -> Callable[[dict[Any, Any], str], Iterator[Steps]]:
-    """Finds a resource that has this key with the value that was named, or that has the key that was named."""
+    """Return a search for a resource whose `key` has the named value or, if `key` is empty, that has the named key."""
 
     def find(data: dict[Any, Any], named: str) -> Iterator[Steps]:
         for section in ("resources", "Resources"):

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from isotherm.cli.show import console
 
-# Heat's description of an output whose template gives none.
+# Heat's text for an output without a description.
 NO_DESCRIPTION = "No description given"
 
 

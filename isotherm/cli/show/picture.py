@@ -1,7 +1,6 @@
-"""The live picture: a stack while it changes, drawn from one frame after another.
+"""The live view of a stack, drawn frame by frame.
 
-It fits the window: of what does not, the finished go first. Resources that are deleted stay in the picture, so that an
-eye can follow what became of them.
+It fits the window; finished resources are left out first. Deleted resources stay visible until the operation ends.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from isotherm.cli.show import console, tree, words
 from isotherm.engine.queries.follow import Frame, Line
 from isotherm.states import ENDED, Action, NodeState, OperationState, Status
 
-# What stands above and below the lines of resources.
+# Lines above and below the lines of resources.
 FRAME_LINES = 8
 _FAILURES = 3
 _LACKING = (NodeState.FAILED, NodeState.SKIPPED)
@@ -27,7 +26,7 @@ _ACTIVE = (NodeState.RUNNING, NodeState.WAITING, NodeState.SCHEDULED)
 
 @dataclass(slots=True)
 class Bar:
-    """How far the present phase has come. Each phase has its own count: what there is to clean up is known late."""
+    """The progress of the current phase. Each phase has its own count: the clean-up is planned after the update."""
 
     phase: tuple[str, OperationState] | None = None
     total: int = 0
@@ -48,14 +47,14 @@ class Bar:
 
 @dataclass(slots=True)
 class Picture:
-    """Remembers what one frame does not tell any more."""
+    """Draws frames, and keeps the lines of resources that newer frames no longer contain."""
 
     bar: Bar = field(default_factory=Bar)
     _seen: dict[int, Line] = field(default_factory=dict)
     _operation: str = ""
 
     def draw(self, frame: Frame, height: int, trouble: str = "") -> RenderableType:
-        """The picture, not higher than `height`. `trouble` is what the engine has to say about itself."""
+        """Draw a frame within `height` lines. `trouble` is the last warning of the engine."""
         self.bar.take(frame)
         lines = self._lines(frame)
         warning = [_cut(Text(f"! {console.clean(trouble)}", "yellow"))] if trouble else []
@@ -75,7 +74,7 @@ class Picture:
         return list(self._seen.values())
 
     def _hung(self, line: Line) -> Line:
-        """The line where it hung before: what is deleted takes along the edges that led to its followers."""
+        """Keep the previous parent of a line: deleting a resource deletes the edges to its dependents."""
         before = self._seen.get(line.id)
         return replace(line, waits_for=before.waits_for) if before and not line.waits_for else line
 
@@ -122,7 +121,7 @@ def _body(frame: Frame, lines: Sequence[Line], room: int) -> Iterator[Renderable
 
 
 def _fitting(lines: Sequence[Line], room: int) -> tuple[list[Line], int]:
-    """The lines there is room for: what failed and what moves before what waits, and what is done last."""
+    """Return the lines that fit: failed first, then active, then waiting, then done; and the number left out."""
     if len(lines) <= room:
         return list(lines), 0
     ranks = {NodeState.FAILED: 0, **dict.fromkeys(_ACTIVE, 1), NodeState.PENDING: 2, NodeState.SKIPPED: 3}
@@ -131,7 +130,7 @@ def _fitting(lines: Sequence[Line], room: int) -> tuple[list[Line], int]:
 
 
 def _grid(frame: Frame, shown: Sequence[Line], known: Sequence[Line]) -> Table:
-    # Names are not unique: an old version that is to be deleted has that of its successor.
+    # Names are not unique: a superseded version has the name of its successor.
     by_name = {line.name: line for line in sorted(known, key=lambda line: line.doomed, reverse=True)}
     ids = {name: line.id for name, line in by_name.items()}
     drawn = {line.id: line for line in shown}
@@ -172,7 +171,7 @@ def _detail(line: Line, by_name: dict[str, Line]) -> Text:
     if line.state is NodeState.SKIPPED:
         lacking = [name for name in line.waits_for if name in by_name and by_name[name].state in _LACKING]
         return Text(f"needs {console.clean(words.some(lacking, len(lacking)))}" if lacking else "", "dim")
-    # "Being created" says no more than "creating", which stands beside it.
+    # "being created" repeats the column beside it, "creating".
     said = "" if line.reason == f"being {words.done(line.action)}" else line.reason
     return Text(console.clean(said), "red" if line.state is NodeState.FAILED else "dim")
 

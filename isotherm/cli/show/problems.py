@@ -1,11 +1,11 @@
-"""Problems, told the way a compiler tells them.
+"""Prints problems in the form of a compiler.
 
     site.yaml:14:7: error: resources.web.properties.colour: Unknown Property colour
        14 |       colour: red
           |       ^^^^^^
           = hint: ...
 
-The first line is what editors and CI systems know how to jump to.
+Editors and CI systems can jump to the location in the first line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST_LINE = 160
 
 
 def tell(printer: console.Printer, error: errors.UserError) -> None:
-    """Print all problems of an error: to stderr, or as JSON to stdout when the answer was to be JSON."""
+    """Print all problems of an error: to stderr as text, or to stdout as JSON."""
     if printer.as_json:
         printer.json({"problems": [as_data(problem) for problem in error.problems]})
         return
@@ -73,6 +73,6 @@ def _excerpt(source: str, mark: errors.Mark, gutter: int) -> Iterator[Text]:
     word = _WORD.match(line, mark.column - 1)
     width = len(console.clean(word[0])) if word else 1
     yield Text.assemble((f"{mark.line:>{gutter}} | ", "blue"), console.clean(line))
-    # Tabs are kept so that the caret stands under its word whatever the terminal makes of them.
+    # Tabs are kept, so that the caret is below its word at any tab width.
     lead = "".join("\t" if char == "\t" else " " for char in console.clean(before))
     yield Text.assemble((" " * gutter + " | ", "blue"), lead, ("^" * max(width, 1), "bold red"))

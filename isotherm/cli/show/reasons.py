@@ -1,4 +1,4 @@
-"""Why one resource waits for another: which of its properties refers to it, and what of it is wanted."""
+"""Explains a dependency: which property refers to the other resource, and which attribute it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEPENDS_ON, REFERENCE, ATTRIBUTE, TYPE = "depends_on", "reference", "attribute",
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`at` is a path inside the resource that waits; `attribute` what it wants to know, a name and steps into it."""
+    """One reason. `at` is a path in the dependent resource; `attribute` the attribute it needs, a name and steps."""
 
     by: str
     at: str = ""
@@ -22,14 +22,14 @@ class Reason:
 
     @property
     def wanted(self) -> str:
-        """What is wanted of the other, as it stands after the other's name."""
+        """Return the attribute that is needed, as a suffix to the name of the other resource."""
         if self.by != ATTRIBUTE:
             return ""
         return f".{node.path_text(list(self.attribute))}" if self.attribute else ".*"
 
     @property
     def place(self) -> str:
-        """Where it is wanted, for people: a property, unless it says otherwise."""
+        """Return where it is needed, as text: a property unless it says otherwise."""
         return {DEPENDS_ON: "depends_on", TYPE: "its type"}.get(self.by, self.at.removeprefix("properties."))
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Reason:
 
 
 def of(definition: Definition, requires: Iterable[str]) -> dict[str, list[Reason]]:
-    """The reasons for each requirement of a definition, in the order in which the template gives them."""
+    """Return the reasons for each requirement of a definition, in the order of the template."""
     found: dict[str, list[Reason]] = {}
     for section in ("properties", "metadata"):
         for path, function in node.functions(getattr(definition, section)):

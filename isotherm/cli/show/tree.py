@@ -1,7 +1,6 @@
-"""Draws a graph as a tree: each node once, below the last of those that it waits for.
+"""Arranges a graph as a tree: each node once, below the deepest node it requires.
 
-A graph is not a tree, so the other arrows have to be told in words; whoever draws the line does that. Indentation stops
-somewhere: a chain of a hundred must stay readable.
+The caller shows the other edges as text. Indentation stops at a depth, so that a chain of a hundred nodes stays readable.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ DEEPEST = 8
 
 
 def arrange(requires: Mapping[Key, Sequence[Key]], *, deepest: int = DEEPEST) -> Iterator[tuple[str, Key]]:
-    """Each node with the lines that are drawn before it. What it requires and is not in the map does not count."""
+    """Yield each node with its prefix of tree lines. Requirements that are not in the map are ignored."""
     below = _children(requires)
     stack = [("", "", node) for node in reversed(below.pop(None, []))]
     while stack:
@@ -25,7 +24,7 @@ def arrange(requires: Mapping[Key, Sequence[Key]], *, deepest: int = DEEPEST) ->
         deep = len(lead) >= 3 * (deepest - 1)
         for index, child in reversed(list(enumerate(children))):
             last = index == len(children) - 1
-            # Below the deepest level nothing is indented any further: an arrow says that it hangs on the line above.
+            # Below the deepest level an arrow replaces further indentation.
             mark, more = ("↳  ", "") if deep else ("└─ ", "   ") if last else ("├─ ", "│  ")
             stack.append((lead + mark, lead + more, child))
 
@@ -41,7 +40,7 @@ def _children(requires: Mapping[Key, Sequence[Key]]) -> dict[Key | None, list[Ke
 
 
 def _depths(requires: Mapping[Key, Sequence[Key]]) -> dict[Key, int]:
-    """The longest way to each node. A circle cannot be in a plan; should there be one, it is cut somewhere."""
+    """Return the length of the longest path to each node. A plan has no cycle; one would be cut at some edge."""
     depth: dict[Key, int] = {}
     for start in requires:
         todo = [start]

@@ -17,7 +17,7 @@ SIGNS = {
     NodeState.WAITING: ("●", "blue"), NodeState.DONE: ("✓", "green"), NodeState.FAILED: ("✗", "bold red"),
     NodeState.SKIPPED: ("-", "dim"),
 }
-#: How many nodes are in which state is told in these words, in this order.
+#: The counts of nodes by state, in the order they are shown: word, states, style.
 STATE_COUNTS = (
     ("running", (NodeState.RUNNING, NodeState.WAITING), "blue"), ("scheduled", (NodeState.SCHEDULED,), "cyan"),
     ("waiting", (NodeState.PENDING,), ""), ("done", (NodeState.DONE,), "green"),
@@ -45,7 +45,7 @@ def done(action: Action) -> str:
 
 
 def of(line: Line) -> str:
-    """What is to be said of a resource at this moment."""
+    """Return the word for the state of a resource."""
     if line.state in (NodeState.RUNNING, NodeState.WAITING):
         return doing(line.action) if line.touched and line.status is Status.IN_PROGRESS else "starting"
     if line.state is NodeState.DONE:
@@ -55,12 +55,12 @@ def of(line: Line) -> str:
 
 
 def status(word: str) -> Text:
-    """CREATE_COMPLETE and its kind, in the colour of how it went."""
+    """Return a status such as CREATE_COMPLETE, coloured by its outcome."""
     return Text(word, next((style for end, style in _STYLES.items() if word.endswith(end)), ""))
 
 
 def drift(marks: Mapping[str, int]) -> Text:
-    """A mark behind the status of a stack of which something has drifted."""
+    """Return a mark for the status of a drifted stack; empty if nothing has drifted."""
     if not marks["drifted"]:
         return Text()
     given_up = ", repair given up" if marks["given_up"] else ""
@@ -68,7 +68,7 @@ def drift(marks: Mapping[str, int]) -> Text:
 
 
 def duration(seconds: float) -> str:
-    """0.4 s, 12.3 s, 2:05, 1:02:05."""
+    """Format a duration: 0.4 s, 12.3 s, 2:05, 1:02:05."""
     if seconds < 60:
         return f"{max(seconds, 0.0):.1f} s"
     minutes, rest = divmod(int(seconds), 60)
@@ -77,14 +77,14 @@ def duration(seconds: float) -> str:
 
 
 def some(names: list[str], count: int, most: int = 3) -> str:
-    """`a, b, c and 7 more`."""
+    """Join names: `a, b, c and 7 more`."""
     shown = ", ".join(names[:most])
     left = count - len(names[:most])
     return f"{shown} and {left:,} more" if left > 0 and shown else shown or f"{count:,} others"
 
 
 def undriven_notice(stack: Mapping[str, Any]) -> Iterator[Text]:
-    """Something is under way, and no command is driving it: say how to go on."""
+    """Yield a notice if an operation is in progress and no engine drives it."""
     if stack["status"] == "IN_PROGRESS" and not stack["driven"]:
         name = console.clean(stack["stack_name"])
-        yield Text(f"Nobody works on {name} at the moment. To go on: isotherm watch {name}", "yellow")
+        yield Text(f"No engine is running, so {name} makes no progress. To continue: isotherm watch {name}", "yellow")

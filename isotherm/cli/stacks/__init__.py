@@ -1,1 +1,1 @@
-"""Commands on stacks, one module a noun."""
+"""The commands on stacks, one module per noun or verb."""

@@ -1,4 +1,4 @@
-"""`isotherm resources` and `isotherm events`: what is in a stack, and what happened in it."""
+"""`isotherm resources` and `isotherm events`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isotherm.engine.process.home import Folder
 @options.json_option
 @click.pass_obj
 def resources(printer: console.Printer, name: str) -> None:
-    """The resources of a stack."""
+    """List the resources of a stack."""
     found = home.use(Folder, lambda folder: _resources(folder, name))
     rows = [(r["resource_name"], words.status(r["resource_status"]), r["resource_type"], r["physical_resource_id"],
              r["resource_status_reason"] or r["waits_for"]) for r in found]
@@ -31,13 +31,13 @@ async def _resources(folder: Folder, name: str) -> list[dict[str, Any]]:
 
 @click.command(epilog=options.example("isotherm events web", "isotherm events web --last 20"))
 @click.argument("name")
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="List only the last N events.")
 @options.json_option
 @click.pass_obj
 def events(printer: console.Printer, name: str, last: int | None) -> None:
-    """What happened to a stack, in order.
+    """List the events of a stack.
 
-    `isotherm watch NAME` shows what happens now.
+    The oldest event comes first. To follow events as they happen, use `isotherm watch NAME`.
     """
     found = home.use(Folder, lambda folder: _events(folder, name, last))
     rows = [(e["event_time"], words.status(e["resource_status"]), e["resource_name"] or "(stack)",

@@ -1,4 +1,4 @@
-"""Commands that steer a stack that is there, and `watch`, which only drives it on."""
+"""Commands that start an operation without a template (rollback, cancel, check, ...), and `watch`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from isotherm.engine.orchestrator import Patch
 @options.json_option
 @click.pass_obj
 def rollback(printer: console.Printer, name: str) -> int:
-    """Take a stack back to the last state that was complete.
+    """Roll a stack back to its last complete state.
 
-    Versions of resources that still exist are taken up again. A stack that never was complete goes back to nothing.
+    Old versions of resources that still exist are used again. A stack that never was complete is emptied.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.rollback(name))
 
 
 @click.command(epilog=options.example("isotherm cancel web", "isotherm cancel web --no-rollback"))
 @click.argument("name")
-@click.option("--no-rollback", is_flag=True, help="Stay where it is, instead of going back to the last complete state.")
+@click.option("--no-rollback", is_flag=True, help="Leave the stack as it is instead of rolling back.")
 @options.json_option
 @click.pass_obj
 def cancel(printer: console.Printer, name: str, no_rollback: bool) -> int:
-    """Stop what is under way on a stack.
+    """Cancel the operation in progress on a stack.
 
-    Nothing new is begun; what has been begun is finished. Then the stack goes back to the last state that was complete.
+    Running steps finish; no new ones start. Then the stack rolls back to its last complete state.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.cancel(name, rollback=not no_rollback))
 
@@ -40,9 +40,9 @@ def cancel(printer: console.Printer, name: str, no_rollback: bool) -> int:
 @options.json_option
 @click.pass_obj
 def check(printer: console.Printer, name: str) -> int:
-    """Ask every resource of a stack whether it is still there.
+    """Check that the resources of a stack exist.
 
-    What is gone is marked as failed, and made again by the next update.
+    A resource that is gone is marked as failed. The next update creates it again.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.check(name))
 
@@ -53,10 +53,10 @@ def check(printer: console.Printer, name: str) -> int:
 @options.json_option
 @click.pass_obj
 def converge(printer: console.Printer, name: str, resource: str | None) -> int:
-    """Bring a stack back to what its template says, whatever it really is.
+    """Observe the resources of a stack and repair what differs from its template.
 
-    Every resource is looked at, or RESOURCE and what hangs on it. What was changed behind our back is put right, in place
-    or by replacement; what is gone is made again, and what hangs on it is told. What is as it should be is left alone.
+    Observes every resource or, with RESOURCE, that resource and its dependents. A resource that was changed from outside is
+    updated or replaced; one that is gone is created again, and its dependents are updated. Others are left alone.
     """
     if resource is not None:
         return embedded.operate(printer, name, lambda orchestrator: orchestrator.drift.converge_one(name, resource))
@@ -68,9 +68,9 @@ def converge(printer: console.Printer, name: str, resource: str | None) -> int:
 @options.json_option
 @click.pass_obj
 def suspend(printer: console.Printer, name: str) -> int:
-    """Put every resource of a stack to rest.
+    """Suspend the resources of a stack.
 
-    What others hang on comes last. Until `isotherm resume`, the stack is not updated; it can be deleted.
+    Dependents are suspended first. Until `isotherm resume`, the stack cannot be updated, but it can be deleted.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.suspend(name))
 
@@ -80,9 +80,9 @@ def suspend(printer: console.Printer, name: str) -> int:
 @options.json_option
 @click.pass_obj
 def resume(printer: console.Printer, name: str) -> int:
-    """Wake the resources of a stack that was suspended.
+    """Resume a suspended stack.
 
-    What others hang on comes first.
+    Dependents are resumed last.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.stacks.resume(name))
 
@@ -92,8 +92,8 @@ def resume(printer: console.Printer, name: str) -> int:
 @options.json_option
 @click.pass_obj
 def watch(printer: console.Printer, name: str) -> int:
-    """Show a stack live, and drive what is under way to its end.
+    """Show a stack live and drive its operation to the end.
 
-    It does not matter who began it, or what became of them. Several commands may drive at the same time.
+    It continues an operation of any command, also of one that was killed. Several commands may drive a stack at once.
     """
     return embedded.watch(printer, name)

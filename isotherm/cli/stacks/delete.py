@@ -1,4 +1,4 @@
-"""`isotherm delete`: a stack and all that belongs to it goes away, once somebody has said yes."""
+"""`isotherm delete`: deletes a stack after a confirmation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from isotherm.engine.process.home import Folder
 
 @click.command(epilog=options.example("isotherm delete web", "isotherm delete web --yes --json"))
 @click.argument("name")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @options.json_option
 @click.pass_obj
 def delete(printer: console.Printer, name: str, yes: bool) -> int:
-    """Delete a stack and all that belongs to it.
+    """Delete a stack and its resources.
 
-    Resources with `deletion_policy: retain` are left where they are; `isotherm show` tells which.
+    Resources with `deletion_policy: retain` are left in place; `isotherm show` lists them.
     """
     if not yes:
         _confirm(name)
@@ -29,7 +29,7 @@ def delete(printer: console.Printer, name: str, yes: bool) -> int:
 
 def _confirm(name: str) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError("Nobody is there to be asked: add --yes to delete without asking.")
+        raise click.UsageError("There is no terminal for the confirmation. Add --yes to delete without it.")
     count = len(home.use(Folder, lambda folder: _resources(folder, name)))
     question = f"Delete stack {console.clean(name)} and its {console.count(count, 'resource')}?"
     click.confirm(question, abort=True)

@@ -1,4 +1,4 @@
-"""`isotherm deploy` and `isotherm update`: from a template to a stack, live."""
+"""`isotherm deploy` and `isotherm update`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from isotherm.engine.orchestrator import Accepted, Orchestrator, Patch, Request
 F = TypeVar("F", bound=Callable[..., Any])
 
 _timeout = click.option("--timeout", "timeout", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
-                        help="How long it may take; after that it has failed.")
-_tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with.")
+                        help="The operation fails after this time.")
+_tags = click.option("--tags", metavar="A,B", help="Tags of the stack, separated by commas.")
 
 
 @click.command(epilog=options.example("isotherm deploy web -t examples/site.yaml -e examples/production.env.yaml",
@@ -25,7 +25,7 @@ _tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with
 @click.argument("name")
 @options.template_option
 @options.environment_options
-@click.option("--rollback", is_flag=True, help="If it fails, delete what was made.")
+@click.option("--rollback", is_flag=True, help="If the creation fails, delete what was created.")
 @_timeout
 @_tags
 @options.json_option
@@ -33,10 +33,10 @@ _tags = click.option("--tags", metavar="A,B", help="Words to mark the stack with
 def deploy(  # noqa: PLR0913 - one for each option
            printer: console.Printer, name: str, template: str, environments: tuple[str, ...], parameters: dict[str, str],
            rollback: bool, timeout: float | None, tags: str | None) -> int:
-    """Make a stack from a template, and watch it come into being.
+    """Create a stack from a template and show its progress.
 
-    The engine runs inside this command. Ctrl-C stops it and leaves the stack as it is; `isotherm watch NAME` goes on,
-    and so does any other command that drives. A kill does no harm either.
+    The engine runs inside this command. Ctrl-C stops it, a kill stops it too; neither loses work. `isotherm watch NAME`
+    continues the operation.
     """
     with printer.busy(f"reading {template}"):
         read = inputs.read(printer, template, environments, parameters)
@@ -54,15 +54,15 @@ def deploy(  # noqa: PLR0913 - one for each option
                                       "isotherm update demo -t examples/chain.yaml --rollback",
                                       "isotherm update web --existing -p servers=alpha --clear-parameter flavour"))
 @click.argument("name")
-@click.option("-t", "--template", type=options.FILE, help="The template; - reads stdin. Without one, it stays as it is.")
+@click.option("-t", "--template", type=options.FILE, help="The template file; - reads stdin. Not given: keep the template.")
 @options.environment_options
 @click.option("--existing", is_flag=True,
-              help="Keep the parameters, the environment and the files of the stack where nothing else is said.")
+              help="Keep the parameters, environment and files of the stack that are not given.")
 @click.option("--clear-parameter", "cleared", multiple=True, metavar="NAME",
-              help="Take a parameter back to its default; goes with --existing.")
+              help="Reset a parameter to its default. Implies --existing. Repeatable.")
 @click.option("--converge", is_flag=True,
-              help="Look at reality first: put right what was changed behind our back, make again what is gone.")
-@click.option("--rollback/--no-rollback", default=None, help="If it fails, go back to the last state that was complete.")
+              help="Observe reality first, and repair what was changed or deleted from outside.")
+@click.option("--rollback/--no-rollback", default=None, help="If the update fails, roll back to the last complete state.")
 @_timeout
 @_tags
 @options.json_option
@@ -71,11 +71,12 @@ def update(  # noqa: PLR0913 - one for each option
            printer: console.Printer, name: str, template: str | None, environments: tuple[str, ...],
            parameters: dict[str, str], existing: bool, cleared: tuple[str, ...], converge: bool, rollback: bool | None,
            timeout: float | None, tags: str | None) -> int:
-    """Bring a stack to another template, environment or parameters.
+    """Update a stack to another template, environment or parameters.
 
-    It is accepted at any time, also while another operation is under way: the newest wins, and what runs is waited for.
-    What is not said about rollback, timeout and tags stays as it was. Without a template, --existing is understood.
-    `isotherm plan NAME -t TEMPLATE` shows beforehand what would happen.
+    An update is accepted at any time, also during another operation: it supersedes that operation and waits for its running
+    steps. Rollback, timeout and tags keep their values unless given. Without a template, --existing is implied.
+
+    To see beforehand what an update would change, use `isotherm plan NAME -t TEMPLATE`.
     """
     change = Patch(
         clear_parameters=cleared, existing=existing or template is None or bool(cleared),

@@ -1,4 +1,4 @@
-"""`isotherm drift` and `isotherm observe`: what is there, beside what was made and what is wanted."""
+"""`isotherm drift`, `isotherm observe` and `isotherm observing`: the observer's results, and its settings."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from isotherm.engine.process.embedded import Embedded
 
 POLICIES, MODES = ("ignore", "report", "repair"), ("active", "maintenance", "paused")
 DEFAULT = "default"
-_WORDS = {"in_sync": ("as it should be", "green"), "drifted": ("drifted", "red"), "gone": ("gone", "bold red"),
-          "unseen": ("could not be seen", "yellow"), "never_seen": ("not looked at yet", "dim")}
+_WORDS = {"in_sync": ("in sync", "green"), "drifted": ("drifted", "red"), "gone": ("gone", "bold red"),
+          "unseen": ("could not be observed", "yellow"), "never_seen": ("not observed yet", "dim")}
 
 
 @click.command(epilog=options.example(
@@ -25,25 +25,28 @@ _WORDS = {"in_sync": ("as it should be", "green"), "drifted": ("drifted", "red")
     "isotherm drift web config --policy ignore", "isotherm drift web --mode maintenance"))
 @click.argument("name")
 @click.argument("resource", required=False)
-@click.option("--all", "whole", is_flag=True, help="Also what is as it should be.")
+@click.option("--all", "whole", is_flag=True, help="Show resources that are in sync too.")
 @click.option("--policy", type=click.Choice((*POLICIES, DEFAULT)),
-              help="What follows on drift, from now on: nothing, a report, a repair, or what the options say.")
+              help="Set what happens on drift. default: observer_policy of the configuration.")
 @click.option("--interval", type=click.FloatRange(min=0), metavar="SECONDS",
-              help="How often to look at the stack; 0: as the options say.")
+              help="Set the time between two observations of the stack. 0: observer_interval of the configuration.")
 @click.option("--mode", type=click.Choice(MODES),
-              help="maintenance: nothing is repaired; paused: nobody looks; active: as the policy says.")
+              help="Set the mode. active: follow the policy. maintenance: observe, but do not repair. paused: do not "
+                   "observe.")
 @options.json_option
 @click.pass_obj
 def drift(  # noqa: PLR0913 - one for each option
           printer: console.Printer, name: str, resource: str | None, whole: bool, policy: str | None,
           interval: float | None, mode: str | None) -> None:
-    """What of a stack is not what was made of it, and what is done about it.
+    """Show the drift of a stack, or set its drift policy.
 
-    Shows what the observer saw last: `isotherm observe NAME` looks now. With --policy, --interval or --mode, says how the
-    stack (or, with --policy, the one resource) is watched from now on; whatever was given up is then repaired again.
+    Shows the last observation. To observe now, use `isotherm observe NAME`.
+
+    --policy, --interval and --mode set how the stack is observed; --policy also works for one RESOURCE. Setting any of them
+    resumes repairs that were given up.
     """
     if resource is not None and (interval is not None or mode is not None):
-        raise click.UsageError("--interval and --mode are of whole stacks: leave the resource out.")
+        raise click.UsageError("--interval and --mode apply to whole stacks: leave RESOURCE out.")
 
     async def work(engine: Embedded) -> dict[str, Any]:
         await _change(engine, name, resource, (policy, interval, mode))
@@ -59,10 +62,10 @@ def drift(  # noqa: PLR0913 - one for each option
 @options.json_option
 @click.pass_obj
 def observe(printer: console.Printer, name: str, resource: str | None) -> None:
-    """Look now at what a stack has made, and show what has drifted."""
+    """Observe the resources of a stack now and show their drift."""
 
     async def work(engine: Embedded) -> dict[str, Any]:
-        with printer.busy(f"looking at {name}"):
+        with printer.busy(f"observing {name}"):
             await engine.orchestrator.drift.observe(name, resource)
         return await _view(engine, name, resource)
 
@@ -75,9 +78,10 @@ def observe(printer: console.Printer, name: str, resource: str | None) -> None:
 @options.json_option
 @click.pass_obj
 def observing(printer: console.Printer, mode: str | None) -> None:
-    """Pause the watching or the repairs of all stacks, or go on.
+    """Show or set the observation mode of all stacks.
 
-    In maintenance nothing is repaired; paused, nobody looks. `isotherm drift NAME --mode` says it of one stack.
+    active: follow the drift policies. maintenance: observe, but do not repair. paused: do not observe. For one stack, use
+    `isotherm drift NAME --mode`.
     """
 
     async def work(engine: Embedded) -> dict[str, str]:
@@ -123,7 +127,7 @@ def _draw(told: Mapping[str, Any], *, single: bool) -> Iterator[RenderableType]:
 
 def _facts(told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "policy", told["policy"] + ("" if told["mode"] == "active" else f", but {told['mode']}")
-    yield "looked", told["observed_time"] or "never; `isotherm observe` looks now, `isotherm up` does all the time"
+    yield "observed", told["observed_time"] or "never; `isotherm observe` does it once, `isotherm up` continuously"
     counts = [f"{number:,} {_WORDS[word][0]}" for word, number in told["counts"].items() if number]
     if counts:
         yield "resources", ", ".join(counts)
@@ -140,8 +144,8 @@ def _resource(one: Mapping[str, Any]) -> Iterator[RenderableType]:
     if one["given_up_since"]:
         yield console.indent(
             Text(
-                f"repair given up at {one['given_up_since']} after {one['repairs']} times: it is undone, or "
-                "it fails. To try again, say --policy once more.",
+                f"repair given up at {one['given_up_since']} after {one['repairs']} attempts: it fails, or something "
+                "undoes it. To try again, set --policy again.",
                 "bold red",
             )
         )
@@ -150,7 +154,7 @@ def _resource(one: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 
 def _property(one: Mapping[str, Any]) -> Text:
-    """A diff: what is live in red, what should be in green."""
+    """Draw a diff of a property: the live value in red, the wanted one in green."""
     drawn = Text.assemble(
         (f"{console.clean(one['property'])}\n", "bold"), ("- live    ", "red"), _value(one["live"], "red"), "\n"
     )
@@ -162,7 +166,7 @@ def _property(one: Mapping[str, Any]) -> Text:
 
 
 def _value(value: object, style: str) -> Text:
-    """On one line, whatever it is."""
+    """Return a value on one line."""
     several = isinstance(value, str) and "\n" in value
     return console.text(console.compact(value) if several else value, style)
 

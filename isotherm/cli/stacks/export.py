@@ -1,4 +1,4 @@
-"""`isotherm export`, `isotherm abandon` and `isotherm adopt`: a stack's papers are handed out, and handed in."""
+"""`isotherm export`, `isotherm abandon` and `isotherm adopt`: write and read export documents."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
 
 _hidden = click.option("--show-hidden", "hidden", is_flag=True,
-                       help="Tell the values of hidden parameters, and what resources keep for themselves, too.")
+                       help="Include hidden parameters and the stored data of resources.")
 _output = click.option("-o", "--output", type=click.Path(dir_okay=False, writable=True), metavar="FILE",
-                       help="Write to this file, for your eyes only, instead of stdout.")
+                       help="Write to this file, readable by you only, instead of stdout.")
 
 
 @click.command(epilog=options.example("isotherm export web", "isotherm export web --show-hidden -o web.json"))
@@ -30,10 +30,10 @@ _output = click.option("-o", "--output", type=click.Path(dir_okay=False, writabl
 @options.json_option
 @click.pass_obj
 def export(printer: console.Printer, name: str, hidden: bool, output: str | None) -> None:
-    """All there is to say of a stack, for whoever is to take it over.
+    """Print the export document of a stack.
 
-    `isotherm adopt` takes what this gives, once the stack has been abandoned. With hidden values masked, it is to be read
-    and not to be adopted.
+    `isotherm adopt` reads the document once the stack is abandoned. Without --show-hidden, hidden values are masked and the
+    document cannot be adopted.
     """
     found = home.use(Embedded, lambda engine: engine.orchestrator.exports.export(name, hidden=hidden))
     _hand_out(printer, found, output)
@@ -41,16 +41,16 @@ def export(printer: console.Printer, name: str, hidden: bool, output: str | None
 
 @click.command(epilog=options.example("isotherm abandon web --show-hidden -o web.json", "isotherm abandon web --yes"))
 @click.argument("name")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @_hidden
 @_output
 @options.json_option
 @click.pass_obj
 def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output: str | None) -> None:
-    """Let go of a stack, and leave all that it made where it is.
+    """Remove a stack but leave its resources in place.
 
-    Works in any state; what is under way is waited for. The answer is what `isotherm export` gives: without --show-hidden,
-    what resources keep for themselves (a generated password, for example) is lost.
+    Works in any state; running steps are waited for. Prints the export document, as `isotherm export` does. Without
+    --show-hidden, the stored data of resources (a generated password, for example) is lost.
     """
     if not yes:
         _confirm(name)
@@ -60,8 +60,8 @@ def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output
 
 def _confirm(name: str) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError("Nobody is there to be asked: add --yes to abandon without asking.")
-    click.confirm(f"Abandon stack {console.clean(name)}, and leave all that it made where it is?", abort=True)
+        raise click.UsageError("There is no terminal for the confirmation. Add --yes to abandon without it.")
+    click.confirm(f"Abandon stack {console.clean(name)} and leave its resources in place?", abort=True)
 
 
 async def _abandon(
@@ -69,10 +69,10 @@ async def _abandon(
 ) -> dict[str, Any]:
     answer = await engine.orchestrator.exports.abandon(name, hidden=hidden)
     if output:
-        # Written before anything else can happen: this is the last that anybody hears of the stack.
+        # Written first: after abandoning, this document is the only record of the stack.
         _write(output, answer.papers)
     async with engine.driving():
-        with printer.busy(f"letting go of {name}"):
+        with printer.busy(f"abandoning {name}"):
             while (await engine.orchestrator.stacks.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.05)
     return answer.papers
@@ -89,7 +89,7 @@ def _hand_out(printer: console.Printer, found: dict[str, Any], output: str | Non
 
 
 def _write(output: str, found: dict[str, Any]) -> None:
-    # The file may hold secrets: nobody else may read it, also if it was there before.
+    # The file may contain secrets: restrict its mode, also if it existed.
     with os.fdopen(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         os.fchmod(file.fileno(), 0o600)
         file.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
@@ -97,23 +97,24 @@ def _write(output: str, found: dict[str, Any]) -> None:
 
 @click.command(epilog=options.example("isotherm adopt web web.json", "isotherm adopt web web.json -p password=secret"))
 @click.argument("name")
-@click.argument("papers", type=options.FILE, metavar="FILE")
+@click.argument("document", type=options.FILE, metavar="FILE")
 @options.environment_options
-@click.option("--rollback", is_flag=True, help="If it fails, let go of everything again, and delete what it created.")
+@click.option("--rollback", is_flag=True, help="If the adoption fails, release the resources and delete what was created.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
-              help="How long it may take; after that it has failed.")
-@click.option("--tags", metavar="A,B", help="Words to mark the stack with.")
+              help="The operation fails after this time.")
+@click.option("--tags", metavar="A,B", help="Tags of the stack, separated by commas.")
 @options.json_option
 @click.pass_obj
 def adopt(  # noqa: PLR0913 - one for each option
-          printer: console.Printer, name: str, papers: str, environments: tuple[str, ...], parameters: dict[str, str],
+          printer: console.Printer, name: str, document: str, environments: tuple[str, ...], parameters: dict[str, str],
           rollback: bool, timeout: float | None, tags: str | None) -> int:
-    """Make a stack of what is there already.
+    """Create a stack from existing resources.
 
-    FILE is what `isotherm export` or `isotherm abandon` gave; - reads stdin. Each resource has to be there, and to belong
-    to no other stack; what had not been made is created. Parameters that are given here win over those in the file.
+    FILE is an export document of `isotherm export` or `isotherm abandon`; - reads stdin. Every resource must exist and
+    belong to no other stack; resources that the document has no physical id for are created. Parameters given here override
+    those in the file.
     """
-    data = sys.stdin.buffer.read() if papers == inputs.STDIN else Path(papers).read_bytes()
+    data = sys.stdin.buffer.read() if document == inputs.STDIN else Path(document).read_bytes()
     surroundings, files = inputs.environment_only(printer, environments, parameters)
     change = Patch(
         environment=surroundings, files=files, disable_rollback=not rollback, timeout_s=timeout * 60 if timeout else None,

@@ -1,4 +1,4 @@
-"""`isotherm graph`: the resources of a stack, what they hang on, and their states, as a tree or for Graphviz."""
+"""`isotherm graph`: the resources of a stack with dependencies and states, as a tree or for Graphviz."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from isotherm.states import NodeState
 
 @click.command(epilog=options.example("isotherm graph web", "isotherm graph web --dot | dot -Tsvg > web.svg"))
 @click.argument("name")
-@click.option("--dot", "as_dot", is_flag=True, help="Answer with a drawing for Graphviz.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph in Graphviz's dot language.")
 @options.json_option
 @click.pass_obj
 def graph(printer: console.Printer, name: str, as_dot: bool) -> None:
-    """Draw the resources of a stack, what they hang on, and their states."""
+    """Draw the resources of a stack with their dependencies and states."""
     resources, edges = home.use(Folder, lambda folder: _read(folder, name))
-    # An old version that waits to be deleted has the name of its successor, and no place in the graph.
+    # A superseded version has the name of its successor and is not in the graph.
     nodes = {r["resource_name"]: r for r in reversed(resources) if not r["to_be_deleted"]}
     nodes = dict(reversed(nodes.items()))
     requires: dict[str, list[str]] = {node: [] for node in nodes}

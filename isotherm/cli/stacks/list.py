@@ -1,4 +1,4 @@
-"""`isotherm list`: which stacks there are."""
+"""`isotherm list`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isotherm.engine.process.home import Folder
 @options.json_option
 @click.pass_obj
 def list_(printer: console.Printer) -> None:
-    """The stacks there are."""
+    """List the stacks."""
     stacks = home.use(Folder, _stacks)
     printer.result(stacks, lambda: _draw_list(stacks, printer.out.width))
 
@@ -35,13 +35,13 @@ async def _stacks(folder: Folder) -> list[dict[str, Any]]:
 
 def _draw_list(stacks: list[dict[str, Any]], width: int) -> Iterator[RenderableType]:
     if not stacks:
-        yield Text("There are no stacks. To make one: isotherm deploy NAME -t TEMPLATE", "dim")
+        yield Text("There are no stacks. To create one: isotherm deploy NAME -t TEMPLATE", "dim")
         return
     columns = ["name", "status", "changed", "tags", "id"]
     rows = [(s["stack_name"], words.status(s["stack_status"]) + words.drift(s["drift"]),
              s["updated_time"] or s["creation_time"],
              ", ".join(s["tags"]), s["id"]) for s in stacks]
-    # Names are enough for people; ids are for programs and wide windows.
+    # Ids are shown in wide windows only: people use names.
     shown = len(columns) if width >= 110 else 4
     yield console.table(columns[:shown], [row[:shown] for row in rows], styles=["cyan", "", "", "", "dim"], keep=3)
     for stack in stacks:

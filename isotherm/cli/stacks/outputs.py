@@ -1,4 +1,4 @@
-"""`isotherm outputs`: what a stack has to say to the world."""
+"""`isotherm outputs`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from isotherm.engine.process.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def outputs(printer: console.Printer, name: str, output: str | None) -> None:
-    """The outputs of a stack, or the value of one.
+    """List the outputs of a stack, or print the value of one.
 
-    The value of a single OUTPUT is printed bare, for scripts: text as it is, everything else as JSON.
+    With OUTPUT, prints only the value, for scripts: text as it is, other values as JSON.
     """
     found = home.use(Embedded, lambda engine: _outputs(engine, name))
     if output is None:
@@ -34,7 +34,7 @@ def outputs(printer: console.Printer, name: str, output: str | None) -> None:
     if printer.as_json:
         printer.json(one)
     elif "output_error" in one:
-        raise errors.UserError(f"The value of {output} cannot be had: {one['output_error']}", kind="NotFound")
+        raise errors.UserError(f"Output {output} has no value: {one['output_error']}", kind="NotFound")
     else:
         printer.plain(
             one["output_value"] if isinstance(one["output_value"], str) else console.compact(one["output_value"])

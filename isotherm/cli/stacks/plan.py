@@ -1,4 +1,4 @@
-"""`isotherm plan`: what a template would make, in which order, and why; or what it would do to a stack that is there."""
+"""`isotherm plan`: the resources of a template in order of creation; `preview` handles an update of a stack."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from isotherm.template.model import model
                                       "isotherm plan examples/site.yaml --dot | dot -Tsvg > site.svg",
                                       "isotherm plan web -t examples/site.yaml -p servers=one,two"))
 @click.argument("what", metavar="TEMPLATE|NAME")
-@click.option("-t", "--template", "target", type=options.FILE, help="What the stack NAME would be brought to.")
+@click.option("-t", "--template", "target", type=options.FILE, help="The new template of the stack NAME.")
 @options.environment_options
-@click.option("--dot", "as_dot", is_flag=True, help="Answer with a drawing for Graphviz.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph in Graphviz's dot language.")
 @options.json_option
 @click.pass_obj
 def plan(printer: console.Printer, what: str, target: str | None, environments: tuple[str, ...],
          parameters: dict[str, str], as_dot: bool) -> None:
-    """Show what a template would make, in which order and why.
+    """Show what a template would create, or what an update would change.
 
-    TEMPLATE is a file, or - for stdin. Resources of one step can be made at the same time; each waits for what it
-    names in `depends_on`, and for what its properties refer to.
+    `isotherm plan TEMPLATE` shows the resources of a template file (- reads stdin), the step in which each is created, and
+    the dependencies it waits for. Resources of one step are created in parallel.
 
-    With -t, the first argument is the NAME of a stack: shows what an update would do to it, and why.
+    `isotherm plan NAME -t TEMPLATE` shows what an update of the stack NAME would change, and why. It changes nothing.
     """
     if target is None:
         context = click.get_current_context()
@@ -44,8 +44,8 @@ def plan(printer: console.Printer, what: str, target: str | None, environments: 
         _plan(printer, template, inputs.read(printer, template, environments, parameters), as_dot)
         return
     if as_dot:
-        raise click.UsageError("--dot draws a template; what is to be done to a stack has no drawing.")
-    # Loaded only now: a plan of a file needs no engine, and should not wait for it.
+        raise click.UsageError("--dot draws a template only: leave out -t.")
+    # Imported here: a plan of a file does not need the engine, which is slow to import.
     preview = importlib.import_module("isotherm.cli.stacks.preview")
     preview.preview(printer, what, inputs.read(printer, target, environments, parameters))
 
@@ -63,7 +63,7 @@ def _plan(printer: console.Printer, template: str, read: inputs.Inputs, as_dot: 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One resource of the plan. All of one level can be made at the same time."""
+    """One resource of the plan. Resources of one level are created in parallel."""
 
     level: int
     name: str
@@ -96,7 +96,7 @@ def _draw(file: str, steps: list[Step]) -> Iterator[RenderableType]:
 
 
 def _rows(steps: list[Step]) -> Iterator[tuple[object, ...]]:
-    """A line for each reason; what a line shares with the one above it is left out."""
+    """Yield a row per reason. Cells that repeat the row above are empty."""
     level = 0
     for step in steps:
         head: tuple[str, ...] = (str(step.level) if step.level != level else "", step.name, step.type)

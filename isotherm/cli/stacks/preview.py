@@ -1,7 +1,6 @@
-"""`isotherm plan NAME -t TEMPLATE`: what an update would do to a stack, resource by resource, and nothing is done.
+"""`isotherm plan NAME -t TEMPLATE`: what an update would do to each resource of a stack.
 
-It is decided by the code that would do it. What hangs on a value that does not exist yet is said to be known only when it
-is applied.
+The engine's own code decides. A change that depends on a value which does not exist yet is marked with a question mark.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from isotherm.engine.orchestrator import Request
 from isotherm.engine.preview.update_preview import Item, Preview
 from isotherm.engine.process.embedded import Embedded
 
-#: action -> (sign, style, what is said of so many of them)
+#: action -> (sign, style, words after the count)
 ACTIONS = {
     "create": ("+", "green", "to create"), "update": ("~", "yellow", "to update in place"),
-    "replace": ("±", "bold red", "to replace"), "delete": ("-", "red", "to delete"), "retain": ("-", "yellow", "to let go"),
+    "replace": ("±", "bold red", "to replace"), "delete": ("-", "red", "to delete"), "retain": ("-", "yellow", "to retain"),
     "no change": (" ", "dim", "without change"),
 }
 QUIET = "no change"
 
 
 def preview(printer: console.Printer, name: str, read: inputs.Inputs) -> None:
-    """Show what would be done."""
+    """Print the preview of an update."""
     request = Request(read.text, read.files, read.environment.as_dict())
 
     async def ask(engine: Embedded) -> Preview:
@@ -52,7 +51,7 @@ def _draw(name: str, found: Preview) -> Iterator[RenderableType]:
                                 console.text(change.after))
     if not all(item.certain for item in found.items):
         yield Text("")
-        yield Text("? hangs on values that are known only when they are applied: it may turn out to need no change.", "dim")
+        yield Text("? depends on values that are known only during the update: it may need no change.", "dim")
 
 
 def _headline(item: Item) -> Text:

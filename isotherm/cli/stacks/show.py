@@ -1,4 +1,4 @@
-"""`isotherm show`: how one stack is."""
+"""`isotherm show`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from isotherm.engine.process.embedded import Embedded
 @options.json_option
 @click.pass_obj
 def show_(printer: console.Printer, name: str) -> None:
-    """One stack: its state, how far it has come, its outputs.
+    """Show the state, progress and outputs of a stack.
 
-    NAME may also be the id of a stack, also of one that has been deleted.
+    NAME is the name or the id of a stack. A deleted stack is found by its id only.
     """
     stack = home.use(Embedded, lambda engine: _stack(engine, name))
     printer.result(stack, lambda: _draw(stack))
@@ -52,7 +52,7 @@ def _draw(stack: Mapping[str, Any]) -> Iterator[RenderableType]:
         yield console.indent(output_table.table(stack["outputs"]))
     if stack["retained"]:
         yield Text("")
-        yield console.heading("Left in place when they were deleted")
+        yield console.heading("Retained: deleted from the stack, left in place")
         rows = [(r["resource_name"], r["resource_type"], r["physical_resource_id"], r["since"]) for r in stack["retained"]]
         yield console.indent(console.table(["resource", "type", "physical id", "since"], rows, styles=["cyan", "dim"]))
 
@@ -65,7 +65,7 @@ def _facts(stack: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         "id": stack["id"], "reason": stack["stack_status_reason"], "progress": states,
         "created": stack["creation_time"], "updated": stack["updated_time"], "deleted": stack["deletion_time"],
         "began": progress.get("started"), "ended": progress.get("ended"), "until": progress.get("deadline"),
-        "timeout": minutes, "rollback": "no" if stack["disable_rollback"] else "if an update or the creation fails",
+        "timeout": minutes, "rollback": "no" if stack["disable_rollback"] else "if the creation or an update fails",
         "tags": ", ".join(stack["tags"]),
     }
     yield from ((name, value) for name, value in facts.items() if value)

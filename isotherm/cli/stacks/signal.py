@@ -1,4 +1,4 @@
-"""`isotherm signal`, `isotherm hook` and `isotherm mark-unhealthy`: telling a resource what it cannot find out itself."""
+"""`isotherm signal`, `isotherm hook` and `isotherm mark-unhealthy`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from isotherm.engine.process.embedded import Embedded
 @click.argument("name")
 @click.argument("resource")
 @click.option("-d", "--data", "text", metavar="JSON|@FILE", default=None,
-              help="What to tell it: JSON, or @ and a file that has it; @- reads stdin.")
-@click.option("--id", "signal_id", default="", help="A name for this signal: sent again, it changes nothing.")
+              help="The data of the signal: JSON, or @FILE; @- reads stdin.")
+@click.option("--id", "signal_id", default="", help="An id for this signal. A signal with the same id is delivered once.")
 @options.json_option
 @click.pass_obj
 def signal(printer: console.Printer, name: str, resource: str, text: str | None, signal_id: str) -> None:
     """Signal a resource of a stack.
 
-    A wait condition counts the signals that its handle gets. Each may have an id (of two with the same id only the later
-    one counts), a status (SUCCESS or FAILURE), a reason and data; all of it may be left out.
+    A wait condition counts the signals of its handle. The data may have an id (of two signals with the same id, the later
+    one counts), a status (SUCCESS or FAILURE), a reason and data. All fields are optional.
     """
     details = _read(text)
     _tell(printer, name, f"Signalled {resource}.",
@@ -45,9 +45,10 @@ def signal(printer: console.Printer, name: str, resource: str, text: str | None,
 
 @click.group()
 def hook() -> None:
-    """Places at which an operation pauses until it is told to go on.
+    """List and clear the hooks that a stack waits at.
 
-    The environment sets them: resource_registry: {resources: {NAME: {hooks: pre-create}}}.
+    At a hook, an operation pauses until the hook is cleared. The environment sets hooks:
+    resource_registry: {resources: {NAME: {hooks: pre-create}}}.
     """
 
 
@@ -56,7 +57,7 @@ def hook() -> None:
 @options.json_option
 @click.pass_obj
 def list_hooks(printer: console.Printer, name: str) -> None:
-    """The hooks that a stack waits for."""
+    """List the hooks that a stack waits at."""
     found = home.use(Embedded, lambda engine: _hooks(engine, name))
     rows = [(one["resource_name"], one["hook"], one["since"]) for one in found]
     printer.result(found, lambda: [console.table(["resource", "hook", "since"], rows, styles=["cyan"])])
@@ -73,7 +74,7 @@ async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
 @options.json_option
 @click.pass_obj
 def clear_hook(printer: console.Printer, name: str, resource: str, hook_name: str) -> None:
-    """Let a resource go on that waits for HOOK."""
+    """Clear a hook, so that the resource continues."""
     _tell(printer, name, f"Hook {hook_name} is cleared.",
           lambda orchestrator: orchestrator.signals.clear_hook(name, resource, hook_name))
 
@@ -82,22 +83,22 @@ def clear_hook(printer: console.Printer, name: str, resource: str, hook_name: st
                                                         "isotherm mark-unhealthy web database --undo"))
 @click.argument("name")
 @click.argument("resource")
-@click.option("--reason", default="", help="Why.")
-@click.option("--undo", is_flag=True, help="It works after all.")
+@click.option("--reason", default="", help="Why the resource is unhealthy.")
+@click.option("--undo", is_flag=True, help="Mark the resource as healthy again.")
 @options.json_option
 @click.pass_obj
 def mark_unhealthy(printer: console.Printer, name: str, resource: str, reason: str, undo: bool) -> None:
-    """Say of a resource that it does not work.
+    """Mark a resource as unhealthy.
 
-    RESOURCE is its name, or its physical id. The next update makes another one in its place.
+    RESOURCE is the name or the physical id of the resource. The next update replaces it.
     """
-    said = f"{resource} works after all." if undo else f"{resource} is unhealthy: the next update replaces it."
+    said = f"{resource} is healthy again." if undo else f"{resource} is unhealthy: the next update replaces it."
     _tell(printer, name, said,
           lambda orchestrator: orchestrator.signals.mark_unhealthy(name, resource, unhealthy=not undo, reason=reason))
 
 
 def _tell(printer: console.Printer, name: str, said: str, tell: Callable[[Orchestrator], Awaitable[None]]) -> None:
-    """Tell a stack something, and say how it stands after that."""
+    """Run `tell`, then print `said` and the state of the stack."""
 
     async def work(engine: Embedded) -> dict[str, Any]:
         await tell(engine.orchestrator)
@@ -123,7 +124,7 @@ def _read(text: str | None) -> Any:
         return msgspec.json.decode(source)
     except (msgspec.DecodeError, RecursionError) as error:
         raise errors.UserError(f"--data is not JSON: {error}", kind="ValueError",
-                               hint="Names and texts are in double quotes: --data '{\"status\": \"SUCCESS\"}'") from error
+                               hint="Put names and texts in double quotes: --data '{\"status\": \"SUCCESS\"}'") from error
 
 
 def _file(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""`isotherm snapshot` and `isotherm restore`: what a stack was at a moment, kept, and gone back to."""
+"""`isotherm snapshot` and `isotherm restore`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from isotherm.cli.client import embedded, home
 from isotherm.cli.show import console, words
 from isotherm.engine.process.embedded import Embedded
 
-_hidden = click.option("--show-hidden", "hidden", is_flag=True, help="Tell hidden values too.")
+_hidden = click.option("--show-hidden", "hidden", is_flag=True, help="Include hidden values.")
 
 
 @click.group()
 def snapshot() -> None:
-    """Snapshots of a stack: what it was, to go back to."""
+    """Create, list, show and delete snapshots of a stack."""
 
 
 @snapshot.command(epilog=options.example("isotherm snapshot create web before-the-change"))
@@ -31,8 +31,8 @@ def snapshot() -> None:
 def create(printer: console.Printer, name: str, label: str | None) -> int:
     """Take a snapshot of a stack.
 
-    It keeps the template, environment and parameters, and what each resource can keep of itself. A stack on which
-    something is under way has to come to its end first.
+    A snapshot holds the template, environment and parameters, and the data that each resource saves. No other operation may
+    be in progress on the stack.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.snapshots.take(name, label))
 
@@ -42,7 +42,7 @@ def create(printer: console.Printer, name: str, label: str | None) -> int:
 @options.json_option
 @click.pass_obj
 def list_(printer: console.Printer, name: str) -> None:
-    """The snapshots of a stack."""
+    """List the snapshots of a stack."""
     found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots.list(name))
     rows = [(one["name"] or "", words.status(f"{one['action']}_{one['status']}"), one["creation_time"], one["id"],
              one["status_reason"] if one["status"] == "FAILED" else "") for one in found]
@@ -58,9 +58,9 @@ def list_(printer: console.Printer, name: str) -> None:
 @options.json_option
 @click.pass_obj
 def show_(printer: console.Printer, name: str, label: str, hidden: bool) -> None:
-    """One snapshot: when it was taken, and of what.
+    """Show a snapshot.
 
-    SNAPSHOT is its name or its id. With --json, all that it keeps.
+    SNAPSHOT is its name or its id. With --json, prints everything it holds.
     """
     found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots.show(name, label, hidden=hidden))
     printer.result(found, lambda: _draw(found))
@@ -81,7 +81,7 @@ def _draw(found: dict[str, Any]) -> Iterator[RenderableType]:
 @options.json_option
 @click.pass_obj
 def delete(printer: console.Printer, name: str, label: str) -> int:
-    """Delete a snapshot, with all that is kept for it."""
+    """Delete a snapshot and the data that resources saved for it."""
     left = home.use(Embedded, lambda engine: _delete(engine, name, label))
     said = f"Deleted snapshot {label}." if left is None else f"{left['action']}_{left['status']}: {left['status_reason']}"
     printer.result(
@@ -91,7 +91,7 @@ def delete(printer: console.Printer, name: str, label: str) -> int:
 
 
 async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | None:
-    """Drive until it is gone, or could not be deleted: then it is the answer."""
+    """Drive the deletion to its end; return the snapshot if it could not be deleted, else None."""
     one = await engine.orchestrator.snapshots.show(name, label)
     await engine.orchestrator.snapshots.delete(name, one["id"])
     async with engine.driving():
@@ -108,9 +108,8 @@ async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | N
 @options.json_option
 @click.pass_obj
 def restore(printer: console.Printer, name: str, label: str) -> int:
-    """Bring a stack back to a snapshot.
+    """Restore a stack from a snapshot.
 
-    An update like any other: to the template, environment and parameters that the snapshot keeps, with what each resource
-    kept of itself.
+    This is an update to the template, environment and parameters of the snapshot, with the data that each resource saved.
     """
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.snapshots.restore(name, label))

@@ -1,1 +1,1 @@
-"""Commands beside stacks: config, sim, import-heat."""
+"""Commands that are not about one stack: config, sim, import-heat."""

@@ -1,4 +1,4 @@
-"""`isotherm config`: the options there are, and what they are set to."""
+"""`isotherm config`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONFIG = "isotherm.conf"
 @options.json_option
 @click.pass_obj
 def config(printer: console.Printer, files: tuple[Path, ...]) -> None:
-    """The options there are, and what they are set to."""
+    """List the configuration options and their values."""
     settings = configuration.load(home.location() / CONFIG, *files)
     rows = [_told(one, settings) for one in configuration.options()]
     unknown = _unknown(settings.config_files)
@@ -49,12 +49,12 @@ def _unknown(files: Sequence[str]) -> list[str]:
 
 
 def _draw(rows: list[dict[str, Any]], files: Sequence[str], unknown: list[str]) -> Iterator[RenderableType]:
-    yield console.table(["section", "option", "value", "set", "what for"],
+    yield console.table(["section", "option", "value", "set", "description"],
                      [(row["group"], row["name"], _text(row["value"]), "yes" if row["changed"] else "", row["help"])
                       for row in rows], styles=["dim", "cyan"])
-    yield f"Read from: {', '.join(files) or 'no file'}"
+    yield f"Configuration files: {', '.join(files) or 'none'}"
     if unknown:
-        yield f"Options of other programs, which mean nothing here: {', '.join(unknown)}"
+        yield f"Ignored, because Isotherm has no such options: {', '.join(unknown)}"
 
 
 def _text(value: object) -> str:

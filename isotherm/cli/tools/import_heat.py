@@ -1,4 +1,4 @@
-"""`isotherm import-heat`: the stacks of a real Heat are brought over from its own database."""
+"""`isotherm import-heat`."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _STYLES = {Outcome.IMPORTED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "red
     "isotherm import-heat --heat-conf /etc/heat/heat.conf --dry-run",
     "isotherm import-heat --database-url mysql+pymysql://heat:secret@db/heat --key-file key web"))
 @click.argument("stacks", nargs=-1, metavar="[STACK]...")
-@click.option("--heat-conf", type=_FILE, help="Heat's own configuration: it names the database, and has the key.")
-@click.option("--database-url", metavar="URL", envvar="HEAT_DATABASE_URL", help="Heat's database.")
+@click.option("--heat-conf", type=_FILE, help="Heat's configuration file. It contains the database URL and the key.")
+@click.option("--database-url", metavar="URL", envvar="HEAT_DATABASE_URL", help="Heat's database. Overrides --heat-conf.")
 @click.option("--key-file", type=_FILE,
-              help="A file with Heat's auth_encryption_key and nothing else; needed if anything is encrypted.")
-@click.option("--project", help="The project that the stacks go to; each stays in its own if none is given.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would come over, and what would not.")
+              help="A file with Heat's auth_encryption_key only. Overrides --heat-conf. Needed if values are encrypted.")
+@click.option("--project", help="The project to import into. By default each stack keeps its project.")
+@click.option("--dry-run", is_flag=True, help="Report what would be imported and what would be refused; import nothing.")
 @options.json_option
 @click.pass_obj
 def import_heat(  # noqa: PLR0913 - one for each option
     printer: console.Printer, stacks: tuple[str, ...], heat_conf: Path | None, database_url: str | None,
     key_file: Path | None, project: str | None, dry_run: bool,
 ) -> int:
-    """Bring the stacks of a real Heat over, from its database.
+    """Import stacks from the database of a Heat installation.
 
-    Templates, environments, files, parameters, states and physical ids come over, whole trees at a time. Nothing that the
-    stacks made is touched, and nothing is written to Heat's database. Give names or ids to bring only those. What is not
-    understood is named, and stays; doing it again passes over what is here already.
+    Stop Heat's engines first: Heat must not work on the stacks after the import.
 
-    Heat must not work on the stacks any more afterwards: stop its engines first.
+    Imports templates, environments, files, parameters, states and physical ids, one stack tree at a time. STACK is a name
+    or an id; by default all stacks are imported. Resources are not touched, and nothing is written to Heat's database.
+    Stacks that cannot be imported are listed with the reason. A repeated import skips stacks that were imported before.
     """
     told_url, told_key = _configured(heat_conf)
     url = database_url or told_url
     if not url:
-        raise click.UsageError("Where is Heat's database? Give --heat-conf or --database-url.")
+        raise click.UsageError("Heat's database is not given: add --heat-conf or --database-url.")
     wish = run.Wish(stacks, key_file.read_text().strip() if key_file else told_key, project, dry_run)
 
     async def work(engine: Embedded) -> list[Told]:
@@ -61,7 +61,7 @@ def import_heat(  # noqa: PLR0913 - one for each option
 
 
 def _configured(file: Path | None) -> tuple[str | None, str | None]:
-    """The database and the key that Heat's configuration names."""
+    """Return the database URL and the key in Heat's configuration."""
     parser = configparser.RawConfigParser(strict=False)
     if file is not None:
         parser.read(file)

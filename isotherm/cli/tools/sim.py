@@ -1,4 +1,4 @@
-"""`isotherm sim`: try the engine in a simulated world, seed by seed, and tell what broke as a story."""
+"""`isotherm sim`: runs the simulator and prints the history of each seed that breaks an invariant."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from isotherm.sim import run, scenario
 from isotherm.sim.histories import drawn_histories
 from isotherm.sim.seeds import many, shrink
 
-# How often a soak says how far it has come.
+# Seeds between two progress lines of --soak.
 SOAK_EVERY = 500
 SEEDS = 1000
 
 
 @click.command(epilog=options.example("isotherm sim --seeds 10000", "isotherm sim --seed 4711",
                                       "isotherm sim --scenario tests/scenarios/replace_then_change_your_mind.py"))
-@click.option("--seeds", type=click.IntRange(min=1), default=None, help="How many seeds to try; 1000 if not given.")
+@click.option("--seeds", type=click.IntRange(min=1), default=None, help="The number of seeds; by default 1000.")
 @click.option("--from", "start", type=click.IntRange(min=0), default=0, show_default=True, help="The first seed.")
-@click.option("--seed", type=click.IntRange(min=0), default=None, help="Replay this seed, and print its history.")
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes; all cores if not given.")
-@click.option("--soak", is_flag=True, help="Go on until interrupted.")
-@click.option("--shrink/--no-shrink", "shrinks", default=True, help="Make histories that break something smaller.")
+@click.option("--seed", type=click.IntRange(min=0), default=None, help="Replay this seed and print its history.")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="The number of processes; by default one per core.")
+@click.option("--soak", is_flag=True, help="Run until interrupted.")
+@click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shrink histories that break an invariant.")
 @click.option("--scenario", "scenarios", type=click.Path(exists=True, path_type=Path), multiple=True,
-              help="Step a scripted scenario, or all of a folder.")
+              help="Run a scripted scenario, or all scenarios of a folder. Repeatable.")
 @options.json_option
 @click.pass_obj
 def sim(printer: console.Printer, seeds: int | None, start: int, seed: int | None, jobs: int | None, soak: bool,  # noqa: PLR0913 - one each
         shrinks: bool, scenarios: tuple[Path, ...]) -> int:
-    """Run the engine in a simulated world, with crashes, lost answers and clients that get in each other's way.
+    """Run the engine in the simulator, with crashes, lost answers and concurrent clients.
 
-    Each seed is one history: the same seed is the same history, to the last step. Where an invariant is broken, the
-    history is made as small as possible and printed.
+    Each seed is one history; the same seed always gives the same history. If an invariant is broken, the history is shrunk
+    and printed.
     """
     if scenarios:
         return _scenarios(printer, scenarios, range(start, start + (seeds or 1)))
@@ -85,7 +85,7 @@ def _many(printer: console.Printer, numbers: Iterable[int], total: int | None, j
                 if total is None and tally.seeds % SOAK_EVERY == 0:
                     printer.err.print(_line(tally))
     except KeyboardInterrupt:
-        # What was found so far is the answer.
+        # Report the results so far.
         printer.err.print("interrupted")
     stories = [_story(result.seed) for result in tally.failed[:3]] if shrinks else []
     printer.result({**tally.as_dict(), "stories": stories}, lambda: _draw_many(tally, stories))
