@@ -1,4 +1,4 @@
-"""Time, as a port: the engine asks a Clock, so that the simulator can turn it."""
+"""The clock port, and the system's clock. The simulator replaces it with virtual time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import time
 
 
 class SystemClock:
-    """The time of this machine, set right by how far it is known to be off.
+    """The time of this machine, corrected to the time of the database.
 
-    Leases are told in the time of the database, which all processes share; their machines need not agree.
+    Leases are in the time of the database, because the clocks of the hosts may differ.
     """
 
     def __init__(self) -> None:
-        # How many seconds the time of the database is ahead of this machine's; the heartbeat measures it.
+        # Seconds by which the database is ahead of this machine; the heartbeat measures it.
         self.skew = 0.0
 
     def now(self) -> float:

@@ -1,19 +1,19 @@
-"""Python's garbage collector, set up for a process that holds many small, long-lived values and makes few cycles.
+"""Tunes Python's garbage collector for a process with many small, long-lived objects and few cycles.
 
-Left alone, it walks a template of 100,000 resources again and again while it is being built, and finds nothing: a quarter
-of the time and more (see decision 7). Processes of ours call `calm` once at their start; libraries never do.
+With the defaults, the collector scans a template of 100,000 resources again and again while it is built, and finds
+nothing: a quarter of the time and more (decision 7). Processes call `tune` once at start-up; library code must not.
 """
 
 from __future__ import annotations
 
 import gc
 
-#: How many more containers than before are made until the collector looks: at new ones, at older ones, at all.
+#: The arguments of gc.set_threshold: allocations before a young collection, young before middle, middle before full.
 THRESHOLDS = (50_000, 20, 100)
 
 
 def tune() -> None:
-    """Look less often, and never at what was imported."""
+    """Collect less often, and never scan the imported modules."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

@@ -1,18 +1,21 @@
 """The tree of errors.
 
     IsothermError
-      UserError           what was asked for is wrong: says what, where and what would be right
-        NotFound          it names something that does not exist
-        Conflict          it lost a race, or clashes with what is there
-      CloudError          the other side of a resource said no
-        Temporary         it may say yes later
-          NotBegun        and nothing was asked of it yet
-        Permanent         it will not
+      UserError           the request is wrong: what, where, and what would be right
+        NotFound          the request names an object that does not exist
+        Conflict          the request conflicts with what exists, or with a concurrent one
+          Overtaken       a newer operation replaced what the request was reading
+      CloudError          a call to the cloud failed
+        Temporary         the call may succeed later
+          NotBegun        the call was not sent
+          Unavailable     the database or the identity service does not answer
+        Permanent         the call will not succeed
       Superseded          a newer operation has taken over: stop quietly
-      Unreadable          what is stored was sealed with a key that we do not have, or is not authentic
-      Bug                 this should be impossible
+        Overtaken         see above
+      Unreadable          a stored value cannot be decrypted, or is not authentic
+      Bug                 a condition that should be impossible
 
-`kind` is the name under which Heat's clients know a UserError; the API puts it into the `type` of an error body.
+`kind` is the error type of Heat's API; error bodies have it in `type`.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a text, counted from 1."""
+    """A location in a text. Line and column count from 1."""
 
     line: int
     column: int
@@ -32,9 +35,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, where, and what would be right.
+    """One mistake in a request: the message, its location, and a hint at what would be right.
 
-    `label` is the word that Heat puts before the path of some errors ("Property error", "Parameter Groups error").
+    `label` is the text that Heat puts before the path of some errors ("Property error", "Parameter Groups error").
     """
 
     message: str
@@ -49,11 +52,11 @@ class Problem:
 
 
 class IsothermError(Exception):
-    """The root of everything we raise on purpose."""
+    """The base of all errors of this package."""
 
 
 class UserError(IsothermError):
-    """What was asked for is wrong. Carries one problem or several; the first one speaks for all."""
+    """The request is wrong. Carries one or more problems; message and kind are those of the first."""
 
     default_kind = "StackValidationFailed"
 
@@ -67,30 +70,30 @@ class UserError(IsothermError):
         return self.problems[0].kind
 
     def with_problems(self, problems: tuple[Problem, ...]) -> Self:
-        """The same error in other words."""
-        told = type(self).__new__(type(self), str(problems[0]))
-        told.__dict__.update(self.__dict__, problems=problems)
-        return told
+        """Return a copy of the error with other problems."""
+        copy = type(self).__new__(type(self), str(problems[0]))
+        copy.__dict__.update(self.__dict__, problems=problems)
+        return copy
 
 
 class NotFound(UserError):
-    """It names something that does not exist."""
+    """The request names an object that does not exist."""
 
     default_kind = "EntityNotFound"
 
 
 class Conflict(UserError):
-    """It lost a race, or clashes with what is there."""
+    """The request conflicts with what exists, or with a concurrent request."""
 
     default_kind = "Conflict"
 
 
 class CloudError(IsothermError):
-    """The other side of a resource said no."""
+    """A call to the cloud failed."""
 
 
 class Temporary(CloudError):
-    """It may say yes later; `retry_after_s` is when to ask again."""
+    """The call may succeed later; retry it after `retry_after_s`."""
 
     def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
         super().__init__(message)
@@ -98,15 +101,15 @@ class Temporary(CloudError):
 
 
 class NotBegun(Temporary):
-    """Nothing was asked of the other side yet, so that nothing can have been made: there is no need to search for it."""
+    """The call was not sent, so it created nothing: there is no need to search by token."""
 
 
 class Unavailable(Temporary):
-    """The database or the identity service does not answer. It says nothing about the resource: the step is tried again."""
+    """The database or the identity service does not answer. The step is retried; the resource does not fail."""
 
 
 class Permanent(CloudError):
-    """It will not say yes, however often it is asked."""
+    """The call will not succeed; do not retry it."""
 
 
 class Superseded(IsothermError):
@@ -114,14 +117,14 @@ class Superseded(IsothermError):
 
 
 class Overtaken(Conflict, Superseded):
-    """What was being looked at is gone, because something newer came: workers stop quietly, users are told."""
+    """A newer operation replaced what was being read. Workers stop quietly; users get the error."""
 
     default_kind = "ActionInProgress"
 
 
 class Unreadable(IsothermError):
-    """What is stored was sealed with a key that we do not have, or is not authentic."""
+    """A stored value is encrypted with a key that is not in the key ring, or is not authentic."""
 
 
 class Bug(IsothermError):
-    """This should be impossible."""
+    """A condition that should be impossible: a defect in Isotherm."""

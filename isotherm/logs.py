@@ -1,7 +1,7 @@
-"""What a service writes down: one line for each thing that happens, with the id of the request that it happens for.
+"""The log of a service: one line per event, with the id of the request that caused it.
 
-Messages are constant and what varies stands beside them under a key (`extra`), so that a log can be searched like a
-table. A line is a JSON object, or text for people. Whoever logs sees to it that no secret is among the keys.
+Messages are constant; facts are keys (`extra`), so that a log can be searched like a table. A line is a JSON object or
+text. The caller of a logger must keep secrets out of the keys.
 """
 
 from __future__ import annotations
@@ -19,32 +19,30 @@ from typing import Any
 
 from isotherm.config import Settings
 
-#: The id of the request that is being answered.
+#: The id of the current request.
 REQUEST: ContextVar[str] = ContextVar("request", default="")
 
-# What every record has; the rest is what somebody said with it.
+# The attributes that every record has; all others are facts of the caller.
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
-# Whose words are worth a line: ours, and the server's that carries us.
+# The loggers that are written: Isotherm's, and the errors of the HTTP server.
 _OURS = ("isotherm", "uvicorn.error")
-
-
-# Of a file that nobody asked for, and that nobody will look after.
+# Size at which the default log file is rotated.
 _BIGGEST = 16 * 1024 * 1024
 
 
 class Json(logging.Formatter):
-    """A line as a JSON object."""
+    """Formats a record as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {"time": _time(record), "level": record.levelname, "logger": record.name, "message": record.getMessage(),
+        line = {"time": _time(record), "level": record.levelname, "logger": record.name, "message": record.getMessage(),
                 **_said(record)}
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str, ensure_ascii=False)
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
 
 
 class Text(logging.Formatter):
-    """A line for people. It is one line, whatever is in it."""
+    """Formats a record as one line of text; only a traceback adds lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         said = " ".join(f"{name}={value!r}" for name, value in _said(record).items())
@@ -54,7 +52,7 @@ class Text(logging.Formatter):
 
 @contextmanager
 def configured(settings: Settings, usual: Path | None = None) -> Iterator[None]:
-    """Logging as the settings have it, for as long as the service runs. `usual` is the file if they name none."""
+    """Set logging up by the settings inside the block. `usual` is the log file if the settings name none."""
     handler = _handler(settings, usual)
     handler.setFormatter(Json() if settings.use_json else Text())
     level = logging.DEBUG if settings.debug else logging.INFO
@@ -72,7 +70,7 @@ def configured(settings: Settings, usual: Path | None = None) -> Iterator[None]:
 
 def _handler(settings: Settings, usual: Path | None) -> logging.Handler:
     if settings.log_file:
-        # For whoever turns logs over: the file is opened anew when it was moved away.
+        # Opens the file again when log rotation has moved it away.
         return handlers.WatchedFileHandler(settings.log_file, encoding="utf-8")
     if usual is not None:
         return handlers.RotatingFileHandler(usual, maxBytes=_BIGGEST, backupCount=2, encoding="utf-8", delay=True)

@@ -1,4 +1,7 @@
-"""Fetching what a user names by URL, on his behalf, without lending him our place in the network."""
+"""Fetches texts by URL for users, without giving them access to private networks (SSRF protection).
+
+`Fetcher` fetches, `AllowedAddresses` decides which addresses may be connected to. The API and resource types use both.
+"""
 
 from isotherm.fetch.addresses import AllowedAddresses, Refused
 from isotherm.fetch.fetcher import Fetcher

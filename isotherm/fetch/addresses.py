@@ -1,9 +1,8 @@
-"""Which addresses may be spoken to on a user's behalf: those out there, and what the operator has named.
+"""Decides which addresses may be connected to for a user: public ones, and networks that the operator allows.
 
-A user who can make us connect to an address of our own network would reach through us what he cannot reach himself.
-Names are resolved here, once, and what was checked is what is connected to: a name that means something else a moment
-later means nothing to us. A name that does not exist is refused in the same words as one that may not be used, so that
-nobody learns our names by asking.
+Otherwise a user could reach, through the service, addresses of its private network. A name is resolved once and the
+checked address is the one that is connected to, so that DNS rebinding has no effect. An unknown name is refused with the
+same message as a private address, so that users cannot probe for internal names.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from isotherm import errors
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-# The addresses of a name, as text.
+# (host, port) -> the addresses of a name, as text.
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
-# What is not marked as private everywhere, and still leads inside: shared addresses, benchmarks, reserved, the host of a
-# cloud's machines; and IPv6 forms that carry an IPv4 address we would not see.
+# Networks that `is_global` does not exclude in all Python versions: shared, benchmark and reserved ones, metadata hosts of
+# clouds, and IPv6 forms that embed an IPv4 address.
 _INSIDE = tuple(ipaddress.ip_network(text) for text in (
     "0.0.0.0/8", "100.64.0.0/10", "168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "224.0.0.0/4",
     "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2002::/16", "fc00::/7", "fe80::/10",
@@ -30,30 +29,30 @@ _INSIDE = tuple(ipaddress.ip_network(text) for text in (
 
 
 class Refused(errors.UserError):
-    """One text for all that may not be fetched: it tells nothing of what is there."""
+    """The URL may not be fetched. The message is the same for all reasons, so that it reveals nothing."""
 
     default_kind = "HTTPBadRequest"
 
     def __init__(self) -> None:
-        super().__init__("The URL is not one that can be fetched from here.",
-                         hint="http or https, a public address, and no user name or password in it.")
+        super().__init__("The URL cannot be fetched by this service.",
+                         hint="Use http or https, a public address, and no user name or password in the URL.")
 
 
 async def look_up(host: str, port: int) -> Sequence[str]:
-    """The addresses of a name, from the system."""
+    """Return the addresses of a name, from the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
 
 class AllowedAddresses:
-    """Tells what is outside. `allowed` are networks that count as outside although they are not."""
+    """Checks addresses. `allowed` are private networks that may be connected to."""
 
     def __init__(self, allowed: Sequence[str] = (), resolve: Resolve = look_up) -> None:
         self._allowed = [_network(text) for text in allowed]
         self._resolve = resolve
 
     async def address(self, host: str, port: int) -> str:
-        """The address to connect to. All addresses of a name have to be outside: which one is used is chance."""
+        """Return the address to connect to. Refuse a name if any of its addresses is not allowed."""
         try:
             found = await self._resolve(host, port)
         except (OSError, UnicodeError):
@@ -80,4 +79,4 @@ def _network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text)
     except ValueError as error:
-        raise errors.UserError(f"allowed_fetch_networks: {error}", hint="a network is written like 10.1.0.0/16") from error
+        raise errors.UserError(f"allowed_fetch_networks: {error}", hint="write a network as 10.1.0.0/16") from error

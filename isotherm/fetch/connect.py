@@ -1,4 +1,4 @@
-"""Connections to an address that was judged: the one that was checked is the one that is spoken to."""
+"""Connects to an address that was checked, whatever the name resolves to later."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from isotherm.fetch.addresses import Refused
 PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 8192
 
-# It would write down where it is redirected to.
+# At INFO, httpcore would log URLs.
 logging.getLogger("httpcore2").setLevel(logging.WARNING)
 
 
 class PinnedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to one address, whatever name it is asked for; the name still goes into TLS and into the Host header."""
+    """Network backend that connects to one address for any name. TLS and the Host header still use the name."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -36,7 +36,7 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def target(url: str) -> httpx2.URL:
-    """The URL, taken apart once: what is judged is what is used."""
+    """Parse the URL and refuse it unless it is http or https, without credentials. The result is used for the request."""
     if len(url) > _LONGEST_URL:
         raise Refused
     try:

@@ -1,8 +1,7 @@
-"""Fetches a text by URL: http and https, from addresses outside, within a time and a size.
+"""Fetches a text by http or https from allowed addresses, within limits of time and size.
 
-Redirects are followed here and not by the library, so that each hop is judged like the first one. Nothing is kept
-between two fetches, so that nobody can find in here what another has fetched. A URL is in no message and in no log: it
-may hold what only its owner should know.
+Redirects are followed here, not by the HTTP library, so that each hop is checked like the first. Nothing is cached between
+fetches, so that users cannot see what others fetched. URLs are never logged or quoted: they may contain secrets.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _MOVED = (301, 302, 303, 307, 308)
 
 
 class Fetcher:
-    """What fetches, under these settings."""
+    """Fetches texts under the limits of the settings."""
 
     def __init__(self, settings: Settings, resolve: Resolve = look_up, tls: ssl.SSLContext | None = None) -> None:
         self._outside = AllowedAddresses(settings.allowed_fetch_networks, resolve)
@@ -34,7 +33,7 @@ class Fetcher:
         self._tls = tls
 
     async def text(self, url: str) -> str:
-        """The text behind a URL. Raises UserError: what it says is all that the user may know."""
+        """Return the text at a URL. Raise UserError with a message that reveals nothing about the network."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 return _decoded(await self._follow(url))
@@ -55,7 +54,7 @@ class Fetcher:
 
     async def _get(self, target: httpx2.URL) -> bytes | _Moved:
         address = await self._outside.address(target.raw_host.decode("ascii"), connect.port(target))
-        # A connection of its own, to the address that was checked: there is nothing that could be used again.
+        # One connection per fetch, to the checked address: nothing is reused.
         async with httpcore2.AsyncConnectionPool(
             ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.PinnedBackend(address)
         ) as pool:
@@ -70,7 +69,7 @@ class Fetcher:
         if response.status != 200:
             raise _failed(f"the server answered {response.status}")
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            # We asked for none: what is packed may be of any size when it is not.
+            # Not requested, and a compressed body could exceed the size limit when unpacked.
             raise _failed("the server sent it compressed")
         content = bytearray()
         async for chunk in response.aiter_stream():

@@ -1,8 +1,8 @@
-"""Secrets: sealed where they are stored (`ring`), and masked where they are told (`redactor`).
+"""Secrets: encrypted in the database (`ring`), and masked in messages (`redactor`).
 
-What is stored is sealed by the store, column by column, with the newest key of a ring; whoever has that ring can open it,
-at the place that it was sealed for and nowhere else. What is told to people goes through a redactor, which knows the
-secrets of a stack. The cipher is slow to import, and a command that opens nothing should not wait for it: `ring` loads it.
+The store seals (encrypts and authenticates) secret columns with the newest key of a key ring. A sealed text can be opened
+only with the ring, and only for the table, column and row it was sealed for. Messages to users pass through a redactor,
+which knows the secrets of a stack. The cipher is slow to import, so only `ring` imports it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["MASK", "MIN_KEY", "SEALED", "Redactor", "check", "configured", "is_sealed", "key_name", "key_ring",
            "unreadable"]
 
-#: As in Heat: a shorter key is no key.
+#: Minimum length of a key, as in Heat.
 MIN_KEY = 32
-# Keys that stand in documentation and sample files. The first is Heat's default.
+# Keys from documentation and sample files. The first is Heat's default.
 _KNOWN_TO_ALL = frozenset({"notgood but just long enough i t", "notgood but just long enough i am"})
 
 
 def key_ring(keys: Sequence[str]) -> KeyRing:
-    """A ring of these keys, the newest first."""
+    """Return a ring of these keys, the newest first."""
     made: KeyRing = importlib.import_module("isotherm.secrets.ring").KeyRing(keys)
     return made
 
 
 def configured(settings: Settings) -> list[str]:
-    """The keys that the settings have, the newest first. Raises UserError if one of them is none."""
+    """Return the keys of the settings, the newest first. Raise UserError if one is weak."""
     keys = [key for key in (settings.auth_encryption_key, *settings.auth_encryption_key_ring) if key]
     for key in keys:
         _refuse_weak(key)
@@ -43,7 +43,7 @@ def configured(settings: Settings) -> list[str]:
 
 
 def check(settings: Settings) -> None:
-    """Refuse to serve others without a key of one's own; called by whatever starts beyond standalone mode."""
+    """Refuse to start without auth_encryption_key. Called unless auth_strategy is standalone."""
     if not settings.auth_encryption_key:
         raise _weak("auth_encryption_key is not set.")
     configured(settings)
@@ -51,12 +51,12 @@ def check(settings: Settings) -> None:
 
 def _refuse_weak(key: str) -> None:
     if key in _KNOWN_TO_ALL:
-        raise _weak("auth_encryption_key is the one that everybody knows from the sample file.")
+        raise _weak("auth_encryption_key is the public key of a sample file.")
     if len(key) < MIN_KEY:
         raise _weak(f"auth_encryption_key has {len(key)} characters; it needs at least {MIN_KEY}.")
     if len(set(key)) < MIN_KEY // 4:
-        raise _weak("auth_encryption_key is too simple: it has few different characters.")
+        raise _weak("auth_encryption_key is too simple: it has too few different characters.")
 
 
 def _weak(message: str) -> errors.UserError:
-    return errors.UserError(message, kind="InvalidEncryptionKey", hint="`openssl rand -hex 16` gives a good one.")
+    return errors.UserError(message, kind="InvalidEncryptionKey", hint="To generate a key: openssl rand -hex 16")

@@ -1,8 +1,8 @@
-"""Finds many texts in one text, in time linear in both, whatever the texts are.
+"""Finds many words in one text, in linear time for any words.
 
 A regular expression of all words is not linear: it takes seconds to build from a long word, and tries every word at every
-position. Here a long word is cut into pieces of equal length, so that no word is longer than a piece, and a table is asked
-for the longest word at a position: the length is found bit by bit, with one look into the table for each bit.
+position. Here long words are cut into pieces of equal length, and a table gives the longest word at a position: the length
+is found bit by bit, with one table look-up per bit.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import bisect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-#: A word that is shorter is found only where it stands alone: as a part of other words it says nothing.
+#: A shorter word is found only where it stands alone; as part of another word it reveals nothing.
 MIN_PART = 4
-#: A longer word is found by its pieces of this length. A power of two.
+#: Longer words are cut into pieces of this length. A power of two.
 PIECE = 64
 _STEPS = tuple(1 << bit for bit in range(PIECE.bit_length() - 1, -1, -1))
-# A text that was cut ends in this.
+# The end of a text that was cut.
 _CUT = "..."
 _BOUNDARY = re.compile(r"(?<!\w)")
 
 
 class Finder:
-    """Knows words, and finds where they stand."""
+    """Finds the occurrences of a set of words."""
 
     __slots__ = ("_beginnings", "_heads", "_marks", "_pieces", "_short")
 
@@ -33,18 +33,18 @@ class Finder:
         pieces = frozenset(piece for word in long for piece in _pieces(word))
         self._heads = frozenset(piece[:MIN_PART] for piece in pieces)
         self._marks = _marks(pieces)
-        # In order, to look up what begins with a text.
+        # Sorted, to find the words with a given beginning.
         self._pieces = sorted(pieces)
         self._beginnings = sorted({word[:PIECE] for word in long})
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where words stand, as starts and ends, in no order. They may overlap: together they cover every occurrence."""
+        """Yield (start, end) spans, unordered and possibly overlapping, that cover every occurrence."""
         yield from self._long(text)
         if self._short:
             yield from self._alone(text)
 
     def cut(self, text: str, end: int) -> Iterator[tuple[int, int]]:
-        """Where the first part of a word stands at the end of a text that was cut; `end` is that of the last span in it."""
+        """Yield the beginning of a word at the end of a cut text; `end` is the end of the last span before."""
         body = len(text) - len(_CUT)
         if not text.endswith(_CUT):
             return
@@ -56,7 +56,7 @@ class Finder:
                 return
 
     def _long(self, text: str) -> Iterator[tuple[int, int]]:
-        """By start, each with an end that is greater than the one before."""
+        """Yield the spans of long words by start, with increasing ends."""
         heads, end = self._heads, 0
         for start in range(len(text) - MIN_PART + 1 if heads else 0):
             if text[start : start + MIN_PART] in heads and (size := _longest(self._marks, text, start)) + start > end:
@@ -72,7 +72,7 @@ class Finder:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    """Texts of at most PIECE characters that cover the word wherever it stands."""
+    """Yield pieces of at most PIECE characters that cover the word."""
     if len(word) <= PIECE:
         yield word
         return
@@ -82,9 +82,9 @@ def _pieces(word: str) -> Iterator[str]:
 
 
 def _marks(words: frozenset[str]) -> dict[str, int]:
-    """By beginning of a word: the length of the longest word that this text begins with, or 0.
+    """Map the marks of all words to the length of the longest word that the mark begins with, or 0.
 
-    A word of 13 = 8 + 4 + 1 characters has marks of 8, 12 and 13: the search for the length goes by them.
+    A word of 13 = 8 + 4 + 1 characters has marks of 8, 12 and 13 characters: `_longest` searches along them.
     """
     by_size: dict[int, set[str]] = {}
     for word in words:
@@ -95,16 +95,15 @@ def _marks(words: frozenset[str]) -> dict[str, int]:
                 by_size.setdefault(size, set()).add(word[:size])
     marks: dict[str, int] = {}
     for size in sorted(by_size):
-        # All shorter ones are known by now, and none of this size.
+        # All shorter marks are in the table already.
         marks.update({mark: size if mark in words else _longest(marks, mark, 0) for mark in by_size[size]})
     return marks
 
 
 def _longest(marks: Mapping[str, int], text: str, start: int) -> int:
-    """The length of the longest word that stands there, or 0.
+    """Return the length of the longest word at `start`, or 0.
 
-    Where the search goes beyond a shorter word, because a mark of a longer one stands there too, that mark knows the
-    shorter word: it begins with it.
+    If the search passes a short word along the mark of a longer one, the entry of that mark holds the short word's length.
     """
     size = found = 0
     for step in _STEPS:
@@ -117,11 +116,11 @@ def _longest(marks: Mapping[str, int], text: str, start: int) -> int:
 
 
 def _begins(ordered: list[str], text: str) -> bool:
-    """Whether one of them begins with the text."""
+    """Return whether one of the words begins with the text."""
     at = bisect.bisect_left(ordered, text)
     return at < len(ordered) and ordered[at].startswith(text)
 
 
 def _is_word(character: str) -> bool:
-    """As `\\w` of a regular expression has it."""
+    """Return whether the character matches `\\w`."""
     return character.isalnum() or character == "_"

@@ -1,8 +1,7 @@
-"""Takes secrets out of what is told: reasons, messages, values.
+"""Masks secrets in reasons, messages and values.
 
-A redactor knows the values that must not be told, and finds them by their text, also in the forms in which libraries quote
-them: escaped as in JSON or Python, as part of an address, in base64. A value that is shorter than four characters is
-masked only where it stands alone: as a part of other words it says nothing.
+A redactor finds secret values by their text, also in the forms in which libraries quote them: escaped as in JSON or Python,
+URL-encoded, in base64. A value shorter than four characters is masked only where it stands alone.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from isotherm.errors import UserError
 from isotherm.secrets.finder import MIN_PART, Finder
 
 MASK = "******"
-# A line of a secret with several (a private key) gives it away as well.
+# Lines of at least this length of a multi-line secret (a private key) are secrets too.
 _LINE = 8
 
 
 class Redactor:
-    """Knows what must not be told."""
+    """Masks a set of secret values."""
 
     __slots__ = ("_finders", "values")
 
     def __init__(self, values: Iterable[object]) -> None:
-        #: The texts themselves, for those who are to keep the secret too.
+        #: The secret texts, to build other redactors from.
         self.values = tuple(sorted({text for value in values for text in texts(value)}))
         self._finders = (Finder(form for text in self.values for form in _forms(text)),) if self.values else ()
 
@@ -37,11 +36,11 @@ class Redactor:
 
     @property
     def size(self) -> int:
-        """How many characters the values have together: what it costs to keep them."""
+        """The total length of the values: the memory they take."""
         return sum(map(len, self.values))
 
     def __add__(self, other: Redactor | Iterable[object]) -> Redactor:
-        """Return a redactor that knows these values as well. Only what is new is prepared: adding a few is cheap."""
+        """Return a redactor of both sets of values. Only new values are prepared, so adding a few is cheap."""
         known = frozenset(self.values)
         more = other if isinstance(other, Redactor) else Redactor(
             text for value in other for text in texts(value) if text not in known)
@@ -53,7 +52,7 @@ class Redactor:
         return both
 
     def text(self, text: str) -> str:
-        """The text, with a mask in place of each secret. Secrets that overlap or touch get one mask."""
+        """Return the text with each secret masked. Secrets that overlap or touch get one mask."""
         found = list(_merged(self._spans(text)))
         last = found[-1][1] if found else 0
         found += (span for finder in self._finders for span in finder.cut(text, last))
@@ -64,7 +63,7 @@ class Redactor:
         return "".join((*parts, text[kept_from:])) if parts else text
 
     def value(self, value: Any) -> Any:
-        """The same data, with a mask in place of each text or number that tells a secret, keys included."""
+        """Return the data with each text or number that contains a secret masked, keys included."""
         if not self._finders:
             return value
         if isinstance(value, Mapping):
@@ -74,14 +73,14 @@ class Redactor:
         return MASK if self._tells(value) else value
 
     def error(self, error: UserError) -> UserError:
-        """The same error without secrets. Paths stay as they are: they are made of the template's names, and lead to it."""
+        """Return the error with secrets masked. Paths are kept: they consist of names in the template."""
         if not self._finders:
             return error
         return error.with_problems(tuple(replace(one, message=self.text(one.message), hint=self.text(one.hint))
                                   for one in error.problems))
 
     def has_secret(self, value: Any) -> bool:
-        """Whether there is a secret in the data."""
+        """Return whether the data contains a secret."""
         return bool(self._finders) and any(self._tells(text) for text in texts(value))
 
     def _tells(self, value: object) -> bool:
@@ -90,7 +89,7 @@ class Redactor:
         text = str(value)
         if isinstance(value, str):
             return next(self._spans(text), None) is not None
-        # A part of a number says nothing.
+        # Part of a number reveals nothing: only the whole number counts.
         return list(_merged(self._spans(text))) == [(0, len(text))]
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -98,7 +97,7 @@ class Redactor:
 
 
 def texts(value: object) -> Iterator[str]:
-    """The texts and numbers in a value, as texts. What everybody could have guessed is no secret."""
+    """Yield the texts and numbers in a value, as texts. None, booleans and blank texts are not secrets."""
     if isinstance(value, Mapping):
         for one in value.values():
             yield from texts(one)
@@ -122,7 +121,7 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The same in order, with one span for those that overlap or touch."""
+    """Yield the spans in order; merge those that overlap or touch."""
     ordered = sorted(spans)
     at = 0
     while at < len(ordered):

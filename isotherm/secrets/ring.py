@@ -1,11 +1,10 @@
 """A ring of keys: the newest seals, all of them open.
 
-Each text names its key, so that old texts stay readable after a new key was put in front. A text is bound to the place
-that it was sealed for (table, column, row, stack): moved to another, it does not open. AES-256-GCM; the nonce is random,
-which is safe for some billions of texts under one key, and a reason to put a new key in front before that.
+A sealed text names its key, so old texts stay readable after a new key is added. It is bound to its location (table,
+column, row, stack): copied elsewhere, it does not open. The cipher is AES-256-GCM with random nonces, which is safe for some
+billions of texts per key; add a new key before that.
 
-Names of things that might be guessed (the hash of a template with a short password in it) are made by `marks`: a hash
-that nobody can compute without the key.
+`marks` are keyed hashes. They name values that could be guessed from a plain hash, such as a template with a password.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from isotherm import errors
 from isotherm.secrets.sealed import SEALED
 
 _NONCE = 12
-# Random bytes are fetched in large pieces: asking for twelve costs as much as sealing.
+# Random bytes are drawn in large pieces: a system call per nonce costs as much as the encryption.
 _PIECE = _NONCE * 1024
 
 
 class _Key:
-    """What is derived from one key: a name to know it by, a cipher, and a key for marks."""
+    """The keys derived from one key: its name, the cipher, the key of marks and the key of signatures."""
 
     def __init__(self, text: str) -> None:
         root = hmac.digest(b"isotherm", text.encode("utf-8", "surrogatepass"), "sha256")
@@ -41,7 +40,7 @@ class _Key:
 
 
 class KeyRing:
-    """Keys, the newest first. One ring is used by one thread for writing and another for reading."""
+    """Keys, the newest first. The writer and the readers of the store share one ring."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         made = [_Key(text) for text in dict.fromkeys(keys)]
@@ -61,31 +60,31 @@ class KeyRing:
         return self._head + b2a_base64(nonce + sealed, newline=False).decode()
 
     def open(self, sealed: str, place: str) -> str:
-        """Raises Unreadable: the key is not in the ring, or the text is not the one that was sealed for this place."""
+        """Decrypt a sealed text. Raise Unreadable if its key is missing, or it was not sealed for this place."""
         name, _, body = sealed[len(SEALED):].partition("$")
         key = self._keys.get(name)
         if key is None:
             raise errors.Unreadable(
-                f"A text is sealed with the key {name[:16]}, which is not in auth_encryption_key_ring.")
+                f"A value is encrypted with the key {name[:16]}, which is not in auth_encryption_key_ring.")
         try:
             raw = a2b_base64(body)
             return key.cipher.decrypt(raw[:_NONCE], raw[_NONCE:], place.encode()).decode("utf-8", "surrogatepass")
         except (InvalidTag, NotBase64, ValueError) as error:
             raise errors.Unreadable(
-                f"A sealed text is not authentic: it was changed, or it belongs somewhere else than {place}.") from error
+                f"An encrypted value is not authentic: it was changed, or it was not stored for {place}.") from error
 
     def signing_keys(self) -> list[bytes]:
-        """Keys for signatures, the newest first: they tell nothing of those that seal."""
+        """Return the keys of signatures, the newest first. They do not reveal the keys that seal."""
         return [key.signing for key in self._order]
 
     def marks(self, word: str, size: int = 16) -> list[str]:
-        """A mark of the word under each key, the newest first: the same word has the same mark, and tells nothing."""
+        """Return the mark of a word under each key, the newest first. Equal words have equal marks."""
         data = word.encode("utf-8", "surrogatepass")
         return [hashlib.blake2b(data, digest_size=size, key=key.mark).hexdigest() for key in self._order]
 
 
 class _Nonces:
-    """Random nonces from the operating system. No two callers get the same one: `pop` of a list is atomic."""
+    """Random nonces from the operating system. `list.pop` is atomic, so no two threads get the same one."""
 
     def __init__(self) -> None:
         self._drawn: list[bytes] = []

@@ -1,10 +1,10 @@
-"""What a sealed text looks like: it begins with a word of ours, and names its key."""
+"""The form of a sealed text: a prefix, the name of its key, the ciphertext."""
 
 from __future__ import annotations
 
 from isotherm import errors
 
-#: How every sealed text begins. No JSON does.
+#: The prefix of every sealed text. No JSON begins with it.
 SEALED = "$iso1$"
 
 
@@ -13,12 +13,12 @@ def is_sealed(text: str | None) -> bool:
 
 
 def key_name(sealed: str) -> str:
-    """The name of the key that a text was sealed with."""
+    """Return the name of the key that a text is sealed with."""
     return sealed[len(SEALED):].partition("$")[0][:16]
 
 
-def unreadable(sealed: str, what: str = "What is stored here") -> errors.Unreadable:
-    """Why a sealed text is of no use to whoever has come by it."""
+def unreadable(sealed: str, what: str = "A stored value") -> errors.Unreadable:
+    """Return the error for a sealed text that cannot be opened."""
     return errors.Unreadable(
-        f"{what} cannot be read: it was sealed with the key {key_name(sealed)}, and either that key is not in "
-        "auth_encryption_key_ring, or the text was changed or belongs somewhere else.")
+        f"{what} cannot be read: it is encrypted with the key {key_name(sealed)}, and either that key is not in "
+        "auth_encryption_key_ring, or the value was changed or moved.")

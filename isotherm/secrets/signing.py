@@ -1,7 +1,7 @@
-"""Signed addresses: whoever has one may do one thing at one place, until a moment, and needs nothing else for it.
+"""Signs URLs: a signed URL allows one method on one path until it expires, without a token.
 
-What is signed is the method, the path as it is sent, byte by byte, and the moment. So a signature is good for no other
-method, no other resource, and no other way to write the same path.
+The signature covers the method, the path byte by byte as it is sent, and the expiry. It is not valid for another method,
+another resource, or another spelling of the path.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 
-# In a signature, so that it could never be taken for one that was made for something else.
+# Separates these signatures from any other use of the key.
 _DOMAIN = b"isotherm-signal-1"
 
 
 class Signer:
-    """Signs with the newest key; knows what was signed with the older ones."""
+    """Signs with the newest key; accepts signatures of all keys."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = tuple(keys)
@@ -26,7 +26,7 @@ class Signer:
         return _signature(self._keys[0], method, path.encode(), expires)
 
     def is_good(self, method: str, path: bytes, expires: int, signature: str) -> bool:
-        """Whether one of the keys has signed this. All are tried, so that the time tells nothing."""
+        """Return whether one of the keys made this signature. Try all keys, so that timing reveals nothing."""
         given = signature.encode("utf-8", "replace")
         hits = [hmac.compare_digest(_signature(key, method, path, expires).encode(), given) for key in self._keys]
         return any(hits)

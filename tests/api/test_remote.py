@@ -11,7 +11,7 @@ import pytest
 from isotherm.api.request import remote_files
 from tests.api.conftest import fault, resource, template
 
-REFUSED = "The URL is not one that can be fetched from here."
+REFUSED = "The URL cannot be fetched by this service."
 LOOPBACK = ("127.0.0.1/32",)
 
 

@@ -15,7 +15,7 @@ from isotherm.fetch import AllowedAddresses, Fetcher, Refused
 from tests.fetch.misbehaving import TEMPLATE, Server, certificate
 
 LOOPBACK = ("127.0.0.1/32",)
-REFUSED = "The URL is not one that can be fetched from here."
+REFUSED = "The URL cannot be fetched by this service."
 
 
 def fetcher(resolve=None, tls=None, **options):

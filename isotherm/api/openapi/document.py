@@ -82,19 +82,19 @@ def document() -> dict[str, Any]:
 def _operation(route: routes.Route) -> dict[str, Any]:
     signed = route in routes.SIGNED
     path = path_of(route)
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": _id(route.method.lower(), path), "tags": [_subject(route)],
         "summary": "Signal a resource by a signed URL." if signed else rules.TABLE[route.rule][1],
         "parameters": [*_in_path(path), *_in_query(route)], "responses": _responses(route),
     }
     if signed:
-        told["security"] = []
+        described["security"] = []
     else:
-        told["x-policy-rule"] = route.rule
+        described["x-policy-rule"] = route.rule
     if body := fields.BODIES.get(route.handler):
-        told["requestBody"] = {"required": body.required,
+        described["requestBody"] = {"required": body.required,
                                "content": {"application/json": {"schema": fields.ref(body.schema)}}}
-    return told
+    return described
 
 
 def _subject(route: routes.Route) -> str:
@@ -125,10 +125,10 @@ def _responses(route: routes.Route) -> dict[str, Any]:
 
 
 def _answer(answer: fields.ResponseSpec) -> dict[str, Any]:
-    told: dict[str, Any] = {"description": HTTPStatus(answer.status).phrase, "headers": _headers(answer.status)}
+    described: dict[str, Any] = {"description": HTTPStatus(answer.status).phrase, "headers": _headers(answer.status)}
     if answer.schema is not None:
-        told["content"] = {answer.kind: {"schema": answer.schema}}
-    return told
+        described["content"] = {answer.kind: {"schema": answer.schema}}
+    return described
 
 
 def _headers(status: int) -> dict[str, Any]:

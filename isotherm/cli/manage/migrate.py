@@ -48,17 +48,17 @@ def migrate(printer: console.Printer, stacks: tuple[str, ...], every: bool, dry_
         migrating = Migrator(engine.store, engine.types, engine.clock, new_id)
         roots = await migrating.roots(stacks)
         with _bar(printer, len(roots)) as advance:
-            told = []
+            results = []
             for root in roots:
-                told.append(await migrating.migrate(root, dry_run=dry_run))
+                results.append(await migrating.migrate(root, dry_run=dry_run))
                 advance(root.name)
-            return told
+            return results
 
-    told = home.use(Embedded, work)
-    data = _report(told, dry_run=dry_run)
+    results = home.use(Embedded, work)
+    data = _report(results, dry_run=dry_run)
     if report is not None:
         report.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
-    printer.result(data, lambda: _draw(told, dry_run=dry_run))
+    printer.result(data, lambda: _draw(results, dry_run=dry_run))
     return codes.FAILED if data["summary"]["remaining"] else codes.OK
 
 
@@ -80,18 +80,18 @@ class _bar:  # noqa: N801 - used like a function
         self._progress.stop()
 
 
-def _report(told: Sequence[MigrationReport], *, dry_run: bool) -> dict[str, Any]:
-    count = {outcome: sum(one.outcome is outcome for one in told) for outcome in Outcome}
+def _report(results: Sequence[MigrationReport], *, dry_run: bool) -> dict[str, Any]:
+    count = {outcome: sum(one.outcome is outcome for one in results) for outcome in Outcome}
     return {
         "dry_run": dry_run,
         "summary": {"migrated": count[Outcome.MIGRATED], "already": count[Outcome.HERE],
                     "remaining": count[Outcome.REFUSED]},
-        "stacks": [one.as_dict() for one in told],
+        "stacks": [one.as_dict() for one in results],
     }
 
 
-def _draw(told: Sequence[MigrationReport], *, dry_run: bool) -> Iterator[RenderableType]:
-    if not told:
+def _draw(results: Sequence[MigrationReport], *, dry_run: bool) -> Iterator[RenderableType]:
+    if not results:
         yield console.text("No stack is on the legacy path.", "dim")
         return
     rows = [
@@ -103,14 +103,14 @@ def _draw(told: Sequence[MigrationReport], *, dry_run: bool) -> Iterator[Rendera
             one.resources,
             one.id,
         )
-        for one in told
+        for one in results
     ]
     yield console.table(["stack", "status", "outcome", "stacks", "resources", "id"], rows, styles=["cyan"], keep=3)
-    for one in told:
+    for one in results:
         for note in _notes(one):
             yield console.text(f"{one.name}: {note}", "dim")
-    yield from _remaining([one for one in told if one.outcome is Outcome.REFUSED])
-    done = sum(one.outcome is Outcome.MIGRATED for one in told)
+    yield from _remaining([one for one in results if one.outcome is Outcome.REFUSED])
+    done = sum(one.outcome is Outcome.MIGRATED for one in results)
     yield console.text(f"{console.count(done, 'tree')} {'would be migrated' if dry_run else 'migrated'}.", "bold")
 
 

@@ -34,17 +34,17 @@ def update_params(printer: console.Printer, operation: str, previous_encryption_
                                hint="To read the secrets of a stack, use `isotherm export --show-hidden`.")
     if previous_encryption_key is not None:
         raise click.UsageError("Put the previous key into auth_encryption_key_ring: other users can see the command line.")
-    told = home.use(Embedded, lambda engine: housekeeping.seal_anew(engine, engine.types))
-    printer.result(dataclasses.asdict(told), lambda: [console.text(line, style) for line, style in _lines(told)])
-    return codes.FAILED if told.unreadable or told.busy else codes.OK
+    resealed = home.use(Embedded, lambda engine: housekeeping.seal_anew(engine, engine.types))
+    printer.result(dataclasses.asdict(resealed), lambda: [console.text(line, style) for line, style in _lines(resealed)])
+    return codes.FAILED if resealed.unreadable or resealed.busy else codes.OK
 
 
-def _lines(told: Resealed) -> list[tuple[str, str]]:
-    lines = [(f"{console.count(told.sealed, 'value')} encrypted with the newest key.", "")]
-    if told.unreadable:
-        lines.append((f"{console.count(told.unreadable, 'value')} cannot be decrypted: add the missing key to "
+def _lines(resealed: Resealed) -> list[tuple[str, str]]:
+    lines = [(f"{console.count(resealed.sealed, 'value')} encrypted with the newest key.", "")]
+    if resealed.unreadable:
+        lines.append((f"{console.count(resealed.unreadable, 'value')} cannot be decrypted: add the missing key to "
                       "auth_encryption_key_ring and run this command again.", "red"))
-    if told.busy:
-        lines.append((f"{console.count(told.busy, 'stack')} with an operation in progress: keep the older keys and run "
+    if resealed.busy:
+        lines.append((f"{console.count(resealed.busy, 'stack')} with an operation in progress: keep the older keys and run "
                       "this command again.", "yellow"))
     return lines

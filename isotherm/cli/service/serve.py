@@ -213,17 +213,17 @@ class Api:
 def announce_api(printer: console.Printer, folder: Path, settings: Settings, url: str) -> None:
     """Print the address of the API. In standalone mode, write clouds.yaml for clients."""
     lines = [f"Isotherm listens on {url}. Home: {folder}"]
-    told = {"url": url, "folder": str(folder)}
+    facts = {"url": url, "folder": str(folder)}
     if settings.auth_strategy == "standalone":
-        told["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
-        lines += [f"  export OS_CLIENT_CONFIG_FILE={told['clouds']}", "  openstack --os-cloud isotherm stack list"]
-    announce(printer, told, lines)
+        facts["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
+        lines += [f"  export OS_CLIENT_CONFIG_FILE={facts['clouds']}", "  openstack --os-cloud isotherm stack list"]
+    announce(printer, facts, lines)
 
 
-def announce(printer: console.Printer, told: dict[str, str], lines: Sequence[str]) -> None:
+def announce(printer: console.Printer, facts: dict[str, str], lines: Sequence[str]) -> None:
     """Print the start-up message and flush it: a program may wait for it at a pipe."""
     if printer.as_json:
-        printer.json(told)
+        printer.json(facts)
     else:
         printer.plain("\n".join(lines))
     sys.stdout.flush()

@@ -65,7 +65,7 @@ class Picture:
             self._seen, self._operation = {}, str(frame.stack["operation_id"])
         if not frame.whole:
             return list(frame.lines)
-        present = {line.id: self._hung(line) for line in frame.lines}
+        present = {line.id: self._with_known_parent(line) for line in frame.lines}
         for id_, line in self._seen.items():
             if id_ not in present:
                 present[id_] = replace(line, state=NodeState.DONE, action=Action.DELETE, touched=True, waits_for_count=0,
@@ -73,7 +73,7 @@ class Picture:
         self._seen = dict(sorted(present.items()))
         return list(self._seen.values())
 
-    def _hung(self, line: Line) -> Line:
+    def _with_known_parent(self, line: Line) -> Line:
         """Keep the previous parent of a line: deleting a resource deletes the edges to its dependents."""
         before = self._seen.get(line.id)
         return replace(line, waits_for=before.waits_for) if before and not line.waits_for else line
@@ -100,16 +100,16 @@ def _head(frame: Frame, bar: Bar) -> Iterator[RenderableType]:
 
 
 def _counts(frame: Frame, bar: Bar) -> Text:
-    told = Text()
+    counts = Text()
     for word, states, style in words.STATE_COUNTS:
         number = sum(frame.counts.get(state, 0) for state in states)
         if number:
-            told.append(" · " if told else "").append(f"{number:,} {word}", style)
-    return told or Text("nothing to do" if frame.ended and not bar.total else "", "dim")
+            counts.append(" · " if counts else "").append(f"{number:,} {word}", style)
+    return counts or Text("nothing to do" if frame.ended and not bar.total else "", "dim")
 
 
-def _body(frame: Frame, lines: Sequence[Line], room: int) -> Iterator[RenderableType]:
-    shown, left_out = _fitting(lines, room)
+def _body(frame: Frame, lines: Sequence[Line], height_left: int) -> Iterator[RenderableType]:
+    shown, left_out = _fitting(lines, height_left)
     if shown:
         yield Text("")
         yield _grid(frame, shown, lines)
@@ -120,12 +120,12 @@ def _body(frame: Frame, lines: Sequence[Line], room: int) -> Iterator[Renderable
         yield _cut(Text.assemble(("✗ ", "bold red"), (console.clean(name), "cyan"), "  ", (console.clean(reason), "red")))
 
 
-def _fitting(lines: Sequence[Line], room: int) -> tuple[list[Line], int]:
+def _fitting(lines: Sequence[Line], height_left: int) -> tuple[list[Line], int]:
     """Return the lines that fit: failed first, then active, then waiting, then done; and the number left out."""
-    if len(lines) <= room:
+    if len(lines) <= height_left:
         return list(lines), 0
     ranks = {NodeState.FAILED: 0, **dict.fromkeys(_ACTIVE, 1), NodeState.PENDING: 2, NodeState.SKIPPED: 3}
-    best = sorted(lines, key=lambda line: (ranks.get(line.state, 4), line.id))[: room - 1]
+    best = sorted(lines, key=lambda line: (ranks.get(line.state, 4), line.id))[: height_left - 1]
     return sorted(best, key=lambda line: line.id), len(lines) - len(best)
 
 

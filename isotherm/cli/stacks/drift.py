@@ -52,8 +52,8 @@ def drift(  # noqa: PLR0913 - one for each option
         await _change(engine, name, resource, (policy, interval, mode))
         return await _view(engine, name, resource, whole=whole)
 
-    told = home.use(Embedded, work)
-    printer.result(told, lambda: _draw(told, single=resource is not None))
+    view = home.use(Embedded, work)
+    printer.result(view, lambda: _draw(view, single=resource is not None))
 
 
 @click.command(epilog=options.example("isotherm observe web", "isotherm observe web config"))
@@ -69,8 +69,8 @@ def observe(printer: console.Printer, name: str, resource: str | None) -> None:
             await engine.orchestrator.drift.observe(name, resource)
         return await _view(engine, name, resource)
 
-    told = home.use(Embedded, work)
-    printer.result(told, lambda: _draw(told, single=resource is not None))
+    view = home.use(Embedded, work)
+    printer.result(view, lambda: _draw(view, single=resource is not None))
 
 
 @click.command(epilog=options.example("isotherm observing", "isotherm observing maintenance", "isotherm observing active"))
@@ -89,8 +89,8 @@ def observing(printer: console.Printer, mode: str | None) -> None:
             await engine.orchestrator.drift.set_project_mode(mode)
         return {"mode": await engine.orchestrator.drift.project_mode()}
 
-    told = home.use(Embedded, work)
-    printer.result(told, lambda: [Text(told["mode"])])
+    view = home.use(Embedded, work)
+    printer.result(view, lambda: [Text(view["mode"])])
 
 
 async def _change(
@@ -114,25 +114,25 @@ async def _view(engine: Embedded, name: str, resource: str | None, *, whole: boo
     return await engine.orchestrator.drift.show(name, whole=whole)
 
 
-def _draw(told: Mapping[str, Any], *, single: bool) -> Iterator[RenderableType]:
+def _draw(view: Mapping[str, Any], *, single: bool) -> Iterator[RenderableType]:
     if single:
-        yield from _resource(told)
+        yield from _resource(view)
         return
-    yield Text.assemble((console.clean(told["stack_name"]), "bold"), "  ", _word(told["drift"]))
-    yield console.facts(_facts(told))
-    for one in told["resources"]:
+    yield Text.assemble((console.clean(view["stack_name"]), "bold"), "  ", _word(view["drift"]))
+    yield console.facts(_facts(view))
+    for one in view["resources"]:
         yield Text("")
         yield from _resource(one)
 
 
-def _facts(told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    yield "policy", told["policy"] + ("" if told["mode"] == "active" else f", but {told['mode']}")
-    yield "observed", told["observed_time"] or "never; `isotherm observe` does it once, `isotherm up` continuously"
-    counts = [f"{number:,} {_WORDS[word][0]}" for word, number in told["counts"].items() if number]
+def _facts(view: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "policy", view["policy"] + ("" if view["mode"] == "active" else f", but {view['mode']}")
+    yield "observed", view["observed_time"] or "never; `isotherm observe` does it once, `isotherm up` continuously"
+    counts = [f"{number:,} {_WORDS[word][0]}" for word, number in view["counts"].items() if number]
     if counts:
         yield "resources", ", ".join(counts)
-    if told["given_up"]:
-        yield "given up", Text(console.clean(", ".join(told["given_up"])), "bold red")
+    if view["given_up"]:
+        yield "given up", Text(console.clean(", ".join(view["given_up"])), "bold red")
 
 
 def _resource(one: Mapping[str, Any]) -> Iterator[RenderableType]:

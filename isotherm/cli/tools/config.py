@@ -27,13 +27,13 @@ CONFIG = "isotherm.conf"
 def config(printer: console.Printer, files: tuple[Path, ...]) -> None:
     """List the configuration options and their values."""
     settings = configuration.load(home.location() / CONFIG, *files)
-    rows = [_told(one, settings) for one in configuration.options()]
+    rows = [_row(one, settings) for one in configuration.options()]
     unknown = _unknown(settings.config_files)
     printer.result({"files": list(settings.config_files), "options": rows, "unknown": unknown},
                     lambda: _draw(rows, settings.config_files, unknown))
 
 
-def _told(one: Option, settings: Settings) -> dict[str, Any]:
+def _row(one: Option, settings: Settings) -> dict[str, Any]:
     value = getattr(settings, one.field)
     changed = value != one.default
     shown = MASKED if one.secret and value else value

@@ -45,19 +45,20 @@ def import_heat(  # noqa: PLR0913 - one for each option
     or an id; by default all stacks are imported. Resources are not touched, and nothing is written to Heat's database.
     Stacks that cannot be imported are listed with the reason. A repeated import skips stacks that were imported before.
     """
-    told_url, told_key = _configured(heat_conf)
-    url = database_url or told_url
+    configured_url, configured_key = _configured(heat_conf)
+    url = database_url or configured_url
     if not url:
         raise click.UsageError("Heat's database is not given: add --heat-conf or --database-url.")
-    wish = run.Wish(stacks, key_file.read_text().strip() if key_file else told_key, project, dry_run)
+    wish = run.Wish(stacks, key_file.read_text().strip() if key_file else configured_key, project, dry_run)
 
     async def work(engine: Embedded) -> list[Told]:
         with heat_rows.opened(url) as heat, printer.busy("reading Heat's database"):
             return await run.bring(engine, heat, wish)
 
-    told = home.use(Embedded, work)
-    printer.result({"dry_run": dry_run, "stacks": [one.as_dict() for one in told]}, lambda: _draw(told, dry_run=dry_run))
-    return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in told) else codes.OK
+    results = home.use(Embedded, work)
+    printer.result({"dry_run": dry_run, "stacks": [one.as_dict() for one in results]},
+                   lambda: _draw(results, dry_run=dry_run))
+    return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in results) else codes.OK
 
 
 def _configured(file: Path | None) -> tuple[str | None, str | None]:
@@ -69,15 +70,15 @@ def _configured(file: Path | None) -> tuple[str | None, str | None]:
             parser.get("DEFAULT", "auth_encryption_key", fallback=None))
 
 
-def _draw(told: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:
-    if not told:
+def _draw(results: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:
+    if not results:
         yield console.text("Heat has no stacks.", "dim")
         return
     rows: list[tuple[Any, ...]] = [
         (one.name, one.state, console.text(_word(one, dry_run=dry_run), _STYLES[one.outcome]), one.stacks or "",
-         one.resources or "", one.project) for one in told]
+         one.resources or "", one.project) for one in results]
     yield console.table(["stack", "status", "outcome", "stacks", "resources", "project"], rows, styles=["cyan"], keep=3)
-    for one in told:
+    for one in results:
         for problem in one.problems:
             yield console.text(f"{one.name}: {problem}", "red")
         for note in one.notes:
