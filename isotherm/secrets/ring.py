@@ -1,8 +1,8 @@
 """A ring of keys: the newest seals, all of them open.
 
 A sealed text names its key, so old texts stay readable after a new key is added. It is bound to its location (table,
-column, row, stack): copied elsewhere, it does not open. The cipher is AES-256-GCM with random nonces, which is safe for some
-billions of texts per key; add a new key before that.
+column, row, stack): copied elsewhere, it does not open. The cipher is AES-256-GCM with random nonces, which is safe for
+some billions of texts per key; add a new key before that.
 
 `marks` are keyed hashes. They name values that could be guessed from a plain hash, such as a template with a password.
 """
