@@ -105,8 +105,8 @@ class Settings:
         "OS::Nova::Server=20, OS::Nova=50. A name covers the type itself and all types that begin with it and `::`.")
 
     max_threads_per_service: int = option(
-        16, "Maximum number of blocking calls of resource types that each process runs at once, for each service (OS::Nova is "
-        "one). A call that finds no free thread is retried later.", least=1)
+        16, "Maximum number of blocking calls of resource types that each process runs at once, for each service (OS::Nova "
+        "is one). A call that finds no free thread is retried later.", least=1)
 
     # Fetching.
     template_fetch_timeout: float = option(
