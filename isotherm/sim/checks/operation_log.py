@@ -47,6 +47,8 @@ class OperationLog:
         self.wanted: dict[str, Shape] = {}
         # By stack and name: whether the newest planned template that has the name retains its object.
         self._retain: dict[tuple[str, str], bool] = {}
+        # What a rollback retains whose plan may never be seen: one commit may plan it and accept the next operation.
+        self._may_retain: set[tuple[str, str]] = set()
         # Stacks that were abandoned, or whose adoption was rolled back, and not complete since: any object may be kept.
         self._let_go: set[str] = set()
         # By abandon operation: the shape of its stack before.
@@ -70,7 +72,9 @@ class OperationLog:
         self.operations[operation.id] = operation
         self.newest[operation.stack_id] = operation
         self.wanted[operation.stack_id] = operation.shape
-        if operation.action is not Action.ROLLBACK and operation.action not in VISITING:
+        if operation.action is Action.ROLLBACK:
+            self._may_retain |= {(operation.stack_id, name) for name, part in operation.shape.items() if part.retain}
+        elif operation.action not in VISITING:
             self.planned(operation)
 
     def planned(self, operation: Operation) -> None:
@@ -78,6 +82,7 @@ class OperationLog:
         for name, part in operation.shape.items():
             if not part.off:
                 self._retain[operation.stack_id, name] = part.retain
+                self._may_retain.discard((operation.stack_id, name))
 
     def _shape(self, operation: Operation, request: Request | None) -> Shape:
         wants = operation.action in (Action.CREATE, Action.UPDATE)
@@ -104,8 +109,7 @@ class OperationLog:
 
     def may_keep(self, stack_id: str, name: str) -> bool:
         """Return whether an object may be left behind: by its policy, or by that of a rollback that may be planned."""
-        part = self.wanted.get(stack_id, {}).get(name)
-        return stack_id in self._let_go or self.retains(stack_id, name) or (part is not None and part.retain)
+        return stack_id in self._let_go or self.retains(stack_id, name) or (stack_id, name) in self._may_retain
 
     def retains(self, stack_id: str, name: str) -> bool:
         return self._retain.get((stack_id, name), False)
