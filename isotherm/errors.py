@@ -93,11 +93,15 @@ class CloudError(IsothermError):
 
 
 class Temporary(CloudError):
-    """The call may succeed later; retry it after `retry_after_s`."""
+    """The call may succeed later; retry it after `retry_after_s`.
 
-    def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
+    Without it, a step of a resource waits as long as the type's Poll says, and everything else for a second.
+    """
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message)
-        self.retry_after_s = retry_after_s
+        self.says_when = retry_after_s is not None
+        self.retry_after_s = 1.0 if retry_after_s is None else retry_after_s
 
 
 class NotBegun(Temporary):

@@ -53,6 +53,8 @@ class Intent(msgspec.Struct):
     update_policy: Any = None
     handled: bool = False
     progress: Any = None
+    # How many pauses of the type's Poll there have been: whoever takes the step up goes on with the next one.
+    attempts: int = 0
     # Whether the type said of its only attempt that nothing was asked of the cloud.
     not_begun: bool = False
     # Whether it follows an attempt with an unknown end: it asks for the same, and never counts as not begun.

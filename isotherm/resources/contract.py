@@ -81,13 +81,14 @@ _NAME_CHARS = 255
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Not done yet: ask again in `seconds`. `progress`, when given, replaces what is stored.
+    """Not done yet: ask again in `seconds`; None: after the pause that the type's Poll says.
 
-    `awaits` names an operation on another stack: its end wakes this resource, however long `seconds` is. With `seen` it
-    names an inbox, and what wakes is a signal beyond those seen (see `wait_for`).
+    `reason` is shown to the user. `progress`, when given, replaces what is stored. `awaits` names an operation on another
+    stack: its end wakes this resource, however long `seconds` is. With `seen` it names an inbox, and a signal beyond those
+    seen wakes the resource (see `wait_for`).
     """
 
-    seconds: float
+    seconds: float | None = None
     reason: str = ""
     progress: object = None
     awaits: str = ""

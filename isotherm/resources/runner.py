@@ -33,6 +33,8 @@ class Task:
     changed: Mapping[str, Any] = field(default_factory=dict)
     handled: bool = False
     progress: object = None
+    # How many pauses of the type's Poll there have been since the last call of `handle_*` that returned.
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +95,29 @@ class TaskRunner:
                 await self._handle()
             return await self._check()
         except errors.Temporary as error:
-            not_begun = isinstance(error, errors.NotBegun) and not self.task.handled
-            return Waiting(error.retry_after_s, _bounded(str(error)), not_begun=not_begun)
+            return self.postponed(error)
         except errors.Superseded:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is the failure of its resource
             return Failed(describe(self.resource.name, error))
+
+    def postponed(self, error: errors.Temporary) -> Waiting:
+        """Return the wait that an error asks for: as long as it says, or as long as the type's Poll says."""
+        not_begun = isinstance(error, errors.NotBegun) and not self.task.handled
+        seconds = error.retry_after_s if error.says_when else self._pause_s()
+        return Waiting(seconds, _bounded(str(error)), not_begun=not_begun)
+
+    def _pause_s(self) -> float:
+        pause_s = self.resource.traits.poll.pause_s(self.task.attempts, self.resource.context.random)
+        self.task.attempts += 1
+        return pause_s
 
     async def _handle(self) -> None:
         task, resource = self.task, self.resource
         handler = getattr(resource, _HANDLERS[task.action])
         arguments = (task.before, task.changed) if task.action is Action.UPDATE else ()
         task.progress = await change(resource, handler, *arguments)
-        task.handled = True
+        task.handled, task.attempts = True, 0
 
     async def _check(self) -> Outcome:
         checker = getattr(self.resource, _CHECKERS[self.task.action])
@@ -115,10 +127,11 @@ class TaskRunner:
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):
-            return Waiting(self.resource.traits.poll.first)
+            return Waiting(self._pause_s())
         if answer.progress is not None:
             self.task.progress = answer.progress
-        return Waiting(answer.seconds, _bounded(answer.reason), answer.awaits, answer.seen)
+        seconds = self._pause_s() if answer.seconds is None else answer.seconds
+        return Waiting(seconds, _bounded(answer.reason), answer.awaits, answer.seen)
 
 
 def describe(name: str, error: BaseException) -> str:

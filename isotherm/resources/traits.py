@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 from isotherm.resources import gate
 from isotherm.states import Action
 
+_EXPONENT = 64
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poll:
-    """The pauses between two calls of a `check_*` that answers False, in seconds."""
+    """The pauses, in seconds, before a step is tried again that does not say itself when.
+
+    The first pause is `first`; each one after it is `factor` times as long as the one before, up to `most`. Each is made
+    longer or shorter by up to `jitter` of itself at random, so that many resources do not ask at the same moment.
+    """
 
     first: float = 1.0
+    factor: float = 1.5
+    most: float = 15.0
+    jitter: float = 0.1
+
+    def pause_s(self, attempts: int, random: Random) -> float:
+        """Return the pause after so many earlier ones."""
+        # The exponent is bounded: a float overflows, and the pause is as long as it gets long before.
+        pause = min(self.first * self.factor ** min(attempts, _EXPONENT), self.most)
+        return pause * random.uniform(1 - self.jitter, 1 + self.jitter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

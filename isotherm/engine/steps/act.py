@@ -85,9 +85,11 @@ class StepRunner:
         deleting = intent.action is Action.DELETE
         wanted = self._properties(version) if deleting else intent.after
         resource = self._resource(claim, version, wanted, guard, intent, target)
-        task = runner.Task(intent.action, intent.before, intent.changed, intent.handled, intent.progress)
+        task = runner.Task(intent.action, intent.before, intent.changed, intent.handled, intent.progress,
+                           intent.attempts)
+        running = runner.TaskRunner(resource, task)
         guard.check()
-        outcome = await runner.TaskRunner(resource, task).step()
+        outcome = await running.step()
         version.physical_id = resource.physical_id
         if resource.data:
             version.data = documents.encode(resource.data)
@@ -98,7 +100,7 @@ class StepRunner:
                 published = await _published(version, intent, target, resource)
             except errors.Temporary as error:
                 # The object is there, but what others want to know of it cannot be read yet.
-                outcome = runner.Waiting(error.retry_after_s, str(error))
+                outcome = running.postponed(error)
             except errors.Superseded:
                 raise
             except Exception as error:  # noqa: BLE001 - a mistake in the type is the failure of its resource
@@ -110,6 +112,7 @@ class StepRunner:
             version.suspended = version.suspended and not wakes
             return _done(claim, version, intent, published, _said(version, intent, resource))
         if isinstance(outcome, runner.Waiting):
+            intent.attempts = task.attempts
             intent.not_begun = outcome.not_begun and not intent.repeated
             version.intent = documents.encode(intent)
             return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason,

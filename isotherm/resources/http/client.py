@@ -21,7 +21,6 @@ from isotherm.fetch.addresses import AllowedAddresses, Refused, Resolve, look_up
 from isotherm.resources.context import local_access
 from isotherm.resources.http import headers
 
-_AGAIN_S = 2.0
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?)?")
 
@@ -47,14 +46,14 @@ class Client:
             raise errors.Permanent("the service is at an address that may not be called from here. The operator allows "
                                    "networks of his own with the option allowed_fetch_networks.") from None
         except TimeoutError:
-            raise errors.Temporary(f"the service took longer than {call.timeout_s:g} seconds", _AGAIN_S) from None
+            raise errors.Temporary(f"the service took longer than {call.timeout_s:g} seconds") from None
         except (httpcore2.ConnectTimeout, httpcore2.ConnectError):
-            raise errors.NotBegun("the service does not answer", _AGAIN_S) from None
+            raise errors.NotBegun("the service does not answer") from None
         except (httpcore2.TimeoutException, httpcore2.NetworkError):
-            raise errors.Temporary("the service does not answer", _AGAIN_S) from None
+            raise errors.Temporary("the service does not answer") from None
         except httpcore2.ProtocolError:
             # As a rule: it went away in the middle of an answer.
-            raise errors.Temporary("the service does not speak HTTP as it should", _AGAIN_S) from None
+            raise errors.Temporary("the service does not speak HTTP as it should") from None
 
     async def _send(self, call: local_access.Call) -> local_access.Reply:
         target = connect.target(call.url)

@@ -94,7 +94,7 @@ class Object(contract.Resource):
     async def check_delete_complete(self, progress: Any) -> bool | contract.Wait:
         if progress is None or await self._read() is None:
             return True
-        return contract.Wait(self.traits.poll.first, "being deleted")
+        return contract.Wait(reason="being deleted")
 
     async def handle_check(self) -> object:
         if await self._read() is None:
@@ -152,7 +152,7 @@ class Object(contract.Resource):
             return True
         if found is not None and state in (ready[FAILED] or ()):
             raise errors.Permanent(f"the service says that it is {state}")
-        return contract.Wait(self.traits.poll.first, f"the service says: {state}"[:_TOLD])
+        return contract.Wait(reason=f"the service says: {state}"[:_TOLD])
 
     def _object_in(self, reply: local_access.Reply) -> Any:
         return filling.found(_decoded(reply), self.properties[OBJECT_PATH])
@@ -221,9 +221,10 @@ class Object(contract.Resource):
         raise errors.Permanent(said)
 
 
-def _pause(reply: local_access.Reply) -> float:
+def _pause(reply: local_access.Reply) -> float | None:
+    """Return what the header Retry-After says, in seconds; None without one."""
     text = reply.headers.get("retry-after", "")
-    return min(float(text), _LONGEST_PAUSE_S) if text.isdigit() and text.isascii() else 2.0
+    return min(float(text), _LONGEST_PAUSE_S) if text.isdigit() and text.isascii() else None
 
 
 def _decoded(reply: local_access.Reply) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from typing import Any, ClassVar
 
 import pytest
 
@@ -119,3 +120,43 @@ def test_being_superseded_is_not_a_failure(context):
 
     with pytest.raises(errors.Superseded):
         step(Overtaken(state(), context), Task(Action.CREATE))
+
+
+class Asked(contract.Resource):
+    """Answers each question with the next of its answers."""
+
+    TYPE = "Test::Asked"
+    traits = contract.Traits(poll=contract.Poll(first=2.0, factor=3.0, most=10.0, jitter=0.0))
+    answers: ClassVar[list[Any]] = []
+
+    async def check_create_complete(self, progress):
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def asked(context, task, answer):
+    Asked.answers = [answer]
+    return step(Asked(state(), context), task)
+
+
+def test_pauses_grow_to_the_longest_and_the_count_is_part_of_the_task(context):
+    task = Task(Action.CREATE)
+    answers = [False, contract.Wait(reason="building"), errors.Temporary("busy"), False]
+    assert [asked(context, task, answer).seconds for answer in answers] == [2.0, 6.0, 10.0, 10.0]
+    resumed = Task(Action.CREATE, handled=True, attempts=1)
+    assert asked(context, resumed, False).seconds == 6.0
+
+
+def test_a_pause_that_is_given_is_obeyed_and_not_counted(context):
+    task = Task(Action.CREATE)
+    assert asked(context, task, contract.Wait(42.0)).seconds == 42.0
+    assert asked(context, task, errors.Temporary("busy", 33.0)).seconds == 33.0
+    assert task.attempts == 0
+
+
+def test_pauses_vary_within_their_jitter():
+    poll, random_ = contract.Poll(first=10.0, factor=1.0, most=10.0, jitter=0.2), random.Random(1)
+    drawn = [poll.pause_s(attempts, random_) for attempts in range(1000)]
+    assert 8.0 <= min(drawn) < 8.1 < 11.9 < max(drawn) <= 12.0
