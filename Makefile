@@ -15,11 +15,11 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all quick check fmt sim scenarios soak bench bench-million docs ledger pages build diff-heat import-heat migrate-torture torture tempest pins clean
+.PHONY: help setup run test test-all quick check fmt sim scenarios soak bench bench-million docs ledger pages build release-check diff-heat import-heat migrate-torture torture tempest pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make .venv and install everything into it
 
@@ -72,6 +72,9 @@ docs: setup ledger pages $(VENV)/.ready-docs ## build the documentation as HTML 
 
 build: setup $(VENV)/.ready-release ## build the wheel and the source archive into dist/
 	@$(BIN)/python -m build --no-isolation --outdir dist .
+
+release-check: setup $(VENV)/.ready-release ## build wheel and sdist, install the wheel into an empty environment, run the tour
+	@$(BIN)/python tools/release_check.py
 
 diff-heat: setup ## compare with the real Heat, in an environment of its own
 	@$(BIN)/python tools/diff_heat.py $(ARGS)

@@ -19,6 +19,7 @@ import yaml
 
 from isotherm.cli import main
 from isotherm.config import files
+from tools import release_check
 
 ROOT = Path(__file__).resolve().parents[2]
 UNITS = sorted((ROOT / "packaging" / "systemd").glob("*.service"))
@@ -42,6 +43,22 @@ def section(unit: Path, name: str) -> dict[str, str]:
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     parser.read(unit)
     return dict(parser[name])
+
+
+def test_one_version_is_named_everywhere() -> None:
+    """Fragments of news may wait for the next release; `make release-check` wants them in the changelog."""
+    assert [one for one in release_check.problems_of_text() if "fragments" not in one] == []
+
+
+def test_a_tree_that_cannot_be_released_says_why(tmp_path: Path) -> None:
+    for folder in ("isotherm", "changelog.d"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "9.0.0"\n')
+    (tmp_path / "isotherm" / "__init__.py").write_text('__version__ = "8.0.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n")
+    (tmp_path / "changelog.d" / "a.fixed.md").touch()
+    found = release_check.problems_of_text(tmp_path)
+    assert [one.split()[0] for one in found] == ["isotherm/__init__.py", "the", "changelog.d"]
 
 
 def test_there_is_a_unit_for_each_service() -> None:
