@@ -1,7 +1,7 @@
-"""Opens what Heat has encrypted with its `auth_encryption_key`: hidden parameters, properties, what resources keep.
+"""Decrypts what Heat has encrypted with its `auth_encryption_key`: hidden parameters, properties and resource data.
 
-Each value says by which method it was encrypted. Two are known: Fernet, which Heat has used for ten years, and plain AES
-before that. What cannot be opened is told, and nothing of the tree comes over.
+Each value names its method. Two are known: Fernet, which Heat has used for ten years, and plain AES before that. A value
+that cannot be decrypted prevents the import of its tree.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _KEY_LENGTH = 32
 _IV_LENGTH = 16
 
 
-class Closed(Exception):
-    """It could not be opened; the text says why."""
+class CannotDecrypt(Exception):
+    """A value cannot be decrypted; the text says why."""
 
 
-class Opener:
-    """Opens with one key; without one, whatever is encrypted stays closed."""
+class Decryptor:
+    """Decrypts with one key. Without a key, every encrypted value raises CannotDecrypt."""
 
     def __init__(self, key: str | None) -> None:
         self._key = key
 
     def environment(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """An environment with its parameters in the clear."""
+        """Return an environment with its parameters decrypted."""
         plain = {name: value for name, value in data.items() if name != "encrypted_param_names"}
         given = dict(plain.get("parameters") or {})
         for name in data.get("encrypted_param_names") or ():
@@ -42,28 +42,28 @@ class Opener:
                 given[name] = self.text(*given[name])
         return {**plain, "parameters": given}
 
-    def properties(self, resource: heat_rows.Resource) -> dict[str, Any]:
-        """What Heat last applied."""
+    def properties(self, resource: heat_rows.HeatResource) -> dict[str, Any]:
+        """Return the properties that Heat last applied, decrypted."""
         if not resource.encrypted:
             return dict(resource.properties)
         return {name: json.loads(self.text(*value)) for name, value in resource.properties.items()}
 
-    def data(self, resource: heat_rows.Resource) -> dict[str, str]:
-        """What the resource keeps for itself."""
+    def data(self, resource: heat_rows.HeatResource) -> dict[str, str]:
+        """Return the resource data, decrypted."""
         return {key: one.value if one.method is None else self.text(one.method, one.value)
                 for key, one in resource.data.items()}
 
     def text(self, method: str, value: str) -> str:
         if not self._key:
-            raise Closed("it is encrypted, and no key was given (--key-file with Heat's auth_encryption_key)")
+            raise CannotDecrypt("it is encrypted, and no key was given (--key-file with Heat's auth_encryption_key)")
         try:
             if method == "cryptography_decrypt_v1":
                 return self._fernet(self._key).decrypt(value.encode()).decode()
             if method == "heat_decrypt":
                 return self._aes(self._key, base64.b64decode(value)).decode()
         except (InvalidToken, ValueError, binascii.Error):
-            raise Closed("it is encrypted with another key than the one that was given") from None
-        raise Closed(f"it is encrypted by a method that is not known: {method}")
+            raise CannotDecrypt("it is encrypted with another key than the one that was given") from None
+        raise CannotDecrypt(f"it is encrypted by a method that is not known: {method}")
 
     @staticmethod
     def _fernet(key: str) -> Fernet:

@@ -1,7 +1,7 @@
-"""Reads Heat's own database: MariaDB, MySQL, PostgreSQL or SQLite, by SQLAlchemy's URL. It writes nothing there.
+"""Reads Heat's database: MariaDB, MySQL, PostgreSQL or SQLite, by SQLAlchemy's URL. It writes nothing there.
 
-Only what is read is named, so that a Heat whose tables have more columns, or fewer of the others, is read all the same.
-Everything is read in one transaction: what is seen is the database at one moment.
+Only the columns that are read are named, so that other columns may differ between versions of Heat. Everything is read in
+one transaction, as the database is at one moment.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _SNAPSHOT = _table("snapshot", "id", "stack_id", "name")
 
 
 class Datum(msgspec.Struct, frozen=True):
-    """One thing that a resource keeps for itself; with a method, it is encrypted."""
+    """One entry of the resource data; with a method, it is encrypted."""
 
     value: str
     method: str | None
 
 
-class Resource(msgspec.Struct, frozen=True):
-    """One row of a resource: a name may have several, while it is being replaced."""
+class HeatResource(msgspec.Struct, frozen=True):
+    """One row of a resource. A name has several while it is being replaced."""
 
     id: int
     uuid: str
@@ -71,8 +71,8 @@ class Resource(msgspec.Struct, frozen=True):
         return f"{self.action}_{self.status}"
 
 
-class Stack(msgspec.Struct, frozen=True):
-    """A stack with all that belongs to it, and the stacks inside it."""
+class HeatStack(msgspec.Struct, frozen=True):
+    """A stack with everything that belongs to it, and its nested stacks."""
 
     id: str
     name: str
@@ -95,21 +95,21 @@ class Stack(msgspec.Struct, frozen=True):
     updated_at: float | None
     locked: bool
     snapshots: Sequence[str]
-    resources: Sequence[Resource]
-    inside: Sequence[Stack]
+    resources: Sequence[HeatResource]
+    nested: Sequence[HeatStack]
 
     @property
     def state(self) -> str:
         return f"{self.action}_{self.status}"
 
-    def walk(self) -> Iterator[Stack]:
-        """This stack and all inside it, those around first."""
+    def walk(self) -> Iterator[HeatStack]:
+        """Yield this stack and all nested ones, parents first."""
         yield self
-        for one in self.inside:
+        for one in self.nested:
             yield from one.walk()
 
 
-class Config(msgspec.Struct, frozen=True):
+class HeatConfig(msgspec.Struct, frozen=True):
     """A software config."""
 
     id: str
@@ -120,7 +120,7 @@ class Config(msgspec.Struct, frozen=True):
 
 @contextlib.contextmanager
 def opened(url: str) -> Iterator[Heat]:
-    """Heat's database, as it is at this moment. Raises UserError if it cannot be read, or is none of Heat's."""
+    """Open Heat's database for reading. Raises UserError if it cannot be read or is not Heat's."""
     try:
         engine = sa.create_engine(url, poolclass=sa.NullPool, hide_parameters=True)
         if engine.dialect.name != "sqlite":
@@ -143,24 +143,24 @@ def _hint(error: Exception) -> str:
 
 
 class Heat:
-    """What can be read of it."""
+    """The reads of Heat's database."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def roots(self) -> list[tuple[str, str]]:
-        """The id and the name of each stack that is inside of none, oldest first."""
+        """Return the id and name of each root stack, oldest first."""
         stack = _STACK.c
         found = self._all(sa.select(_STACK).where(stack.owner_id.is_(None), stack.deleted_at.is_(None)))
         ordered = sorted(found, key=lambda row: (_time(row["created_at"]) or 0.0, row["id"]))
         return [(row["id"], row["name"]) for row in ordered]
 
-    def tree(self, stack_id: str) -> Stack:
-        """One stack with all inside it."""
+    def tree(self, stack_id: str) -> HeatStack:
+        """Return a stack with all nested stacks."""
         row = self._one(_STACK, stack_id)
         inside = self._all(sa.select(_STACK.c.id).where(_STACK.c.owner_id == stack_id, _STACK.c.deleted_at.is_(None)))
         template = self._one(_TEMPLATE, row["raw_template_id"])
-        return Stack(
+        return HeatStack(
             row["id"], row["name"], row["tenant"] or "", row["username"] or "", row["owner_id"],
             row["parent_resource_name"], row["action"] or "", row["status"] or "", row["status_reason"] or "",
             _json(template["template"]) or {}, _json(template["environment"]) or {}, self._files(template),
@@ -174,18 +174,18 @@ class Heat:
         )
 
     def template(self, id_: int) -> Mapping[str, Any]:
-        """A template that some row of a resource was made by."""
+        """Return a template by the id that a resource row has."""
         found = self._of(_TEMPLATE, _TEMPLATE.c.id, id_, _TEMPLATE.c.id)
         return (_json(found[0]["template"]) or {}) if found else {}
 
-    def config(self, id_: str) -> Config | None:
-        """A software config."""
+    def config(self, id_: str) -> HeatConfig | None:
+        """Return a software config."""
         for row in self._of(_CONFIG, _CONFIG.c.id, id_, _CONFIG.c.id):
-            return Config(row["id"], row["name"], row["group"], _json(row["config"]) or {})
+            return HeatConfig(row["id"], row["name"], row["group"], _json(row["config"]) or {})
         return None
 
-    def _resources(self, stack_id: str) -> list[Resource]:
-        """Two readings, however many there are."""
+    def _resources(self, stack_id: str) -> list[HeatResource]:
+        """Return the resources of a stack, with two queries whatever their number."""
         here = _RESOURCE.c.stack_id == stack_id
         applied = _RESOURCE.outerjoin(_PROPERTIES, _PROPERTIES.c.id == _RESOURCE.c.rsrc_prop_data_id)
         query = sa.select(_RESOURCE, _PROPERTIES.c.data, _PROPERTIES.c.encrypted).select_from(applied)
@@ -214,10 +214,10 @@ class Heat:
         return found[0]
 
 
-def _resource(row: sa.RowMapping, data: Mapping[str, Datum]) -> Resource:
+def _resource(row: sa.RowMapping, data: Mapping[str, Datum]) -> HeatResource:
     kept = row["rsrc_prop_data_id"] is not None
     properties, encrypted = ("data", "encrypted") if kept else ("properties_data", "properties_data_encrypted")
-    return Resource(
+    return HeatResource(
         row["id"], row["uuid"], row["name"], row["nova_instance"], row["action"] or "INIT", row["status"] or "COMPLETE",
         row["status_reason"] or "", _json(row["rsrc_metadata"]) or {}, _json(row[properties]) or {}, bool(row[encrypted]),
         row["current_template_id"], row["replaced_by"] is not None, row["engine_id"] is not None,
@@ -230,7 +230,7 @@ def _json(value: Any) -> Any:
 
 
 def _time(value: Any) -> float | None:
-    """Heat's times are in UTC and do not say so. SQLite keeps them as texts."""
+    """Return a time of Heat in seconds. Heat stores UTC without saying so; SQLite stores text."""
     if value is None:
         return None
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value

@@ -1,6 +1,6 @@
-"""What resources may read of each other while they arrive: nothing of it is in our store yet.
+"""Ports through which resources read each other during the import, when nothing is in our store yet.
 
-These are the reading halves of the ports that a resource has, over what has been prepared so far. Nothing is ever begun.
+They are the reading halves of the ports of a type, over what has been prepared so far. They change nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from isotherm.template.parameters import parameters
 from isotherm.template.text import document
 
 
-class Ready:
-    """What has been prepared of one stack, as others may read it."""
+class PreparedStack:
+    """The prepared part of one stack, as other resources may read it."""
 
     def __init__(
         self, identity: desired.Identity, goal: desired.Desired, template: str, made_at: Mapping[str, float]
@@ -34,15 +34,15 @@ class Ready:
 
     @property
     def inputs(self) -> list[Input]:
-        """What has been published, in the order of the template."""
+        """Return the published values, in the order of the template."""
         return [Input(name, None, self.published[name]) for name in self.goal.bound.definitions if name in self.published]
 
 
-class Arriving:
-    """The stacks, software configs and inboxes that are on their way."""
+class PreparedStacks:
+    """The stacks, software configs and inboxes of one import."""
 
     def __init__(self) -> None:
-        self.stacks: dict[str, Ready] = {}
+        self.stacks: dict[str, PreparedStack] = {}
         self.configs: dict[str, software.Config] = {}
         self.inboxes: dict[str, Inbox] = {}
 

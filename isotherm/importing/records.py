@@ -1,4 +1,4 @@
-"""What preparing is made of: what it takes, what it gives, and one resource on its way."""
+"""Values of an import: its tools, its result, and one resource in between."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from isotherm.resources.registry import Registry
 from isotherm.store.operations.arrive import Arrival
 
 
-class Refused(Exception):
-    """Something was not understood; the text says what."""
+class NotImportable(Exception):
+    """A part of the tree is not understood; the text says which."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class HeatObject:
     """An object that existed in Heat's database only, for our `reality`."""
 
     type: str
@@ -30,31 +30,31 @@ class Thing:
 
 @dataclass(slots=True)
 class Prepared:
-    """A tree that is ready to arrive: those around come first."""
+    """A prepared stack tree: parents come before their nested stacks."""
 
     arrivals: list[Arrival] = field(default_factory=list)
-    things: list[Thing] = field(default_factory=list)
+    objects: list[HeatObject] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What preparing takes."""
+class ImportTools:
+    """Everything that the preparation of a tree needs."""
 
     heat: heat_rows.Heat
-    opener: decrypt.Opener
+    decryptor: decrypt.Decryptor
     types: Registry
     clock: contract.Clock
     new_id: Callable[[], str]
-    # Where the stacks go: None leaves each in the project that it is in.
+    # The project of the imported stacks; None: each keeps its own.
     project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
-    """One resource on its way."""
+class ImportedResource:
+    """One resource during the import."""
 
-    row: heat_rows.Resource
+    row: heat_rows.HeatResource
     type: type[contract.Resource]
     target: documents.Target
     definition: Any
@@ -62,5 +62,5 @@ class Came:
     translated: Translated
 
     def metadata(self, resolved: Any) -> Any:
-        """Heat's, which may have been changed since, unless it has none or keeps something else there."""
+        """Return Heat's metadata, or those of the template if Heat has none or keeps other values there."""
         return self.row.metadata if self.row.metadata and self.translated.metadata else resolved.metadata

@@ -1,6 +1,6 @@
-"""The whole way: Heat's database is read, each tree is judged, prepared and, if that is wanted, written.
+"""Runs an import: reads Heat's database, judges and prepares each stack tree, and writes it unless this is a dry run.
 
-A tree comes over as a whole or not at all, in one transaction. Doing it again passes over what is here already.
+A tree is imported as a whole or not at all, in one transaction. A repeated import skips what is here already.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from isotherm.store.database.writer import Connection
 from isotherm.store.operations import arrive
 
 
-class Outcome(Enum):
-    """What became of a tree, or would."""
+class ImportOutcome(Enum):
+    """The outcome of a tree, or what it would be in a dry run."""
 
     IMPORTED = "imported"
     HERE = "already here"
@@ -28,14 +28,14 @@ class Outcome(Enum):
 
 
 @dataclass(slots=True)
-class Told:
-    """One tree, for the operator."""
+class TreeReport:
+    """The report on one stack tree, for the operator."""
 
     name: str
     id: str
     project: str
     state: str
-    outcome: Outcome = Outcome.IMPORTED
+    outcome: ImportOutcome = ImportOutcome.IMPORTED
     stacks: int = 0
     resources: int = 0
     problems: list[str] = field(default_factory=list)
@@ -48,84 +48,86 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to come over, and how."""
+class ImportRequest:
+    """The stacks to import, and how."""
 
-    # Names or ids; none: all.
+    # Names or ids; empty: all.
     stacks: Sequence[str] = ()
     key: str | None = None
     project: str | None = None
     dry_run: bool = False
 
 
-async def bring(engine: Embedded, heat: heat_rows.Heat, wish: Wish) -> list[Told]:
-    """Bring over what is wished for; answers what became of each tree."""
-    tools = records.Tools(heat, decrypt.Opener(wish.key), engine.types, engine.clock, new_id, wish.project)
-    return [await _bring_one(engine, tools, heat.tree(stack_id), wish) for stack_id in _chosen(heat, wish.stacks)]
+async def import_stacks(engine: Embedded, heat: heat_rows.Heat, request: ImportRequest) -> list[TreeReport]:
+    """Import the requested stacks. Return a report for each tree."""
+    tools = records.ImportTools(heat, decrypt.Decryptor(request.key), engine.types, engine.clock, new_id, request.project)
+    return [await _import_tree(engine, tools, heat.tree(stack_id), request) for stack_id in _chosen(heat, request.stacks)]
 
 
 def _chosen(heat: heat_rows.Heat, wanted: Sequence[str]) -> list[str]:
     roots = heat.roots()
     for word in wanted:
         if not any(word in root for root in roots):
-            raise errors.NotFound(f"Heat has no stack {word} that is not inside of another.",
-                                  hint="Stacks inside come along with the one around them.")
+            raise errors.NotFound(f"Heat has no stack {word} that is not nested in another.",
+                                  hint="Nested stacks are imported with their root stack.")
     return [id_ for id_, name in roots if not wanted or id_ in wanted or name in wanted]
 
 
-async def _bring_one(engine: Embedded, tools: records.Tools, tree: heat_rows.Stack, wish: Wish) -> Told:
-    told = Told(tree.name, tree.id, wish.project or tree.project, tree.state)
+async def _import_tree(
+    engine: Embedded, tools: records.ImportTools, tree: heat_rows.HeatStack, request: ImportRequest
+) -> TreeReport:
+    report = TreeReport(tree.name, tree.id, request.project or tree.project, tree.state)
     try:
         if await engine.store.read(lambda connection: arrive.known(connection, [tree.id])):
-            told.outcome = Outcome.HERE
-            return told
-        told.problems += judge.problems(tree)
-        if not told.problems:
+            report.outcome = ImportOutcome.HERE
+            return report
+        report.problems += judge.problems(tree)
+        if not report.problems:
             ready = await prepare.prepare(tree, tools)
-            told.stacks = len(ready.arrivals)
-            told.resources = sum(len(one.versions) for one in ready.arrivals)
-            told.notes += [*judge.notes(tree), *ready.notes]
-            await _write(engine, ready, dry_run=wish.dry_run)
-    except records.Refused as error:
-        told.problems.append(str(error))
+            report.stacks = len(ready.arrivals)
+            report.resources = sum(len(one.versions) for one in ready.arrivals)
+            report.notes += [*judge.notes(tree), *ready.notes]
+            await _write(engine, ready, dry_run=request.dry_run)
+    except records.NotImportable as error:
+        report.problems.append(str(error))
     except errors.UserError as error:
-        told.problems += [str(problem) for problem in error.problems] or [str(error)]
-    if told.problems:
-        told.outcome = Outcome.REFUSED
-    return told
+        report.problems += [str(problem) for problem in error.problems] or [str(error)]
+    if report.problems:
+        report.outcome = ImportOutcome.REFUSED
+    return report
 
 
-class _OnlyTrying(Exception):
-    """Everything went well, and is taken back."""
+class _DryRun(Exception):
+    """Raised to roll back a dry run that has succeeded."""
 
 
 async def _write(engine: Embedded, ready: records.Prepared, *, dry_run: bool) -> None:
-    """All of the tree in one transaction. Trying it is doing it, and taking it back: what would be refused is told."""
+    """Write a tree in one transaction. A dry run does the same and rolls back, so that it reports every refusal."""
 
     def unit(connection: Connection) -> None:
         for arrival in ready.arrivals:
             arrive.at_rest(connection, arrival, engine.clock.now())
         if dry_run:
-            raise _OnlyTrying
+            raise _DryRun
 
     if not dry_run:
-        await _place(engine, ready.things)
+        await _create_objects(engine, ready.objects)
     try:
         await engine.store.write(unit)
-    except _OnlyTrying:
+    except _DryRun:
         return
 
 
-async def _place(engine: Embedded, things: Sequence[records.Thing]) -> None:
-    """Before the rows are written: whoever is killed in between does it again, and finds them by their tokens."""
-    if not things:
+async def _create_objects(engine: Embedded, objects: Sequence[records.HeatObject]) -> None:
+    """Create the objects before the rows: after a kill in between, the next import finds them by their tokens."""
+    if not objects:
         return
     reality = JournalReality(engine.path / JOURNAL)
     try:
-        for thing in things:
-            if await reality.find(thing.token) is None:
-                await reality.create(thing.type, thing.token, thing.properties, thing.physical_id)
+        for heat_object in objects:
+            if await reality.find(heat_object.token) is None:
+                await reality.create(heat_object.type, heat_object.token, heat_object.properties, heat_object.physical_id)
     except errors.Permanent as error:
-        raise records.Refused(f"an object of the same id is here already: {error}") from error
+        raise records.NotImportable(f"an object of the same id is here already: {error}") from error
     finally:
         reality.close()

@@ -1,7 +1,7 @@
-"""By type: what Heat keeps of a resource, in our words. A type that is not named here is not understood, and stays there.
+"""Translates what Heat keeps of a resource into our form, by type. A type that is not listed here cannot be imported.
 
-Some objects exist nowhere but in Heat's own database: the text of a TestResource, a software config, the signals that a
-handle has received. They come over together with the resource. Whatever exists elsewhere is left alone.
+Some objects exist in Heat's database only: the text of a TestResource, a software config, the signals of a handle. They are
+imported with the resource. Other objects are left alone.
 """
 
 from __future__ import annotations
@@ -22,50 +22,50 @@ from isotherm.resources.nested import nested_stack
 
 
 class Translated(msgspec.Struct):
-    """What comes over besides the row."""
+    """The imported part of a resource besides its row."""
 
     data: dict[str, Any] = {}
-    # What is in the world's `reality` from now on, by its properties; nothing, if it has no object there.
-    thing: dict[str, Any] | None = None
+    # Properties of the object that the import creates in our `reality`; None if it has none there.
+    heat_object: dict[str, Any] | None = None
     config: software.Config | None = None
     signals: list[Taken] = []
-    # Whether Heat's metadata are those of the resource; some types keep other things there.
+    # Whether Heat's metadata belong to the resource; some types keep other values there.
     metadata: bool = True
-    # Whether it may be signalled at an address of its own.
+    # Whether the resource has a signal URL.
     admits: bool = False
 
 
 Data = Mapping[str, str]
-Translate = Callable[[heat_rows.Resource, Data, heat_rows.Heat], Translated]
+Translate = Callable[[heat_rows.HeatResource, Data, heat_rows.Heat], Translated]
 
 
-def _nothing(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+def _nothing(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
     return Translated()
 
 
-def _test_resource(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
-    return Translated(thing={test_resource.VALUE: data.get("value")})
+def _test_resource(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
+    return Translated(heat_object={test_resource.VALUE: data.get("value")})
 
 
-def _random_string(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+def _random_string(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
     return Translated({"value": data["value"]} if "value" in data else {})
 
 
-def _scaling_group(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
-    """When it may be scaled again is in its metadata, and soon past."""
+def _scaling_group(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
+    """Leave out the metadata, which only hold the time of the next scaling."""
     return Translated(metadata=False)
 
 
-def _scaling_policy(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+def _scaling_policy(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
     return Translated(metadata=False, admits=True)
 
 
-def _group(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+def _group(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
     removed = sorted(filter(None, data.get("name_blacklist", "").split(",")))
     return Translated({"removed": removed} if "name_blacklist" in data else {})
 
 
-def _config(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+def _config(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
     found = None if row.physical_id is None else heat.config(row.physical_id)
     if found is None:
         return Translated()
@@ -76,7 +76,7 @@ def _config(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Transl
 
 
 def _handle(type_: type[contract.Resource]) -> Translate:
-    def translate(row: heat_rows.Resource, data: Data, heat: heat_rows.Heat) -> Translated:
+    def translate(row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat) -> Translated:
         received = row.metadata if isinstance(row.metadata, Mapping) else {}
         named = {"id": "UniqueId", "status": "Status", "reason": "Reason", "data": "Data"}
         fields = (lambda one: {named[key]: value for key, value in one.items()}) if _is_old(type_) else dict
@@ -120,7 +120,7 @@ def understands(type_: type[contract.Resource]) -> bool:
 
 
 def translated(
-    type_: type[contract.Resource], row: heat_rows.Resource, data: Data, heat: heat_rows.Heat
+    type_: type[contract.Resource], row: heat_rows.HeatResource, data: Data, heat: heat_rows.Heat
 ) -> Translated:
-    """Of a type that is understood."""
+    """Translate a resource of a type that is understood."""
     return _BY_TYPE.get(type_, _nothing)(row, data, heat)

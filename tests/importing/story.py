@@ -16,13 +16,13 @@ from tools.real_heat import filling
 MASK = "******"
 
 
-def wish(key: str, **options: Any) -> run.Wish:
-    return run.Wish(**{"key": key, "project": "default", **options})
+def wish(key: str, **options: Any) -> run.ImportRequest:
+    return run.ImportRequest(**{"key": key, "project": "default", **options})
 
 
-async def bring(engine: Embedded, url: str, one: run.Wish) -> list[run.Told]:
+async def bring(engine: Embedded, url: str, one: run.ImportRequest) -> list[run.TreeReport]:
     with heat_rows.opened(url) as heat:
-        return await run.bring(engine, heat, one)
+        return await run.import_stacks(engine, heat, one)
 
 
 def request(name: str, **more: Any) -> Request:

@@ -9,7 +9,7 @@ from isotherm import errors
 from isotherm.cli import main
 from isotherm.engine.process.embedded import Embedded
 from isotherm.importing import heat_rows
-from isotherm.importing.run import Outcome
+from isotherm.importing.run import ImportOutcome
 from isotherm.store import tables as t
 from tests.importing import recorded, story
 from tools.real_heat import filling
@@ -48,7 +48,7 @@ def test_a_dry_run_tells_the_same_and_changes_nothing(engine, url):
     assert run(story.rows(engine, *EVERYTHING)) == before and story.things(engine) == {}
     done = run(story.bring(engine, url, story.wish(KEY)))
     assert [one.as_dict() for one in tried] == [one.as_dict() for one in done]
-    assert outcomes(done) == {**dict.fromkeys(TOLD, Outcome.IMPORTED), "stuck-legacy": Outcome.REFUSED}
+    assert outcomes(done) == {**dict.fromkeys(TOLD, ImportOutcome.IMPORTED), "stuck-legacy": ImportOutcome.REFUSED}
 
 
 def test_stacks_are_what_heat_said_they_are(engine, url):
@@ -71,8 +71,8 @@ def test_a_delete_removes_all(engine, url):
 def test_doing_it_again_passes_over_what_is_here(engine, url):
     run(story.bring(engine, url, story.wish(KEY, stacks=["values-legacy"])))
     again = outcomes(run(story.bring(engine, url, story.wish(KEY))))
-    assert again.pop("values-legacy") is Outcome.HERE and again.pop("stuck-legacy") is Outcome.REFUSED
-    assert set(again.values()) == {Outcome.IMPORTED}
+    assert again.pop("values-legacy") is ImportOutcome.HERE and again.pop("stuck-legacy") is ImportOutcome.REFUSED
+    assert set(again.values()) == {ImportOutcome.IMPORTED}
 
 
 def test_whoever_was_killed_half_way_does_it_again(engine, url, monkeypatch):
@@ -84,7 +84,7 @@ def test_whoever_was_killed_half_way_does_it_again(engine, url, monkeypatch):
         patch.setattr(engine.store, "write", die)
         run(story.bring(engine, url, story.wish(KEY)))
     assert story.things(engine)
-    assert outcomes(run(story.bring(engine, url, story.wish(KEY))))["values-legacy"] is Outcome.IMPORTED
+    assert outcomes(run(story.bring(engine, url, story.wish(KEY))))["values-legacy"] is ImportOutcome.IMPORTED
     run(story.is_as_heat_told(engine, TOLD))
 
 
@@ -160,7 +160,7 @@ def refused(engine, path, *changes, key=KEY, name="values-legacy"):
     url = recorded.load(path / "changed.db", *changes)
     before = run(story.rows(engine, *EVERYTHING))
     (told,) = run(story.bring(engine, url, story.wish(key, stacks=[name])))
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ImportOutcome.REFUSED
     assert run(story.rows(engine, *EVERYTHING)) == before and story.things(engine) == {}
     return "\n".join(told.problems)
 
@@ -203,7 +203,7 @@ def test_a_name_that_is_taken_is_told(engine, url, tmp_path):
     other = recorded.load(tmp_path / "other.db", (rename, ("values-legacy", TOLD["software-legacy"]["id"])),
                           (rename, ("old", TOLD["values-legacy"]["id"])))
     told = run(story.bring(engine, other, story.wish(KEY, stacks=[TOLD["software-legacy"]["id"]])))
-    assert told[0].outcome is Outcome.REFUSED and "already exists" in told[0].problems[0]
+    assert told[0].outcome is ImportOutcome.REFUSED and "already exists" in told[0].problems[0]
 
 
 def test_what_differs_from_its_template_is_looked_at_by_the_next_update(engine, tmp_path):
@@ -213,7 +213,7 @@ def test_what_differs_from_its_template_is_looked_at_by_the_next_update(engine, 
         "where name = 'plain' and stack_id = (select id from stack where name = 'hidden-legacy')",
         ('{"value": "somebody else"}',)))
     (told,) = run(story.bring(engine, url, story.wish(KEY, stacks=["hidden-legacy"])))
-    assert told.outcome is Outcome.IMPORTED and "resource plain of hidden-legacy" in told.notes[0]
+    assert told.outcome is ImportOutcome.IMPORTED and "resource plain of hidden-legacy" in told.notes[0]
     preview = run(engine.orchestrator.preview.changes("hidden-legacy", story.request("hidden-legacy")))
     assert {item.name: item.action for item in preview.items} == {
         "account": "no change", "hash": "no change", "plain": "update"}
@@ -222,7 +222,7 @@ def test_what_differs_from_its_template_is_looked_at_by_the_next_update(engine, 
 def test_an_older_version_is_cleaned_up_by_the_next_operation(engine, url):
     """Convergence keeps a replaced version beside the new one until an update has ended well, and this one has not."""
     (told,) = run(story.bring(engine, url, story.wish(KEY, stacks=["stuck-convergence"])))
-    assert (told.outcome, told.resources) == (Outcome.IMPORTED, 2)
+    assert (told.outcome, told.resources) == (ImportOutcome.IMPORTED, 2)
     assert sorted(one["value"] for one in story.things(engine).values()) == ["first", "first", "second"]
 
     async def work():

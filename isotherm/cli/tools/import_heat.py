@@ -15,10 +15,10 @@ from isotherm.cli.client import home
 from isotherm.cli.show import console
 from isotherm.engine.process.embedded import Embedded
 from isotherm.importing import heat_rows, run
-from isotherm.importing.run import Outcome, Told
+from isotherm.importing.run import ImportOutcome, TreeReport
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_STYLES = {Outcome.IMPORTED: "green", Outcome.HERE: "dim", Outcome.REFUSED: "red"}
+_STYLES = {ImportOutcome.IMPORTED: "green", ImportOutcome.HERE: "dim", ImportOutcome.REFUSED: "red"}
 
 
 @click.command("import-heat", epilog=options.example(
@@ -49,16 +49,16 @@ def import_heat(  # noqa: PLR0913 - one for each option
     url = database_url or configured_url
     if not url:
         raise click.UsageError("Heat's database is not given: add --heat-conf or --database-url.")
-    wish = run.Wish(stacks, key_file.read_text().strip() if key_file else configured_key, project, dry_run)
+    wish = run.ImportRequest(stacks, key_file.read_text().strip() if key_file else configured_key, project, dry_run)
 
-    async def work(engine: Embedded) -> list[Told]:
+    async def work(engine: Embedded) -> list[TreeReport]:
         with heat_rows.opened(url) as heat, printer.busy("reading Heat's database"):
-            return await run.bring(engine, heat, wish)
+            return await run.import_stacks(engine, heat, wish)
 
     results = home.use(Embedded, work)
     printer.result({"dry_run": dry_run, "stacks": [one.as_dict() for one in results]},
                    lambda: _draw(results, dry_run=dry_run))
-    return codes.FAILED if any(one.outcome is Outcome.REFUSED for one in results) else codes.OK
+    return codes.FAILED if any(one.outcome is ImportOutcome.REFUSED for one in results) else codes.OK
 
 
 def _configured(file: Path | None) -> tuple[str | None, str | None]:
@@ -70,7 +70,7 @@ def _configured(file: Path | None) -> tuple[str | None, str | None]:
             parser.get("DEFAULT", "auth_encryption_key", fallback=None))
 
 
-def _draw(results: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:
+def _draw(results: list[TreeReport], *, dry_run: bool) -> Iterator[RenderableType]:
     if not results:
         yield console.text("Heat has no stacks.", "dim")
         return
@@ -85,5 +85,5 @@ def _draw(results: list[Told], *, dry_run: bool) -> Iterator[RenderableType]:
             yield console.text(f"{one.name}: {note}", "dim")
 
 
-def _word(one: Told, *, dry_run: bool) -> str:
-    return "would be imported" if dry_run and one.outcome is Outcome.IMPORTED else one.outcome.value
+def _word(one: TreeReport, *, dry_run: bool) -> str:
+    return "would be imported" if dry_run and one.outcome is ImportOutcome.IMPORTED else one.outcome.value
