@@ -243,7 +243,7 @@ class Run:
 
     @property
     def _looks(self) -> bool:
-        """Whether updates observe reality, because objects drift in this history."""
+        """Return whether updates observe reality, because objects drift in this history."""
         stirred = any(request.verb is Verb.DRIFT for request in self.history.requests)
         return stirred or "drift" in self.history.rates or bool(self.history.watched.observers)
 

@@ -84,7 +84,7 @@ class Thing(contract.Resource):
         return None
 
     async def handle_get_reality(self) -> contract.LiveState:
-        return _sight(type(self), await self.context.reality.get(self._id()))
+        return _observation(type(self), await self.context.reality.get(self._id()))
 
     async def find_by_token(self) -> contract.Search:
         return contract.found(await self.context.reality.find(self.token))
@@ -121,7 +121,7 @@ class Pet(Thing):
         """Observe many objects in one call."""
         reality: Any = context.reality
         found = await reality.get_many([one.physical_id or "" for one in many])
-        return [_sight(cls, one) for one in found]
+        return [_observation(cls, one) for one in found]
 
 
 class Blind(Thing):
@@ -162,7 +162,7 @@ class Named(Thing):
         return {"polls": 0}
 
 
-def _sight(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> contract.LiveState:
+def _observation(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> contract.LiveState:
     if found is None:
         return contract.Gone()
     return contract.Seen({name: value for name, value in found.items() if name in type_.properties_schema})

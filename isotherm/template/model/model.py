@@ -59,7 +59,7 @@ class Template:
 
     @property
     def has_conditions(self) -> bool:
-        """Whether the section exists: unlike other sections, it must not be empty."""
+        """Return whether the section exists: unlike other sections, it must not be empty."""
         return self.dialect.has_conditions and self.dialect.words.conditions in self.data
 
     @property
