@@ -19,7 +19,7 @@ from isotherm import collector, errors
 from isotherm.cli import codes
 from isotherm.cli.show import console, problems
 
-#: name -> (module:attribute, what it does)
+#: name -> (module:attribute, description)
 COMMANDS = {
     "up": ("isotherm.cli.service.up:up", "Run the service: API, engine and observer in one process."),
     "api": ("isotherm.cli.service.api:api", "Run the API without an engine."),
@@ -75,6 +75,8 @@ COMMANDS = {
     ),
 }
 
+#: Sections of `isotherm --help`: title -> sub-packages of the commands.
+SECTIONS = {"Stacks": ("stacks",), "Templates": ("language",), "Service": ("service", "manage", "tools")}
 #: Commands that users may expect but that do not exist: name -> what to do instead.
 UNSUPPORTED = {
     "rename": "A stack cannot be renamed, because the names of its resources may contain its name. To keep the resources "
@@ -101,8 +103,10 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_target, line) in COMMANDS.items()])
+        for title, packages in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (target, line) in COMMANDS.items()
+                                    if target.split(".")[2] in packages])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=codes.HELP)

@@ -62,7 +62,7 @@ class Rules:
 
 
 class Doorkeeper:
-    """The one user of standalone mode, and whoever a test introduces."""
+    """Authenticates the user of standalone mode, and the callers that a test adds."""
 
     def __init__(self) -> None:
         self._owner = standalone.Standalone(TOKEN)
@@ -122,7 +122,7 @@ class Api:
     @contextmanager
     def somebody(self, project: str, *, admin: bool = False, roles: tuple[str, ...] = ("member", "reader"),
                  **known: Any) -> Iterator[Caller]:
-        """Ask as somebody else, in their project."""
+        """Act as another caller inside the block, in that caller's project."""
         caller = Caller(project, "u1", "somebody", frozenset(roles), admin, project, **known)
         before = (self.token, self.project)
         self.token, self.project = f"token-of-{project}", project
@@ -135,7 +135,7 @@ class Api:
     # Stacks.
 
     def create(self, name: str, resources: Mapping[str, Any] | None = None, *, wait: bool = True, **body: Any) -> str:
-        """A stack of these resources; its path is the answer."""
+        """Create a stack of these resources; return its path."""
         body.setdefault("template", template(resources or {}))
         answer = self.post("/stacks", {"stack_name": name, **body})
         assert answer.status_code == 201, answer.text
@@ -176,7 +176,7 @@ def fault(answer: httpx2.Response) -> tuple[int, str, str | None]:
 
 @contextmanager
 def serving(folder: Path, policy: Any = None, **options: Any) -> Iterator[Api]:
-    """The API over an engine that drives itself, with these options set, and a policy where it is not up to the test."""
+    """Serve the API over a running engine with these options; the policy allows everything unless the test gives one."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -213,7 +213,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _on(request: pytest.FixtureRequest) -> dict[str, bool]:
-    """The option that chooses the path of new stacks."""
+    """Return the option that chooses the path of new stacks."""
     return {"convergence_engine": getattr(request, "param", "convergence") == "convergence"}
 
 
@@ -225,14 +225,14 @@ def api(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Api]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Api]:
-    """One for all tests of a module: for those that only look, or that use names of their own."""
+    """Yield one API per module, for tests that only read or use names of their own."""
     with serving(tmp_path_factory.mktemp("shared"), **_on(request)) as it:
         yield it
 
 
 @pytest.fixture
 def with_options(tmp_path: Path) -> Iterator[Callable[..., Api]]:
-    """An API with options of the test's own."""
+    """Yield a function that serves an API with given options."""
     opened = []
 
     def serve(**options: Any) -> Api:
@@ -247,6 +247,6 @@ def with_options(tmp_path: Path) -> Iterator[Callable[..., Api]]:
 
 @pytest.fixture(scope="session")
 def keystone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[identity.Keystone]:
-    """A real Keystone, for all tests of this process; people and passwords are those of tools/identity/seed.py."""
+    """Yield a real Keystone, shared by the tests of this process; tools/identity/seed.py has users and passwords."""
     with identity.started(tmp_path_factory.mktemp("keystone")) as it:
         yield it

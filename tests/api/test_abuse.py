@@ -38,7 +38,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 @pytest.fixture(scope="module")
 def victim(strict: Api) -> dict[str, str]:
-    """What there is in a project, which is nobody else's business."""
+    """Create one object of each kind in a project."""
     with strict.somebody("a"):
         return things.made(strict, "a-stack")
 
@@ -50,7 +50,7 @@ def stranger(strict: Api, victim: dict[str, str]) -> dict[str, str]:
 
 
 def alive(api: Api, victim: dict[str, str]) -> None:
-    """All of it is as it was."""
+    """Assert that the objects of the victim still exist."""
     with api.somebody("a"):
         stack = f"/stacks/{victim['stack_name']}/{victim['stack_id']}"
         assert api.get(stack).json()["stack"]["stack_status"] == "SNAPSHOT_COMPLETE"
@@ -72,7 +72,7 @@ def test_case_25_no_route_leads_into_another_project(strict: Api, victim: dict[s
 def test_case_26_what_is_anothers_is_not_found_in_ones_own(
     strict: Api, victim: dict[str, str], stranger: dict[str, str], route: routes.Route
 ) -> None:
-    """By name, by id, by ARN, and the name of one with the id of the other."""
+    """Objects of another project are not found by name, id or ARN, nor by a name of one with an id of the other."""
     if not OWN_IDS & set(things.names(route)):
         return
     mixed = [victim, {**victim, "stack_name": "b-stack"}, {**victim, "stack_id": stranger["stack_id"]}]
@@ -107,7 +107,7 @@ PEOPLE = {"member": ("member", "reader"), "reader": ("reader",), "machine": ("he
 
 @EVERY
 def test_case_27_every_route_for_every_role(strict: Api, route: routes.Route) -> None:
-    """Nothing is there that is asked for: who may ask is told so, and who may not is not told even that."""
+    """A role that a rule excludes gets 403 even for unknown objects; another role never gets 403."""
     for who, roles in PEOPLE.items():
         with strict.somebody("b", roles=roles):
             answer = strict.ask(route.method, things.place(route, {**NOWHERE, "project": "b"}), {},
@@ -133,12 +133,12 @@ def test_case_27_there_is_no_second_api(strict: Api) -> None:
 
 
 def rows(api: Api) -> dict[str, list[Any]]:
-    """All that the database holds, but for who wrote last: that is written with whatever is written."""
+    """Return the content of the database, without the signatures that every write changes."""
     return {name: found for name, found in databases.rows(api.engine.path).items() if name != "signatures"}
 
 
 def test_case_28_who_may_only_read_changes_nothing(strict: Api, stranger: dict[str, str]) -> None:
-    """Heat lets readers check and signal too, by its defaults; whoever minds that changes the rules of these two."""
+    """By Heat's defaults readers may check and signal too."""
     stack = f"/stacks/b-stack/{stranger['stack_id']}"
     whole = {"template": template({"r": resource("other")}), "stack_name": "new"}
     before = rows(strict)
@@ -182,7 +182,7 @@ def papers(type_: str, id_: str) -> str:
 
 
 def test_case_33_what_is_anothers_is_not_adopted(strict: Api) -> None:
-    """A stack inside comes over by its own document alone: the id of one leads nowhere, and nothing is told of it."""
+    """Adopting the id of another project's nested stack fails, and reveals nothing about that stack."""
     with strict.somebody("a"):
         path = strict.create("outer-33", {"n": {"type": "inside.yaml"}}, files={"inside.yaml": INSIDE})
         inner = strict.get(f"{path}/resources/n").json()["resource"]["physical_resource_id"]
@@ -263,7 +263,7 @@ def test_case_37_a_policy_that_is_being_rewritten_lets_nobody_in(tmp_path: Path)
 
 
 def test_case_38_the_same_names_are_not_the_same_things(strict: Api, victim: dict[str, str]) -> None:
-    """A stack of the same name, with tags and texts that name the other one's, goes; the other one's stay."""
+    """Deleting a stack of the same name, whose tags and texts name the other stack, leaves the other stack."""
     with strict.somebody("a"):
         own = strict.get(f"/stacks/a-stack/{victim['stack_id']}/resources/r").json()["resource"]["physical_resource_id"]
     with strict.somebody("b"):

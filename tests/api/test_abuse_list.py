@@ -1,4 +1,4 @@
-"""Where each of the abuse cases 25 to 58 is tested: a list that is whole, and cannot rot."""
+"""The list of tests for the abuse cases 25 to 58; a test checks that it is complete."""
 
 from __future__ import annotations
 

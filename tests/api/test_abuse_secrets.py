@@ -29,7 +29,7 @@ TOLD = frozenset({"stacks:export", "stacks:abandon"})
 
 @pytest.fixture(autouse=True)
 def short_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream tells what there is, and ends."""
+    """Make event streams end after the existing events."""
     async def few(events: Any, _now: int) -> Any:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.5):
@@ -40,7 +40,7 @@ def short_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def body(**more: Any) -> dict[str, Any]:
-    """A hidden parameter, everywhere that one can be used."""
+    """Return a template that uses a hidden parameter everywhere it can."""
     secret = {"get_param": "pw"}
     inside = template({"i": resource(secret)}, parameters={"pw": {"type": "string"}})
     return {
@@ -55,7 +55,7 @@ def body(**more: Any) -> dict[str, Any]:
 
 
 def replies(api: Api, known: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Whatever can be read, by whoever may read everything."""
+    """Read every route as an administrator; return all responses."""
     for route in routes.TABLE:
         if route.method != "GET" or route.rule in TOLD:
             continue
@@ -169,7 +169,7 @@ def test_hidden_values_that_are_too_big_are_refused_before_anything_is_made_of_t
 
 
 def test_case_39_papers_are_for_those_who_may_have_them(api: Api) -> None:
-    """The one place that tells: without it nobody could take the stack over. It has a rule of its own."""
+    """Export is the one route that reveals hidden values, because adoption needs them. It has a rule of its own."""
     path = api.create("s", **body())
     assert MARKER in api.get(f"{path}/export").text
     api.rules.forbidden.add("stacks:export")

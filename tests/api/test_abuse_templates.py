@@ -1,4 +1,4 @@
-"""Cases 1 to 13 of the abuse cases, as they come in at the door: refused quickly, and nobody else has to wait.
+"""Abuse cases 1 to 13, through the API: refused quickly, without delaying other requests.
 
 What is refused, and by which limit, is tested where templates are read (tests/unit/template/test_abuse.py).
 """
@@ -109,7 +109,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def meanwhile(api: Api, path: str, asked: dict[str, Any]) -> tuple[Any, float, float]:
-    """The answer, how long it took, and how long somebody else had to wait at most while it did."""
+    """Return the response, its duration, and the longest delay of another request meanwhile."""
     with things.waiting_meanwhile(api, "/build_info") as slowest:
         start = time.monotonic()
         answer = api.post(path, asked)

@@ -22,7 +22,7 @@ def status(api: Api, path: str) -> str:
 
 
 def began(api: Api, path: str) -> int:
-    """How many operations the stack has had."""
+    """Return the number of operations of the stack."""
     return sum(one["resource_status"].endswith("IN_PROGRESS") for one in api.get(
         f"{path}/resources/{path.split('/')[2]}/events").json()["events"])
 

@@ -43,7 +43,7 @@ def owned(strict: Api) -> dict[str, str]:
 
 
 def stack_of(api: Api, name: str, project: str = "owner") -> str:
-    """The path of a new stack of a project."""
+    """Create a stack in a project; return its path."""
     with api.somebody(project):
         return api.create(name, {"r": resource()})
 
@@ -73,7 +73,7 @@ def test_an_admin_is_sent_on_to_the_owners_address(strict: Api, owned: dict[str,
 
 
 def test_a_name_is_one_of_the_project_in_the_path(strict: Api, owned: dict[str, str]) -> None:
-    """As in Heat: names of different projects may be the same, so a name alone never leads into another project."""
+    """As in Heat, a name is looked up in the project of the path only."""
     with strict.somebody("ops", admin=True, roles=ROLES):
         assert strict.get(f"/stacks/{owned['stack_name']}").status_code == 404
         assert strict.delete(f"/stacks/{owned['stack_name']}").status_code == 404
@@ -82,7 +82,7 @@ def test_a_name_is_one_of_the_project_in_the_path(strict: Api, owned: dict[str, 
 
 
 def test_an_id_counts_before_a_name_that_looks_like_it(strict: Api) -> None:
-    """A member of the admin's project cannot make the admin act on another stack than the one that is named."""
+    """A stack named like the id of another project's stack does not redirect an admin."""
     tries = (stack_of(strict, f"target-{number}") for number in itertools.count())
     theirs = next(path for path in tries if path.rpartition("/")[2][0].isalpha())  # a name begins with a letter
     id_ = theirs.rpartition("/")[2]
@@ -130,7 +130,7 @@ def test_an_admin_changes_and_deletes_deployments(strict: Api) -> None:
 
 
 def test_the_policy_says_what_an_admin_may(tmp_path: Path) -> None:
-    """A rule that forbids an action forbids it to an admin on every stack; the role alone makes no admin."""
+    """Policy rules also bind an admin; the role alone does not make an admin of all projects."""
     write(tmp_path / "policy.yaml", '"stacks:delete": "!"\n')
     with serving(tmp_path, Enforcer(tmp_path / "policy.yaml")) as api:
         path = stack_of(api, "s")

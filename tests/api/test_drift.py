@@ -18,7 +18,7 @@ pytestmark = pytest.mark.ledger("S1.5")
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Api]:
-    """An API whose engine observes as well, so seldom that whatever is seen was hinted at."""
+    """Serve an API with an observer whose interval is so long that only hints cause observations."""
     with serving(tmp_path, observer_interval=3600.0) as api:
         stack = AsyncExitStack()
         api.run(stack.enter_async_context(api.engine.observing(Tuning(idle_s=0.02, enrol_s=0.05))))

@@ -33,7 +33,7 @@ def ids(found: list[dict[str, Any]]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def chain(shared: Api) -> str:
-    """One resource after the other, so that the order of events is known."""
+    """Create a chain of resources, so that the order of events is known."""
     return shared.create("chain", {
         "a": resource("one"),
         "b": {"type": "OS::Heat::Value", "properties": {"value": "two"}, "depends_on": "a"},

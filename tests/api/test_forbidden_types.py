@@ -1,4 +1,4 @@
-"""Types that somebody may not use: refused wherever they hide, before anything is made. Case 31 of the abuse cases."""
+"""Resource types that the policy forbids are refused wherever a template hides them. Abuse case 31."""
 
 from __future__ import annotations
 
@@ -95,5 +95,5 @@ def test_it_is_not_adopted(api: Api) -> None:
 
 
 def test_validate_does_not_ask(strict: Api) -> None:
-    """As in Heat: a template is judged, and not its user."""
+    """As in Heat, validate does not check the policy of types."""
     assert strict.post("/validate", {"template": template({"r": STRING})}).status_code == 200

@@ -22,7 +22,7 @@ from tests.api.conftest import PATIENCE_S, resource, template
 
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A client of a service that runs as a process of its own."""
+    """Yield a client of a service in a process of its own."""
     home = tmp_path_factory.mktemp("home")
     databases.tell(home)
     environment = {**os.environ, "ISOTHERM_HOME": str(home), "PYTHONUNBUFFERED": "1"}

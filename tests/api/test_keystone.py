@@ -85,7 +85,7 @@ class TestService:
 
 @pytest.fixture
 def conf(keystone: Keystone, tmp_path: Path) -> Callable[..., Any]:
-    """The options of a service that asks that Keystone, with others of the test's own."""
+    """Return the options of a service that uses this Keystone, and those of the test."""
 
     def conf(**others: str) -> Any:
         running.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), **others}})
@@ -100,7 +100,7 @@ def request(token: str, path: str = "/v1/p/stacks", method: str = "GET") -> Requ
 
 
 def judge(authenticator: Authenticator, *requests: Request) -> list[Caller | BaseException]:
-    """What becomes of the requests, all at the same time."""
+    """Send the requests concurrently; return their outcomes."""
 
     async def all_of_them() -> list[Caller | BaseException]:
         return await asyncio.gather(*map(authenticator.authenticate, requests), return_exceptions=True)
@@ -212,7 +212,7 @@ def unscoped(keystone: Keystone) -> str:
 
 
 def restricted(keystone: Keystone, path: str) -> str:
-    """A token of an application credential that may only GET that path."""
+    """Return a token of an application credential whose access rules allow one GET only."""
     api = seed.Api(keystone.v3, keystone.token("demo"))
     made = api.call("POST", f"/users/{keystone.user('demo')}/application_credentials", {"application_credential": {
         "name": f"for {time.monotonic_ns()}", "access_rules": [{"path": path, "method": "GET",

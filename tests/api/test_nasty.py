@@ -183,7 +183,7 @@ def test_in_the_body(shared: Api, known: dict[str, str], what: str) -> None:
 
 
 def test_in_what_is_adopted(shared: Api) -> None:
-    """Whatever the papers say, the stack that they make, if any, can be deleted."""
+    """Whatever an export document contains, a stack adopted from it can be deleted."""
     for number, (place, value, papers) in enumerate(variants(PAPERS)):
         if number % 3:
             continue

@@ -49,7 +49,7 @@ def test_what_it_says_is_said_of_handlers_that_there_are():
 
 
 def test_it_is_one_document():
-    """All that it refers to is there, and no two operations have the same name."""
+    """Every reference resolves, and operation ids are unique."""
     text = json.dumps(DOCUMENT)
     for kind, name in re.findall(r'"#/components/([a-z]+)/([A-Za-z0-9]+)"', text):
         assert name in DOCUMENT["components"][kind]

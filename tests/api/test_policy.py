@@ -1,4 +1,4 @@
-"""Who may do what: every rule for every role, and a policy file that changes while requests are under way."""
+"""Policy: every rule for every role, and a policy file that changes while requests are served."""
 
 from __future__ import annotations
 

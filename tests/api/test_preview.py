@@ -138,7 +138,7 @@ def test_inside_stacks_on_request(shared, value, expected):
 
 
 def test_functions_in_metadata(api):
-    """They are told as far as they are known, and what is hidden is not."""
+    """Known values are shown, hidden ones are masked."""
     sections = {"parameters": {"pw": {"type": "string", "hidden": True, "default": "Zx9-marker"}}}
     body = {"template": template({"a": resource(), "b": {**resource(), "metadata": {
         "word": {"get_param": "pw"}, "of": {"get_attr": ["a", "output"]}}}}, **sections)}

@@ -146,7 +146,7 @@ def test_all_together_they_are_limited(with_options, site):
 
 
 def test_nobody_finds_what_another_has_fetched(api, site):
-    """Case 24: no cache, no list of types, and no error tells of it."""
+    """Case 24: no cache, no list of types and no error reveals it."""
     site.pages["/MARKER.yaml"] = json.dumps(template({"a": resource()}))
     created(api, template=template({"n": {"type": f"{site.url}/MARKER.yaml"}}))
     with api.somebody("other"):

@@ -1,4 +1,4 @@
-"""Resources over HTTP: lists and their filters, one with its attributes, signals, and what somebody says of them."""
+"""Resources over HTTP: lists and filters, attributes, signals, mark unhealthy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pair(shared: Api) -> str:
 
 @pytest.fixture(scope="module")
 def tree(shared: Api) -> str:
-    """A stack with a stack inside, which has one inside in turn."""
+    """Create a stack with two levels of nested stacks."""
     leaf = template({"leaf": resource("deep")}, outputs={"o": {"value": {"get_attr": ["leaf", "output"]}}})
     middle = template({"inner": {"type": "leaf.yaml"}, "beside": resource("x")})
     outer = template({"top": {"type": "middle.yaml"}, "plain": resource("y")})

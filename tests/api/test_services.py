@@ -1,4 +1,4 @@
-"""What is told of the service itself, and what users that stand for one resource may ask of it."""
+"""build_info, the list of services, and the limits of stack users."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def ask_all(api, id_, name):
 
 
 def test_one_that_stands_for_a_resource_may_ask_for_that_only(shared, stack):
-    """The routes are those of the table: a new one is closed until it is opened on purpose."""
+    """Every route of the table but two is closed to stack users."""
     id_ = stack.rsplit("/", 1)[1]
     with shared.somebody("default", roles=("heat_stack_user",), stack_user=(id_, "own")):
         for route, status in ask_all(shared, id_, "own"):

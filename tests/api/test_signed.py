@@ -29,7 +29,7 @@ def waiting(count: int = 1, **handle: Any) -> dict[str, Any]:
 
 
 def attributes(api: Any, path: str, name: str = "handle") -> dict[str, Any]:
-    """The attributes of a resource, when it has been made."""
+    """Wait until a resource is created; return its attributes."""
     until = time.monotonic() + PATIENCE_S
     while True:
         found = api.get(f"{path}/resources/{name}").json()["resource"]
@@ -161,7 +161,7 @@ def test_lifetime_and_address_are_set(with_options):
 
 
 def test_an_address_stays_the_same(api):
-    """Those who use it must not see a change at each look."""
+    """The URL stays the same between two reads."""
     path = api.create("s", waiting(), wait=False)
     first = attributes(api, path)["endpoint"]
     second = int(time.time())
@@ -221,7 +221,7 @@ def test_a_hook_is_not_cleared_by_a_signed_signal(api):
 
 
 def test_a_replaced_resource_takes_nothing_at_its_old_address(api):
-    """Case 57. A handle of this kind is made anew by each update; its reference is the address, and PUT the method."""
+    """Case 57. Each update replaces a handle of this kind; its reference is the URL, and the method is PUT."""
     resources = {
         "handle": {"type": "OS::Heat::UpdateWaitConditionHandle"},
         "wait": {"type": "OS::Heat::WaitCondition", "properties": {"handle": {"get_resource": "handle"}, "timeout": 600}},

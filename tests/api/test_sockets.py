@@ -52,7 +52,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
 
     def goes_on(self) -> None:
-        """Whoever asks properly has an answer at once."""
+        """Assert that a proper request is answered at once."""
         start = time.monotonic()
         answer = httpx2.get(f"http://127.0.0.1:{self.port}/v1/default/stacks", headers={"X-Auth-Token": TOKEN},
                             timeout=PATIENCE_S)
@@ -74,7 +74,7 @@ def head(*lines: str, method: str = "POST", path: str = "/v1/default/software_co
 
 
 def sent(server: Server, data: bytes) -> bytes:
-    """All that comes back."""
+    """Return everything the server sends."""
     with server.connect() as line:
         with contextlib.suppress(OSError):  # it may have been cut already
             line.sendall(data)
@@ -97,7 +97,7 @@ def status(answer: bytes) -> int | None:
 
 
 def configs(server: Server) -> list[str]:
-    """The names of all that was made."""
+    """Return the names of all software configs."""
     answer = httpx2.get(f"http://127.0.0.1:{server.port}/v1/default/software_configs", headers={"X-Auth-Token": TOKEN})
     return [one["name"] for one in answer.json()["software_configs"]]
 
@@ -111,7 +111,7 @@ def test_case_7_more_is_promised_than_comes(server: Server) -> None:
 
 
 def test_case_7_more_comes_than_was_promised(server: Server) -> None:
-    """What is too much is another request, and no good one."""
+    """Bytes beyond Content-Length are a second request, and a bad one."""
     answer = sent(server, head("Content-Length: 16") + b'{"name": "whole"}trailing rubbish\r\n\r\n')
     assert b"500 Internal" not in answer
     assert set(configs(server)) <= {"whole"}
@@ -144,7 +144,7 @@ def test_case_7_chunks_that_make_no_sense(server: Server, chunk: bytes) -> None:
 ])
 @pytest.mark.parametrize("length", ["Transfer-Encoding: chunked", "Content-Length: 9999999999"])
 def test_case_7_a_body_without_end(server: Server, path: str, expected: int, length: str) -> None:
-    """It is answered at the limit, and the line is cut: nobody goes on reading, also where nobody began to."""
+    """The response comes at the limit and the connection is closed, also if the body was never read."""
     with server.connect() as line:
         line.sendall(head(length, path=path) + CHUNK)
         server.goes_on()

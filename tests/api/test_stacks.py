@@ -181,7 +181,7 @@ def test_a_template_as_text(shared, text):
 
 @contextmanager
 def served(text):
-    """The address of a server that answers everything with this text."""
+    """Yield the URL of a server that answers every request with this text."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

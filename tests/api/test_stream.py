@@ -44,7 +44,7 @@ class Reader:
         self._lines = response.iter_lines()
 
     def message(self) -> dict[str, Any]:
-        """The next message; a comment is one without fields."""
+        """Return the next message; a comment is a message without fields."""
         fields: dict[str, Any] = {}
         for line in self._lines:
             if not line:
@@ -64,7 +64,7 @@ class Reader:
         return found
 
     def until(self, name: str, status: str) -> list[dict[str, Any]]:
-        """The events up to that one."""
+        """Return the events up to and including one."""
         found: list[dict[str, Any]] = []
         while not found or (found[-1]["resource_name"], found[-1]["resource_status"]) != (name, status):
             found += self.events(1)
@@ -160,7 +160,7 @@ def test_a_stream_of_a_stack_tells_of_all_inside_it_and_of_nothing_else(api, ser
 
 
 def after(api, number):
-    """The next number that an event has: not every database leaves none out."""
+    """Return the number of the next event; some databases skip numbers."""
     with databases.looking(api.engine.path) as connection:
         return connection.execute(sa.select(sa.func.min(t.events.c.id)).where(t.events.c.id > number)).scalar()
 
@@ -320,7 +320,7 @@ def test_streams_of_one_user_or_project_leave_room_for_others(api, serve):
 
 
 def cut(reader):
-    """The reason for which a stream ends."""
+    """Return the reason in the last message of a stream."""
     while (one := reader.message()).get("event") != "cut":
         pass
     with pytest.raises(EOFError):

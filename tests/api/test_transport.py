@@ -1,4 +1,4 @@
-"""What holds for every request: versions, methods, bodies, envelopes, addresses of stacks, who may ask."""
+"""All requests: versions, methods, bodies, error envelopes, addresses of stacks, authentication."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCEPT = "application/vnd.openstack.orchestration-v1"
 
 @pytest.fixture(scope="module")
 def stack(shared):
-    """The path of a stack, and its id."""
+    """Create a stack; return its path and id."""
     path = shared.create("s", {"a": resource()})
     return path, path.rpartition("/")[2]
 

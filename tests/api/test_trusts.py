@@ -1,4 +1,4 @@
-"""What users lend the service, with a real Keystone: what it is good for, and that none of it is left over.
+"""Trusts with a real Keystone: what they allow, and that none is left over.
 
 Cases 36, 59, 60, 61 and 62 of the abuse cases.
 """
@@ -69,7 +69,7 @@ class Site:
                     await asyncio.sleep(0.02)
 
     def lent(self) -> list[dict[str, Any]]:
-        """All trusts of Keystone."""
+        """Return all trusts in Keystone."""
         found: list[dict[str, Any]] = self.keystone.admin().call("GET", "/OS-TRUST/trusts")["trusts"]
         return found
 
@@ -169,7 +169,7 @@ class TestUse:
             run(site().trusts.authentication("00000000-0000-0000-0000-000000000000"))
 
     def test_it_is_there_as_soon_as_the_stack_is(self, site: Callable[..., Site]) -> None:
-        """The transaction that accepts the stack binds it: a worker that is faster than the request finds it."""
+        """The accepting transaction binds the trust, so that a fast worker finds it."""
         it = site()
 
         async def story() -> None:
@@ -213,7 +213,7 @@ class TestGivingBack:
     @pytest.mark.parametrize("dies", ["after Keystone", "before Keystone"])
     def test_who_dies_on_the_way_leaves_none(self, site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch,
                                              dies: str) -> None:
-        """The row is announced first, so that a trust whose id was never written down is found and ended."""
+        """The row is written before the trust is made, so that a trust with an unknown id is found and deleted."""
         it = site()
         create = Trusts._create
 

@@ -1,4 +1,4 @@
-"""What templates can use, as the API tells it."""
+"""Lists of resource types, template versions and functions."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ HIDEOUTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def wrong(name: str) -> dict[str, Any]:
-    """A request with a resource of that type, in which all else is wrong that can be."""
+    """Return a request with a resource of that type and every other mistake possible."""
     resources = {"r": {"type": name, "properties": {"no_such_property": {"get_param": "nowhere"}}},
                  "other": {"type": "No::Such::Type", "depends_on": "nothing"}}
     return {"stack_name": "s", "parameters": {"unknown": 1}, "template": template(
@@ -96,7 +96,7 @@ def test_wherever_it_hides(api: Api, resources: dict[str, Any], more: dict[str, 
 
 
 def test_what_is_not_used_is_not_asked_for(api: Api) -> None:
-    """A resource that a condition leaves out, and a name that the environment gives another meaning."""
+    """A resource that a condition excludes, and a type that the environment maps to another, are not checked."""
     left_out = {"r": {"type": SERVER, "condition": {"equals": ["a", "b"]}}}
     assert api.end(api.create("one", left_out))["stack_status"] == "CREATE_COMPLETE"
     instead = {"environment": {"resource_registry": {SERVER: "OS::Heat::None"}}}

@@ -1,4 +1,4 @@
-"""What can be known of the service from outside and afterwards: health, numbers, lines in the log, spans."""
+"""Monitoring: health checks, metrics, log lines, spans."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ID = re.compile("req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 
 @contextlib.contextmanager
 def listening(**options):
-    """The lines that are logged meanwhile."""
+    """Collect the log lines written inside the block."""
     written = io.StringIO()
     with logs.configured(Settings(**options)):
         log = logging.getLogger("isotherm")

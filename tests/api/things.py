@@ -17,7 +17,7 @@ ARN = "arn:openstack:heat::{project}:stacks/{stack_name}/{stack_id}"
 
 
 def made(api: Api, name: str = "s", **body: Any) -> dict[str, str]:
-    """By the names in the paths of routes: what there is in the client's project."""
+    """Create objects; return one for each name in the paths of routes."""
     body = body or {"template": template(
         {"r": resource(), "handle": {"type": "OS::Heat::WaitConditionHandle"}},
         outputs={"o": {"value": {"get_resource": "r"}}}, parameters={"p": {"type": "string", "default": "x"}})}
@@ -34,12 +34,12 @@ def made(api: Api, name: str = "s", **body: Any) -> dict[str, str]:
 
 
 def names(route: routes.Route) -> list[str]:
-    """What a route's path has to be told."""
+    """Return the names in the path of a route."""
     return re.findall(r"{([^}]+)}", route.path)
 
 
 def place(route: routes.Route, known: dict[str, str], raw: bool = False) -> str:
-    """Where a route leads to one of the things. `raw`: they are quoted already."""
+    """Return the path of a route to one of the objects. `raw`: values are quoted already."""
     known = {**known, "arn:arn": ARN.format(**known)}
     return re.sub(r"{([^}]+)}", lambda found: known[found[1]] if raw else quote(known[found[1]], safe=":/"), route.path)
 

@@ -29,7 +29,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The stacks of a test are its own, never those of whoever runs it."""
+    """Give each test a home of its own."""
     folder = tmp_path / "home"
     monkeypatch.setenv("ISOTHERM_HOME", str(folder))
     return folder

@@ -52,7 +52,7 @@ class Line:
         return b"fine" in await self.reader.readuntil(b"\r\n0\r\n\r\n")
 
     async def rest(self) -> bytes:
-        """All that comes until the other side ends the connection."""
+        """Return everything until the server closes the connection."""
         try:
             return await self.reader.read()
         except ConnectionResetError:
@@ -220,7 +220,7 @@ def test_an_answer_may_take_for_ever_if_it_is_read() -> None:
 
 
 def test_who_sends_nothing_makes_room() -> None:
-    """One address and half requests without number: each whole one is answered."""
+    """Many half requests from one address do not keep whole requests from being answered."""
     async def tell(stage: Stage) -> None:
         for number in range(20):
             line = await stage.line()

@@ -18,7 +18,7 @@ resources:
 
 @pytest.fixture
 def place(run, tmp_path: Path, home: Path) -> Path:
-    """A stack, and the file that it has made."""
+    """Create a stack with a file; return the file's path."""
     (tmp_path / "t.yaml").write_text(TEMPLATE)
     assert run("deploy", "web", "-t", tmp_path / "t.yaml").code == 0
     return home / "local" / "a.txt"

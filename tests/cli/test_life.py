@@ -1,4 +1,4 @@
-"""The rest of a stack's life, as a user types it: rest, snapshots, papers, and updates that say only what changes."""
+"""The life of a stack on the command line: suspend, snapshots, export documents, partial updates."""
 
 from __future__ import annotations
 

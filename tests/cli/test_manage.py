@@ -227,7 +227,7 @@ async def _begin(engine: Embedded, text: str) -> None:
 
 
 def objects(home: Path) -> list[dict[str, Any]]:
-    """What exists, as the journal tells."""
+    """Return the objects in the journal."""
     found: dict[str, dict[str, Any]] = {}
     for line in filter(None, (home / "reality.journal").read_text().splitlines()):
         entry = json.loads(line)
@@ -271,7 +271,7 @@ def test_everything_is_sealed_anew_and_the_old_key_can_go(run: Run, home: Path, 
 
 
 def _texts(home: Path) -> list[str]:
-    """All that is sealed, wherever it stands."""
+    """Return all sealed values of the database."""
     found = [value for table in t.metadata.sorted_tables for row in rows(home, table) for value in row.values()]
     return [text for text in found if isinstance(text, str) and is_sealed(text)]
 

@@ -1,4 +1,4 @@
-"""What the pages say of the command line is what it does."""
+"""docs/cli.md and the README agree with the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the live picture shows, and that it fits."""
+"""The live view: its content, and that it fits the window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems are told the way a compiler tells them, and cannot steer the terminal."""
+"""Problems are printed in the form of a compiler, without control characters."""
 
 from __future__ import annotations
 

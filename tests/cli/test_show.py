@@ -1,4 +1,4 @@
-"""What the terminal shows of limits and values."""
+"""The text of constraints and values."""
 
 from __future__ import annotations
 

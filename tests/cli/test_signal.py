@@ -94,7 +94,7 @@ def test_hooks_are_listed_and_cleared(run, tmp_path):
 
 
 async def _clear_hooks(stack):
-    """What a command in another terminal does, while the first one drives."""
+    """Signal the handle from another command while the first one drives."""
     engine = Embedded(home.folder())
     try:
         found = await engine.orchestrator.signals.hooks(stack)

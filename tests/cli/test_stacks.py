@@ -189,7 +189,7 @@ def test_check_finds_what_is_gone_and_an_update_makes_it_again(run: Run, pair: P
 
 
 def test_what_is_left_behind_is_told_and_taken_up(run: Run, pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine is never started for the first command, as if it had been killed right after it was accepted."""
+    """Keep the engine of the first command from starting, as if it was killed right after acceptance."""
     with monkeypatch.context() as killed:
         killed.setattr("isotherm.cli.client.embedded._drive", lambda *_: _ended())
         run("deploy", "pair", "-t", pair)

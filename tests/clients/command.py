@@ -72,7 +72,7 @@ class OpenStack:
         return said
 
     def ask(self, command: str, *arguments: object) -> Any:
-        """Run it; the data that it prints is the answer. What it tells while it waits comes before that."""
+        """Run the client; return the data it prints, without the progress lines before it."""
         said = self(command, *arguments, "-f", "json")
         data = re.search(r"^[\[{].*", said, re.DOTALL | re.MULTILINE)
         assert data is not None, said
@@ -82,7 +82,7 @@ class OpenStack:
         until(lambda: self.ask("stack show", stack)["stack_status"] == state)
 
     def write(self, name: str, content: Any) -> Path:
-        """A file beside which the client is started."""
+        """Write a file into the folder in which the client is started."""
         path = self.folder / name
         path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
         return path

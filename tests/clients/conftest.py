@@ -45,7 +45,7 @@ def sdk(clouds: Path) -> Iterator[Connection]:
 
 @pytest.fixture
 def watched(request: pytest.FixtureRequest, sdk: Connection, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
-    """The SDK; what a test says it exercises, it must. The seconds that it sleeps between two looks are cut short."""
+    """Yield the SDK with short polling sleeps; check that a test exercises what it declares."""
     nap = time.sleep
     monkeypatch.setattr(event_utils, "time", SimpleNamespace(sleep=lambda seconds: nap(min(seconds, 0.1))))
     it = Watched(sdk)
@@ -70,7 +70,7 @@ def loaded(clouds: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
 
 @pytest.fixture
 def openstack(request: pytest.FixtureRequest, loaded: Loaded, clouds: Path, tmp_path: Path) -> Iterator[OpenStack]:
-    """The client of the user who has just started the service. What a test says it exercises, it must."""
+    """Yield the client of a standalone service; check that a test exercises what it declares."""
     it = OpenStack(loaded, STANDALONE, {"OS_CLIENT_CONFIG_FILE": str(clouds)}, tmp_path)
     yield it
     assert exercise.promised(request.function) <= it.done
@@ -78,7 +78,7 @@ def openstack(request: pytest.FixtureRequest, loaded: Loaded, clouds: Path, tmp_
 
 @pytest.fixture
 def create(openstack: OpenStack) -> Callable[..., str]:
-    """A stack of these resources, made with the client; its id is the answer."""
+    """Create a stack of these resources with the client; return its id."""
 
     def create(name: str, resources: Mapping[str, Any], *arguments: object, **sections: Any) -> str:
         file = openstack.write(f"{name}.yaml", template(resources, **sections))

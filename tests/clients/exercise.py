@@ -1,4 +1,4 @@
-"""What a client can do, and which test does it: so that nothing of it is left out.
+"""Records which test exercises which feature of a client, so that none is left out.
 
 A test says beforehand what it exercises, and fails if it did not do so. Tests of completeness compare what all tests say
 with what the client itself says that it has. Whichever process a test runs in, that holds.

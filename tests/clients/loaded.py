@@ -38,7 +38,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def become(request: dict[str, Any], out: BinaryIO, err: BinaryIO) -> None:
-    """The child: the client with this command line, and nothing after it."""
+    """Run the client with this command line in the child process."""
     code = 70
     try:
         os.dup2(out.fileno(), 1)
@@ -53,7 +53,7 @@ def become(request: dict[str, Any], out: BinaryIO, err: BinaryIO) -> None:
 
 
 def warm_up(request: dict[str, Any]) -> None:
-    """What the client loads only when it meets a command and a cloud: so that no child has to.
+    """Import the modules that the client loads lazily, so that the children need not.
 
     Nothing else of that is kept: neither the environment nor the connection.
     """

@@ -17,7 +17,7 @@ As = Callable[[str], OpenStack]
 
 @pytest.fixture(scope="module")
 def keystone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[identity.Keystone]:
-    """A real Keystone, whose catalogue has an Isotherm that asks it."""
+    """Yield a real Keystone whose catalog has an Isotherm that uses it."""
     with identity.started(tmp_path_factory.mktemp("keystone")) as it, \
             running.isotherm(tmp_path_factory.mktemp("home"), running.with_keystone(it.options())) as service:
         it.point(service.url)
@@ -26,7 +26,7 @@ def keystone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[identity.Keys
 
 @pytest.fixture
 def people(keystone: identity.Keystone, loaded: Loaded, tmp_path: Path) -> As:
-    """The client in the hands of one of the seeded people, who know a password and where Keystone is, and no more."""
+    """Return a client of a seeded user, configured with the password and Keystone's URL only."""
     (tmp_path / "small.yaml").write_text(json.dumps(template({"a": resource("one")})))
     return lambda who: OpenStack(loaded, (), keystone.variables(who), tmp_path)
 

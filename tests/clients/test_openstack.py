@@ -19,7 +19,7 @@ Create = Callable[..., str]
 
 
 def site(openstack: OpenStack) -> tuple[Any, ...]:
-    """A template with a parameter, a stack inside, a file and an output; and an environment."""
+    """Write a template with a parameter, a nested stack, a file and an output, and an environment."""
     openstack.write("note.txt", "read from a file")
     openstack.write("inside.yaml", template({"leaf": resource({"get_param": "word"})},
                                             parameters={"word": {"type": "string"}}))

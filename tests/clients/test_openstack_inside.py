@@ -16,7 +16,7 @@ HANDLE = {"type": "OS::Heat::WaitConditionHandle"}
 
 
 def nest(openstack: OpenStack, **leaf: Any) -> dict[str, Any]:
-    """A resource that is a stack with one resource in it."""
+    """Return a resource that is a nested stack with one resource."""
     openstack.write("inside.yaml", template({"leaf": resource(**leaf)}))
     return {"type": "inside.yaml"}
 

@@ -24,7 +24,7 @@ PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 @pytest.fixture
 def user(tmp_path: Path) -> dict[str, str]:
-    """The environment of somebody who has never used any of this."""
+    """Return the environment variables of a new user."""
     left_out = ("OS_", "XDG_", "ISOTHERM_")
     mine = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
     return {**mine, "HOME": str(tmp_path), "PATH": PATH}
@@ -38,7 +38,7 @@ def free_port() -> int:
 
 
 def typed(lines: list[str], user: dict[str, str]) -> list[str]:
-    """What a shell says to each of these lines. The first that fails ends it."""
+    """Return the output of a shell for each line. Fail at the first line that fails."""
     mark = "-- and then --"
     script = f"\necho '{mark}'\n".join(lines)
     done = subprocess.run(["bash", "-e", "-c", script], cwd=ROOT, env=user, text=True, stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Which architecture a stack was made for is a matter of operators: no reply of any route tells it."""
+"""No response of any route reveals the path of a stack, convergence or legacy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Service:
         self.known: dict[str, str] = {}
 
     def make(self) -> None:
-        """One of each kind."""
+        """Create one object of each kind."""
         stack = self._create("s")
         until(lambda: self.http.get(f"/stacks/s/{stack}/drift").json()["drift"]["next_time"] is not None)
         snapshot = self.http.post(f"/stacks/s/{stack}/snapshots", json={"name": "first"}).json()["id"]
@@ -102,7 +102,7 @@ class Service:
 
 
 def in_order() -> list[routes.Route]:
-    """What only looks, what changes, and what ends things: what hangs on others first."""
+    """Sort routes: reads first, then changes, then deletions in order of dependency."""
     ends = ["/software_deployments/{deployment_id}", "/software_configs/{config_id}", f"{STACK}/snapshots/{{snapshot_id}}",
             STACK, f"{STACK}/abandon"]
 
@@ -122,7 +122,7 @@ def alike(reply: str) -> str:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """One of its own, so that nothing is in it but what this test makes; its observer looks long after the test."""
+    """Start a service of its own, with an observer interval longer than the test."""
     with running.isotherm(tmp_path / "home", {"DEFAULT": {"observer_interval": "86400"}}) as it:
         made = Service(it)
         with made.http:

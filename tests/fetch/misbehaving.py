@@ -1,4 +1,4 @@
-"""A server on loopback that misbehaves as it is told, and that remembers who connected."""
+"""A server on loopback that misbehaves on request and records its connections."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Server:
             await self._send(writer, b"X-More: " + b"y" * 4000 + b"\r\n")
 
     async def _says_less(self, writer: asyncio.StreamWriter) -> None:
-        """More comes than was announced: what is too much is not ours."""
+        """Send more bytes than announced; the client ignores the rest."""
         await self._send(writer, OK + b"Content-Length: %d\r\n\r\n" % len(TEMPLATE) + TEMPLATE.encode() + b"x" * 100_000)
 
     async def _says_more(self, writer: asyncio.StreamWriter) -> None:
@@ -123,7 +123,7 @@ class Server:
 
 
 def certificate(folder: Path, name: str) -> Path:
-    """A certificate that vouches for itself, with its key, in one file."""
+    """Write a self-signed certificate and its key into one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)

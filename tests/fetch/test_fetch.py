@@ -1,4 +1,4 @@
-"""Cases 19 to 24 of the abuse cases: what a user names by URL is fetched, and nothing else is reached through us."""
+"""Abuse cases 19 to 24: a URL is fetched, and no other address can be reached through the fetcher."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fetched(path, **options):
 
 
 def failed(path, **options):
-    """The error that fetching ends in, the server, and how long it took."""
+    """Fetch; return the error, the server and the duration."""
 
     async def story():
         async with Server().running() as server:
