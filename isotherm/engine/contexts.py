@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm.config import Settings
-from isotherm.engine import ports
+from isotherm.engine import stored_ports
 from isotherm.resources import contract, gate, service_threads
 from isotherm.resources.context import local_access
 from isotherm.resources.context.signal_urls import SignalUrls
@@ -43,7 +43,7 @@ def shared(store: Store, clock: contract.Clock, process: ProcessPorts, settings:
     threads = process.threads or service_threads.ServiceThreads(settings.max_threads_per_service)
     return contract.Context(
         clock=clock, random=process.random, reality=process.reality, signal_urls=process.signal_urls,
-        signals=ports.StoredSignals(store), software=ports.StoredSoftware(store, clock, settings),
+        signals=stored_ports.StoredSignals(store), software=stored_ports.StoredSoftware(store, clock, settings),
         local=process.reach.local, http=process.reach.http, threads=threads,
     )
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import contexts, publish
-from isotherm.engine import ports as engine_ports
+from isotherm.engine import contexts, stored_ports
 from isotherm.engine.steps import decide
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.importing import decrypt, heat_inputs, heat_rows, translate
 from isotherm.importing.ports import PreparedStack, PreparedStacks
 from isotherm.importing.records import HeatObject, ImportedResource, ImportTools, NotImportable, Prepared
 from isotherm.importing.translate import Translated
-from isotherm.planning import desired, documents, masking, requests
+from isotherm.planning import desired, documents, masking, publish, requests
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import contract, properties, registry, signal_access
 from isotherm.resources.context.signals import Signal
@@ -127,7 +126,7 @@ class _Stack:
             self._tree.reality.objects[row.physical_id] = {"properties": translated.heat_object}
         if translated.config is not None:
             self._tree.arriving.configs[translated.config.id] = translated.config
-            self._configs.append(engine_ports.config_row(translated.config))
+            self._configs.append(stored_ports.config_row(translated.config))
         kept = [Signal(number + 1, one.key, one.details) for number, one in enumerate(translated.signals)]
         self._tree.arriving.receive([row.uuid, row.physical_id or row.uuid], item.type.TYPE, kept)
         if translated.signals:

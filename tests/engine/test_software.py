@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from isotherm import errors
-from isotherm.engine import ports
+from isotherm.engine import stored_ports
 from isotherm.engine.process.embedded import Embedded
 from tests import databases
 from tests.engine.conftest import Lab
@@ -302,11 +302,11 @@ def test_a_server_has_a_name(lab):
 @pytest.mark.parametrize("moment", ["put_deployment", "deployment"])
 def test_a_change_is_heard_at_any_moment(lab, monkeypatch, moment):
     """Somebody changes the deployment as soon as it is there, or when the resource has just looked at it."""
-    asked = getattr(ports.StoredSoftware, moment)
+    asked = getattr(stored_ports.StoredSoftware, moment)
     changed: list[str] = []
 
     def story_of(it: Lab) -> Callable[..., Coroutine[Any, Any, Any]]:
-        async def then(self: ports.StoredSoftware, stack_id: str, what: Any) -> Any:
+        async def then(self: stored_ports.StoredSoftware, stack_id: str, what: Any) -> Any:
             found = await asked(self, stack_id, what)
             id_ = what if moment == "deployment" else what.id
             if not changed and (moment == "put_deployment" or found is not None):
@@ -317,7 +317,7 @@ def test_a_change_is_heard_at_any_moment(lab, monkeypatch, moment):
         return then
 
     async def story(it: Lab) -> None:
-        monkeypatch.setattr(ports.StoredSoftware, moment, story_of(it))
+        monkeypatch.setattr(stored_ports.StoredSoftware, moment, story_of(it))
         stack = await it.create(whole())
         assert (stack["status"], len(changed)) == ("COMPLETE", 1), stack["stack_status_reason"]
 

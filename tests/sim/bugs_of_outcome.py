@@ -8,8 +8,8 @@ import msgspec
 import sqlalchemy as sa
 from seeding import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine import publish
 from isotherm.engine.steps import act, consider, decide
+from isotherm.planning import publish
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import gate
 from isotherm.secrets import Redactor

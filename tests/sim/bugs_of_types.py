@@ -7,8 +7,8 @@ from typing import Any
 
 from seeding import Bugs, Patch, wrapped
 
-from isotherm.engine import publish
 from isotherm.engine.steps import act, consider
+from isotherm.planning import publish
 from isotherm.resources import contract, runner
 
 BUGS = Bugs()

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import contexts, publish
-from isotherm.planning import documents, off_loop, outputs, resource_states
+from isotherm.engine import contexts
+from isotherm.planning import documents, off_loop, outputs, publish, resource_states
 from isotherm.planning.planner import Planning, asked_for
 from isotherm.planning.references import PublishedReferences
 from isotherm.planning.summaries import Face

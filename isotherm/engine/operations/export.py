@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isotherm.engine import export_document as papers
 from isotherm.engine.operations import adopt as adopt_operations
 from isotherm.engine.operations import patch
 from isotherm.engine.operations.accept import Accepted, Acceptor, Request
@@ -21,7 +20,7 @@ from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
-from isotherm.planning import desired, names, request_limits
+from isotherm.planning import desired, export_document, names, request_limits
 from isotherm.states import Action, NodeKind
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import adopt, arrive, plan, stop
@@ -117,10 +116,10 @@ class Exports:
         resources = {}
         for name, row in drawn.resources.items():
             if name in drawn.inside:
-                resources[name] = papers.inside(row, await self._told(drawn.inside[name], hidden=hidden))
+                resources[name] = export_document.inside(row, await self._told(drawn.inside[name], hidden=hidden))
             else:
-                resources[name] = papers.resource(row)
-        whole = papers.stack(drawn.stack, drawn.asked, resources)
+                resources[name] = export_document.resource(row)
+        whole = export_document.stack(drawn.stack, drawn.asked, resources)
         return whole if hidden else await self._inputs.masked(drawn.stack, drawn.asked, whole)
 
 

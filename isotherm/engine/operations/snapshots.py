@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import export_document
 from isotherm.engine.operations.accept import Accepted, Acceptor, Request, refuse_suspended
 from isotherm.engine.queries import views
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
-from isotherm.planning import desired, documents, planner
+from isotherm.planning import desired, documents, export_document, planner
 from isotherm.states import Action, Status
 from isotherm.store import limits, rows
 from isotherm.store.database.writer import Connection

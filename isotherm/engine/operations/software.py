@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine import ports
+from isotherm.engine import stored_ports
 from isotherm.engine.queries import views
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
@@ -42,7 +42,7 @@ class Software:
         found = await self._ports.store.read(lambda connection: rows.config(connection, self._project, id_))
         if found is None:
             raise _no_config(id_)
-        return views.software_config(ports.config_of(found))
+        return views.software_config(stored_ports.config_of(found))
 
     async def create_config(self, asked: software.Config) -> dict[str, Any]:
         """The id is given here; inputs and outputs are checked, and brought into the form in which they are kept."""
@@ -51,7 +51,7 @@ class Software:
             inputs=types.kept_inputs([_with_value(one) for one in asked.inputs]),
             outputs=types.kept_outputs([_checked("outputs", types.OUTPUT.schema, one) for one in asked.outputs]))
 
-        row, most = ports.config_row(config), self._ports.settings.max_software_configs_per_tenant
+        row, most = stored_ports.config_row(config), self._ports.settings.max_software_configs_per_tenant
         await self._ports.store.write(
             lambda connection: rows.create_config(connection, self._project, row, config.created_at, most))
         return views.software_config(config)
@@ -69,22 +69,22 @@ class Software:
 
     async def deployments(self, server_id: str | None = None) -> list[dict[str, Any]]:
         found = await self._ports.store.read(lambda connection: rows.deployments(connection, self._project, server_id))
-        return [views.software_deployment(ports.deployment_of(row)) for row in found]
+        return [views.software_deployment(stored_ports.deployment_of(row)) for row in found]
 
     async def server_metadata(self, server_id: str) -> list[dict[str, Any]]:
         """What a server is to apply: whole configs, by their names."""
         found = await self._ports.store.read(lambda connection: rows.deployed(connection, self._project, server_id))
-        return [views.software_config(ports.config_of(row)) for row in found]
+        return [views.software_config(stored_ports.config_of(row)) for row in found]
 
     async def deployment(self, id_: str) -> dict[str, Any]:
         found = await self._ports.store.read(lambda connection: rows.deployment(connection, self._project, id_))
         if found is None:
             raise _no_deployment(id_)
-        return views.software_deployment(ports.deployment_of(found))
+        return views.software_deployment(stored_ports.deployment_of(found))
 
     async def create_deployment(self, asked: software.Deployment) -> dict[str, Any]:
         made = msgspec.structs.replace(asked, id=self._ports.new_id(), created_at=self._ports.clock.now())
-        row, most = ports.deployment_row(made), self._ports.settings.max_software_deployments_per_tenant
+        row, most = stored_ports.deployment_row(made), self._ports.settings.max_software_deployments_per_tenant
 
         def unit(connection: Connection) -> None:
             self._expect_config(connection, made.config_id)
@@ -102,8 +102,8 @@ class Software:
                 raise _no_deployment(id_)
             if "config_id" in changes:
                 self._expect_config(connection, changes["config_id"])
-            after = msgspec.structs.replace(ports.deployment_of(row), updated_at=now, **changes)
-            rows.put_deployment(connection, self._project, ports.deployment_row(after), now)
+            after = msgspec.structs.replace(stored_ports.deployment_of(row), updated_at=now, **changes)
+            rows.put_deployment(connection, self._project, stored_ports.deployment_row(after), now)
             rows.wake(connection, row, now)
             return after
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from isotherm.engine import export_document
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
-from isotherm.planning import desired, masking
+from isotherm.planning import desired, export_document, masking
 from isotherm.store.reads import lookups
 from isotherm.template import environment
 from isotherm.template.parameters import parameters

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import publish
-from isotherm.planning import documents, resource_states
+from isotherm.planning import documents, publish, resource_states
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.resources.attributes import SHOW_ATTRIBUTE

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import ports as resource_ports
+from isotherm.engine import stored_ports
 from isotherm.engine.queries import live_attributes, views
 from isotherm.engine.queries.lists import ResourceList
 from isotherm.engine.service_ports import ServicePorts
@@ -113,7 +113,7 @@ class Resources(ResourceList):
         return {**shown, **await self._deployments(stack, to)} if type_.traits.shows_deployments else shown
 
     async def _deployments(self, stack: lookups.Row, to: signals.Addressee) -> dict[str, Any]:
-        software = resource_ports.StoredSoftware(self._ports.store, self._ports.clock)
+        software = stored_ports.StoredSoftware(self._ports.store, self._ports.clock)
         found = await software.deployed(stack["id"], to.physical_id or "")
         return {"deployments": [views.software_config(one) for one in found]}
 

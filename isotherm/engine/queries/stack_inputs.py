@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine import export_document
 from isotherm.engine.service_ports import ServicePorts
-from isotherm.planning import desired, masking, off_loop, planner
+from isotherm.planning import desired, export_document, masking, off_loop, planner
 from isotherm.secrets import Redactor
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection

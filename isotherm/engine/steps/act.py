@@ -13,10 +13,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from isotherm import errors
-from isotherm.engine import contexts, publish
+from isotherm.engine import contexts
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import outcomes
-from isotherm.planning import documents, masking, resource_states
+from isotherm.planning import documents, masking, publish, resource_states
 from isotherm.resources import contract, gate, runner, service_threads
 from isotherm.resources.nested import nested_stack
 from isotherm.secrets import is_sealed

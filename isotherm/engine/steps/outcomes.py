@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from isotherm.engine import export_document
-from isotherm.planning import documents
+from isotherm.planning import documents, export_document
 from isotherm.resources import contract
 from isotherm.states import NodeState
 from isotherm.store.records import Beginning, Claim, Event, Observation, Part, Report, Version
