@@ -1,4 +1,5 @@
-"""Identity of callers and stacks: the caller of a request, trusts in Keystone, and the credentials stored for stacks.
+"""The users that the service acts for: the caller of a request, the requester for the engine, the credentials of stacks.
 
-Used by the API and the engine. Only `trusts` calls Keystone.
+`caller` is for the API, `requester` for the engine's services, `credentials` and `delegation` for stacks. Only `trusts`
+calls Keystone. Entered by the API, the engine and the command that starts the service.
 """

@@ -1,4 +1,4 @@
-"""Who asks: what authentication has found out, and all that policy and handlers may know of it."""
+"""The caller of an API request: the result of authentication, and the input of policy and handlers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Caller:
     roles: frozenset[str] = frozenset()
     is_admin: bool = False
     project_name: str = ""
-    # Keystone says of one project that its administrators are those of the cloud; where it does not, all are.
+    # Keystone can name one project whose administrators are those of the cloud; if it names none, all projects are.
     is_admin_project: bool = True
     token: str = field(default="", repr=False)
     # The types of the services in the token's catalog, as far as resource types need them; None: there is no catalog.
     services: frozenset[str] | None = None
-    # Of a user that stands for one resource: its stack's id and its name. Such a one may do nothing else.
+    # Of a stack user: the stack's id and the resource's name. A stack user may act on that resource alone.
     stack_user: tuple[str, str] | None = None

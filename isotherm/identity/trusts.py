@@ -1,14 +1,14 @@
-"""Trusts: the right to act in a user's name on a stack, lent by the user's own token when it makes or changes the stack.
+"""Trusts: rights to act for a user on a stack, delegated with the user's token when a request creates or updates it.
 
-A trust goes from the user to the user of this service, for the user's project, with the user's roles or those that
-`trusts_delegated_roles` names. It cannot be passed on. Keystone ends it when the user loses a role; we give it back when
-the stack is gone or another user has taken it over. Its id is a secret: it is kept sealed.
+A trust goes from the user to the service's own user, for the user's project, with the user's roles or those that
+`trusts_delegated_roles` names. It cannot be redelegated. Keystone revokes it when the user loses a role; `sweep` deletes it
+when the stack is deleted or another user has updated the stack. Its id is a secret and is stored sealed.
 
-A row announces each trust before Keystone is asked for it, and the transaction that accepts the operation binds it to the
-stack. A process that dies in between leaves the row. The trust of each row expires in a second of its own, centuries from
-now: by this the sweep finds the trust of a row that does not know its id, and touches no trust of another service.
+A row announces each trust before Keystone creates it, and the transaction that accepts the operation binds it to the stack.
+A process that dies in between leaves the row. The trust of each row expires in a second of its own, centuries from now:
+by this second `sweep` finds the trust of a row that has no id yet, and deletes no trust of another service.
 
-The user of this service is the one of the section [trustee], or of [keystone_authtoken] where that section is empty.
+The service's own user is that of the section [trustee], or of [keystone_authtoken] where that section is empty.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from oslo_config import cfg
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.identity.caller import Caller
-from isotherm.identity.credentials import Custody, Lent
+from isotherm.identity.credentials import Credential, CredentialStore
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -38,87 +38,87 @@ PATH = "/OS-TRUST/trusts"
 _TIMEOUT_S = 20
 _THREADS = 4
 _SWEEP_S = 10.0
-# When to ask again where Keystone does not answer.
+# The pause that a client is told when Keystone does not answer.
 _RETRY_S = 5.0
 # The first second in which a trust expires; the last is 2^32 seconds later.
 _EXPIRES = datetime.datetime(2200, 1, 1)
-# With a trust the scope is that of the trust, and no other.
+# A trust has its own scope; Keystone refuses another scope beside it.
 _NO_SCOPE = dict.fromkeys(("project_id", "project_name", "project_domain_id", "project_domain_name", "domain_id",
                            "domain_name", "system_scope"))
 
 
 class Trusts:
-    """Borrows, uses and gives back."""
+    """Creates, uses and deletes trusts."""
 
-    def __init__(self, conf: cfg.ConfigOpts, settings: Settings, custody: Custody) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, settings: Settings, credential_store: CredentialStore) -> None:
         self._conf = conf
         self._section = _section(conf)
         self._roles = settings.trusts_delegated_roles
-        self._custody = custody
+        self._credentials = credential_store
         self._session = session.Session(timeout=_TIMEOUT_S, app_name="isotherm")
         self._service = self._plugin()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="trusts")
 
     @asynccontextmanager
-    async def borrowed(self, caller: Caller, project: str, stack_id: str | None = None) -> AsyncIterator[str]:
-        """Borrow a trust, and answer the id of its row, which is bound to a stack inside. Unbound, it is given back.
+    async def delegated(self, caller: Caller, project: str, stack_id: str | None = None) -> AsyncIterator[str]:
+        """Create a trust and yield the id of its row, which the body binds to a stack. An unbound trust is deleted.
 
-        A stack that the caller has already lent something for needs nothing more. One who acts on a stack of another
-        project (an admin) has no rights there to lend: the stack keeps what it has.
+        Yields an empty id if the stack already has a trust of this caller, and if the stack is of another project: an
+        admin has no roles there to delegate.
         """
         if caller.project != project or (stack_id and await self._holder(stack_id) == caller.user_id):
             yield ""
             return
-        lent = await self._borrow(caller, project)
+        credential = await self._create_trust(caller, project)
         try:
-            yield lent.id
+            yield credential.id
         except BaseException:
-            # Whether the operation was accepted is for the database to say: its answer may have been lost. If it does not
-            # answer now either, the sweep will ask.
+            # Only the database knows whether the operation was accepted: its answer may have been lost.
+            # If it does not answer now either, `sweep` decides.
             with suppress(errors.Unavailable):
-                if not await self._custody.is_bound(lent):
-                    await self._give_back(lent)
+                if not await self._credentials.is_bound(credential):
+                    await self._delete_trust(credential)
             raise
 
-    async def _borrow(self, caller: Caller, project: str) -> Lent:
-        """Return a new trust. If it is not known whether Keystone made one, the row stays, and the sweep looks."""
-        announced = await self._custody.announce(project, caller.user_id)
+    async def _create_trust(self, caller: Caller, project: str) -> Credential:
+        """Create a trust. If Keystone's answer is lost the row stays, and `sweep` looks for the trust."""
+        announced = await self._credentials.announce(project, caller.user_id)
         try:
             trust = await self._call(self._create, (caller, announced.id))
         except errors.UserError:
-            await self._custody.forget(announced)
+            await self._credentials.forget(announced)
             raise
-        return await self._custody.fill(project, announced, trust)
+        return await self._credentials.fill(project, announced, trust)
 
     async def authentication(self, stack_id: str) -> plugin.BaseAuthPlugin:
-        """What to authenticate with to act on a stack, in the name of its user."""
-        return self._plugin((await self._custody.needed(stack_id)).secret)
+        """Return the plug-in that authenticates as the user of a stack."""
+        return self._plugin((await self._credentials.needed(stack_id)).secret)
 
     async def run(self) -> None:
-        """Give back what is of no use any more, until cancelled."""
+        """Delete useless trusts, until cancelled."""
         while True:
             try:
                 await self.sweep()
             except Exception:
-                log.exception("what was lent could not be given back")
+                log.exception("useless trusts were not deleted")
             await asyncio.sleep(_SWEEP_S)
 
     async def sweep(self) -> None:
-        for lent in await self._custody.useless():
-            await self._give_back(lent)
+        for credential in await self._credentials.useless():
+            await self._delete_trust(credential)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _holder(self, stack_id: str) -> str | None:
-        lent = await self._custody.of_stack(stack_id)
-        return lent.user_id if lent else None
+        credential = await self._credentials.of_stack(stack_id)
+        return credential.user_id if credential else None
 
-    async def _give_back(self, lent: Lent) -> None:
-        if await self._call(self._end, lent):
-            await self._custody.forget(lent)
+    async def _delete_trust(self, credential: Credential) -> None:
+        if await self._call(self._end, credential):
+            await self._credentials.forget(credential)
         else:
-            await self._custody.postpone(lent)
+            await self._credentials.postpone(credential)
 
     async def _call(self, call: Callable[[T], Any], argument: T) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._pool, call, argument)
@@ -126,7 +126,7 @@ class Trusts:
     # On a thread: Keystone.
 
     def _create(self, asked: tuple[Caller, str]) -> str:
-        """Return the id of a new trust, which the row of this id is for."""
+        """Create the trust of a row, and return the trust's id."""
         caller, row = asked
         missing = sorted(set(self._roles) - caller.roles)
         if missing:
@@ -142,35 +142,36 @@ class Trusts:
             raise errors.UserError(f"The service cannot be lent the right to act in your name: {error.message}",
                                    kind="Forbidden") from error
         except exceptions.ClientException as error:
-            log.warning("no trust could be had: %s", error)
+            log.warning("Keystone created no trust", extra={"error": str(error)})
             raise errors.Unavailable("The identity service does not answer.", _RETRY_S) from error
         return str(answer.json()["trust"]["id"])
 
-    def _end(self, lent: Lent) -> bool:
-        """Whether Keystone has no trust of this row any more."""
+    def _end(self, credential: Credential) -> bool:
+        """Delete the trust of a row. Return whether Keystone has none any more."""
         try:
-            trust = lent.secret or self._found(lent)
+            trust = credential.secret or self._found(credential)
         except exceptions.ClientException as error:
-            log.info("whether a trust was made cannot be told: %s", error)
+            log.info("Keystone did not say whether a trust exists", extra={"error": str(error)})
             return False
         return trust is None or self._delete(trust)
 
-    def _found(self, lent: Lent) -> str | None:
-        """Return the trust that was made for a row which does not know its id."""
+    def _found(self, credential: Credential) -> str | None:
+        """Return the id of the trust that was created for a row without an id."""
         ours = {"trustee_user_id": self._session.get_user_id(self._service)}
         found = self._session.get(self._url(), params=ours, auth=self._service)
+        trustor, mark = credential.user_id, _mark(credential.id)
         return next((str(one["id"]) for one in found.json()["trusts"]
-                     if one["trustor_user_id"] == lent.user_id and str(one["expires_at"]).startswith(_mark(lent.id))), None)
+                     if one["trustor_user_id"] == trustor and str(one["expires_at"]).startswith(mark)), None)
 
     def _delete(self, trust: str) -> bool:
-        """Whether it is gone. The trust itself lets us act as the one who may end it; an administrator may, too."""
-        for asker in (self._plugin(trust), self._service):
+        """Delete a trust, as its trustor or as the service's own user. Return whether it is gone."""
+        for authentication in (self._plugin(trust), self._service):
             try:
-                self._session.delete(f"{self._url()}/{trust}", auth=asker)
+                self._session.delete(f"{self._url()}/{trust}", auth=authentication)
             except exceptions.NotFound:
                 return True
             except exceptions.ClientException as error:
-                log.info("a trust could not be given back: %s", error)
+                log.info("Keystone deleted no trust", extra={"error": str(error)})
             else:
                 return True
         return False
@@ -189,7 +190,7 @@ class Trusts:
 
 
 def _mark(row: str) -> str:
-    """Return the second in which the trust of a row expires."""
+    """Return the second in which the trust of a row expires: it identifies the trust."""
     return (_EXPIRES + datetime.timedelta(seconds=uuid.UUID(row).int >> 96)).strftime("%Y-%m-%dT%H:%M:%S")
 
 

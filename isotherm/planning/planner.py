@@ -9,7 +9,7 @@ from isotherm import errors
 from isotherm.planning import desired, documents, masking, off_loop, summaries
 from isotherm.planning.desired import Asked, Desired
 from isotherm.planning.off_loop import Compute
-from isotherm.planning.summaries import Face
+from isotherm.planning.summaries import StackSummary
 from isotherm.resources import contract
 from isotherm.resources.nested.nested_stack import IMPLEMENTATION
 from isotherm.resources.registry import Registry
@@ -37,7 +37,7 @@ class Planning:
         self._clock = clock
         self._parameters: dict[str, Callable[[str], object]] = {}
         self._secrets: dict[str, Redactor] = {}
-        self._faces: dict[str, Face] = {}
+        self._summaries: dict[str, StackSummary] = {}
 
     async def plan(self, operation: Operation) -> None:
         if operation.action in VISITING:
@@ -56,19 +56,19 @@ class Planning:
             asked.size, lambda: desired.desire(asked, identity, self._types, validate=False)
         )
 
-    async def face(self, operation: Operation) -> Face:
+    async def summary(self, operation: Operation) -> StackSummary:
         """What the operation lets its stack show."""
-        if operation.id not in self._faces:
+        if operation.id not in self._summaries:
             asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
             identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
-            face = await self.compute(asked.size, lambda: summaries.of(asked, desired.bound(asked, identity)))
-            _keep(self._faces, operation.id, face)
-            return face
-        return self._faces[operation.id]
+            summary = await self.compute(asked.size, lambda: summaries.of(asked, desired.bound(asked, identity)))
+            _keep(self._summaries, operation.id, summary)
+            return summary
+        return self._summaries[operation.id]
 
     async def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
         """Keep the face of an operation that is being accepted: somebody is sure to watch it."""
-        _keep(self._faces, operation_id, await self.compute(asked.size, lambda: summaries.of(asked, goal.bound)))
+        _keep(self._summaries, operation_id, await self.compute(asked.size, lambda: summaries.of(asked, goal.bound)))
 
     async def learn(self, implementation: str, *, needed: bool = False) -> None:
         """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too.

@@ -17,7 +17,7 @@ from isotherm.template.parameters import parameters
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class StackSummary:
     """Of one operation."""
 
     values: parameters.Values
@@ -28,8 +28,8 @@ class Face:
     groups: frozenset[str]
 
 
-def of(asked: desired.Asked, bound: model.Bound) -> Face:
+def of(asked: desired.Asked, bound: model.Bound) -> StackSummary:
     secrets = masking.redactor(asked)
     shown = {name: MASK if secrets.has_secret(bound.values[name]) else bound.values.text(name) for name in bound.values}
     groups = frozenset(name for name, one in bound.definitions.items() if one.type == AutoScalingGroup.TYPE)
-    return Face(bound.values, shown, bound.outputs, groups)
+    return StackSummary(bound.values, shown, bound.outputs, groups)

@@ -21,7 +21,7 @@ from isotherm.engine.orchestrator import Request, Requester
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.identity import credentials
 from isotherm.identity.caller import Caller
-from isotherm.identity.credentials import Custody
+from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.trusts import Trusts
 from tests import databases
 from tools import running
@@ -40,7 +40,7 @@ class Site:
         self.engine = Embedded(folder)
         settings = dataclasses.replace(self.engine.settings, **options)
         running.write_options(folder / "x.conf", {"keystone_authtoken": keystone.options()})
-        kept = Custody(self.engine.store, self.engine.clock, new_id)
+        kept = CredentialStore(self.engine.store, self.engine.clock, new_id)
         self.trusts = Trusts(files.opened([str(folder / "x.conf")]), settings, kept)
 
     def caller(self, name: str) -> Caller:
@@ -49,14 +49,14 @@ class Site:
                       token=self.keystone.token(name))
 
     async def create(self, caller: Caller, name: str = "s") -> str:
-        async with self.trusts.borrowed(caller, caller.project) as credential:
+        async with self.trusts.delegated(caller, caller.project) as credential:
             orchestrator = self.engine.orchestrator_for(Requester(caller.project, caller.user_name, credential=credential))
             made = await orchestrator.stacks.create(name, Request(EMPTY))
         return made.stack_id
 
     async def update(self, caller: Caller, stack_id: str, project: str = "") -> None:
         project = project or caller.project
-        async with self.trusts.borrowed(caller, project, stack_id) as credential:
+        async with self.trusts.delegated(caller, project, stack_id) as credential:
             orchestrator = self.engine.orchestrator_for(Requester(project, caller.user_name, credential=credential))
             await orchestrator.stacks.update(stack_id, Request(EMPTY))
 
@@ -174,7 +174,7 @@ class TestUse:
 
         async def story() -> None:
             caller = it.caller("demo")
-            async with it.trusts.borrowed(caller, caller.project) as credential:
+            async with it.trusts.delegated(caller, caller.project) as credential:
                 orchestrator = it.engine.orchestrator_for(Requester(caller.project, credential=credential))
                 made = await orchestrator.stacks.create("s", Request(EMPTY))
                 assert await it.trusts.authentication(made.stack_id)
@@ -201,7 +201,7 @@ class TestGivingBack:
         async def story() -> None:
             caller = it.caller("demo")
             with pytest.raises(ConnectionError):
-                async with it.trusts.borrowed(caller, caller.project) as credential:
+                async with it.trusts.delegated(caller, caller.project) as credential:
                     orchestrator = it.engine.orchestrator_for(Requester(caller.project, credential=credential))
                     await orchestrator.stacks.create("s", Request(EMPTY))
                     raise ConnectionError("the answer is lost")
@@ -227,7 +227,7 @@ class TestGivingBack:
             other = await it.create(caller, "other")
             monkeypatch.setattr(Trusts, "_create", dying)
             with pytest.raises(KeyboardInterrupt):
-                async with it.trusts.borrowed(caller, caller.project):
+                async with it.trusts.delegated(caller, caller.project):
                     raise AssertionError("it died before")
             await it.trusts.sweep()
             assert len(it.lent()) == (2 if dies == "after Keystone" else 1), "the request may still be under way"

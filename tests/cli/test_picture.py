@@ -10,21 +10,21 @@ import pytest
 from rich.console import Console
 
 from isotherm.cli.show import picture, tree, words
-from isotherm.engine.queries.follow import Frame, Line
+from isotherm.engine.queries.follow import Frame, ResourceLine
 from isotherm.states import Action, NodeState, OperationState, Status
 
 STACK = {"stack_name": "web", "action": "CREATE", "status": "IN_PROGRESS", "stack_status": "CREATE_IN_PROGRESS",
          "operation_id": "o1", "stack_status_reason": ""}
 
 
-def line(id_: int, name: str, state: NodeState, **more: Any) -> Line:
+def line(id_: int, name: str, state: NodeState, **more: Any) -> ResourceLine:
     began = None if state in (NodeState.PENDING, NodeState.SKIPPED) else 100.0
     status = {NodeState.DONE: Status.COMPLETE, NodeState.FAILED: Status.FAILED}.get(state, Status.IN_PROGRESS)
     facts: dict[str, Any] = {"began_at": began, "touched": began is not None} | more
-    return Line(id_, name, "T", state, Action.CREATE, status, False, True, reason=facts.pop("reason", ""), **facts)
+    return ResourceLine(id_, name, "T", state, Action.CREATE, status, False, True, reason=facts.pop("reason", ""), **facts)
 
 
-def frame(*lines: Line, **more: Any) -> Frame:
+def frame(*lines: ResourceLine, **more: Any) -> Frame:
     counts: dict[NodeState, int] = {}
     for one in lines:
         counts[one.state] = counts.get(one.state, 0) + 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.engine.queries.events import EventWish
+from isotherm.engine.queries.events import EventQuery
 from isotherm.resources import contract
 from isotherm.resources.schema import LIST, MAP, STRING, Schema
 from tests import databases
@@ -81,7 +81,7 @@ async def replies(lab: Lab, name: str) -> AsyncIterator[tuple[str, Any]]:
         yield "resource_pages", piece
     for one in await api.resources.list(name):
         yield "resource", await api.resources.show(name, one["resource_name"])
-    async for page in api.events.pages(name, EventWish()):
+    async for page in api.events.pages(name, EventQuery()):
         yield "event_pages", page
     for event in await api.events.list(name):
         if event["resource_name"]:

@@ -9,7 +9,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.process.embedded import new_id
-from isotherm.identity.credentials import Custody
+from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.requester import Requester
 from isotherm.resources import builtin, contract
 from isotherm.resources.heat.test_resource import TestResource
@@ -21,10 +21,10 @@ class OfUser(TestResource):
     """Acts in the name of the stack's user, for a service that cannot be searched."""
 
     TYPE = "Test::OfUser"
-    custody: Custody
+    credential_store: CredentialStore
 
     async def handle_create(self) -> object:
-        self.data["as"] = (await self.custody.needed(self.stack_id)).user_id
+        self.data["as"] = (await self.credential_store.needed(self.stack_id)).user_id
         return await super().handle_create()
 
     async def find_by_token(self) -> contract.Search:
@@ -45,14 +45,15 @@ OF_USER = {"r": {"type": OfUser.TYPE}}
 OUTPUTS = {"as": {"value": {"get_attr": ["r", "output"]}}}
 
 
-def kept_by(it: Lab) -> Custody:
-    OfUser.custody = Custody(it.engine.store, it.engine.clock, new_id, again_s=0.02)
-    return OfUser.custody
+def kept_by(it: Lab) -> CredentialStore:
+    OfUser.credential_store = CredentialStore(it.engine.store, it.engine.clock, new_id, again_s=0.02)
+    return OfUser.credential_store
 
 
 async def lent(it: Lab, user: str = "ada") -> str:
-    custody = kept_by(it)
-    return (await custody.fill("default", await custody.announce("default", user), f"secret of {user}")).id
+    credentials = kept_by(it)
+    announced = await credentials.announce("default", user)
+    return (await credentials.fill("default", announced, f"secret of {user}")).id
 
 
 async def outputs(it: Lab) -> Any:

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.queries.events import EventWish
+from isotherm.engine.queries.events import EventQuery
 from isotherm.identity.requester import Requester
 from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import rows
@@ -107,7 +107,7 @@ async def work(engine: Embedded) -> None:
             assert (await lab.end(await ask("s")))["status"] == "COMPLETE"
         await lab.api.resources.list("s")
         await lab.api.events.list("s", last=10)
-        assert [page async for page in lab.api.events.pages("s", EventWish(limit=10))]
+        assert [page async for page in lab.api.events.pages("s", EventQuery(limit=10))]
         await lab.api.resources.show("s", "r1")
         await lab.api.stacks.list()
         many = engine.orchestrator_for(Requester("project-1"))

@@ -12,8 +12,8 @@ from isotherm.api.auth import standalone
 from isotherm.api.auth.standalone import Authenticator
 from isotherm.api.policy.enforcer import Enforcer
 from isotherm.config import Settings
-from isotherm.identity.credentials import Custody
-from isotherm.identity.lending import Lending, Nothing
+from isotherm.identity.credentials import CredentialStore
+from isotherm.identity.delegation import Delegation, NoDelegation
 
 
 def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authenticator:
@@ -26,13 +26,13 @@ def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authent
 
 
 @asynccontextmanager
-async def lending(settings: Settings, custody: Custody) -> AsyncIterator[Lending]:
+async def delegation(settings: Settings, credential_store: CredentialStore) -> AsyncIterator[Delegation]:
     """Open the source of stack credentials. With Keystone, a background task deletes trusts that no stack needs."""
     if settings.auth_strategy != "keystone":
-        yield Nothing()
+        yield NoDelegation()
         return
     conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
-    trusts = importlib.import_module("isotherm.identity.trusts").Trusts(conf, settings, custody)
+    trusts = importlib.import_module("isotherm.identity.trusts").Trusts(conf, settings, credential_store)
     task = asyncio.create_task(trusts.run())
     try:
         yield trusts

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from isotherm.api.http import faults, queries, responses
 from isotherm.api.http.links import link
 from isotherm.api.request.call import Call
-from isotherm.engine.queries.events import EventWish, Filters, Order
+from isotherm.engine.queries.events import EventQuery, Filters, Order
 
 FILTERS = {"resource_name": "name", "resource_action": "action", "resource_status": "status", "resource_type": "type"}
 _DIRECTIONS = {"asc": False, "desc": True}
@@ -42,7 +42,7 @@ async def _found(call: Call, resource: str | None = None) -> AsyncIterator[list[
     return _shown(call, call.orchestrator.events.pages(stack["id"], wish), stack if wish.depth else None)
 
 
-def _wish(call: Call, resource: str | None) -> EventWish:
+def _wish(call: Call, resource: str | None) -> EventQuery:
     given = {field: call.query.getlist(name) for name, field in FILTERS.items() if name in call.query}
     if resource is not None:
         given["name"] = [resource]
@@ -54,7 +54,7 @@ def _wish(call: Call, resource: str | None) -> EventWish:
     # Other sort keys change nothing: time and position are unique.
     keys = [key for key in call.query.getlist("sort_keys") if key in ("event_time", "resource_type")]
     order = Order(by_type=keys[:1] == ["resource_type"], descending=_DIRECTIONS[direction])
-    return EventWish(Filters(**given), order, limit, call.query.get("marker", ""),
+    return EventQuery(Filters(**given), order, limit, call.query.get("marker", ""),
                      min(depth, call.service.settings.max_nested_stack_depth))
 
 

@@ -19,7 +19,7 @@ async def create(call: Call) -> Response:
     name = asked.stack_name()
     document = asked.export_document()
     with asked.as_heat_errors():
-        async with call.borrowed() as orchestrator:
+        async with call.delegated() as orchestrator:
             if document is None:
                 accepted = await orchestrator.stacks.create(name, await asked.request())
             else:
@@ -70,7 +70,7 @@ async def read_patch(call: Call, asked: Instantiation, *, existing: bool) -> Pat
 async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
     stack = await call.stack()
     with asked.as_heat_errors():
-        async with call.borrowed(stack["id"]) as orchestrator:
+        async with call.delegated(stack["id"]) as orchestrator:
             await orchestrator.stacks.update(stack["id"], wanted)
     return responses.status_page(call.request, 202)
 

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
-from isotherm.engine.queries.feed import Closing, Crowded, Holder, Interest, Lost, Told
+from isotherm.engine.queries.feed import FeedClosed, FeedEvent, ReaderTooSlow, StreamOwner, Subscription, TooManyStreams
 
 HEARTBEAT_S = 15.0
 # How long a client may leave sent data unread before it is disconnected.
@@ -33,24 +33,24 @@ _AGAIN = "Reconnect with the number of the last event that you received."
 async def of_stack(call: Call) -> Response:
     """Stream the events of a stack and its nested stacks."""
     stack = await call.stack(deleted=True)
-    return await _stream(call, Interest(call.project, stack["id"]))
+    return await _stream(call, Subscription(call.project, stack["id"]))
 
 
 async def of_project(call: Call) -> Response:
-    return await _stream(call, Interest(call.project))
+    return await _stream(call, Subscription(call.project))
 
 
-async def _stream(call: Call, interest: Interest) -> Response:
+async def _stream(call: Call, interest: Subscription) -> Response:
     feed = call.service.feed
     if feed is None:
         raise faults.Fault(503, "This process does not stream events.")
     settings, caller = call.service.settings, call.caller
     events = feed.read(interest, _after(call), (
-        Holder("Project", caller.project, settings.max_event_streams_per_project),
-        Holder("User", caller.user_id, settings.max_event_streams_per_user)))
+        StreamOwner("Project", caller.project, settings.max_event_streams_per_project),
+        StreamOwner("User", caller.user_id, settings.max_event_streams_per_user)))
     try:
         await anext(events)  # a refusal comes before the response begins
-    except Crowded as error:
+    except TooManyStreams as error:
         raise faults.Fault(429, f"Request limit exceeded: {error}", "RequestLimitExceeded", {"Retry-After": "5"}) from error
     return EventStream(_lines(_checked(events, call), feed.last))
 
@@ -65,7 +65,7 @@ def _after(call: Call) -> int | None:
     return int(given)
 
 
-async def _checked(events: AsyncGenerator[list[Told], None], call: Call) -> AsyncGenerator[list[Told], None]:
+async def _checked(events: AsyncGenerator[list[FeedEvent], None], call: Call) -> AsyncGenerator[list[FeedEvent], None]:
     """Pass on events and heartbeats. Raise a fault when the caller may no longer read them.
 
     Every event is passed on within one heartbeat of a check, however many events there are.
@@ -80,7 +80,7 @@ async def _checked(events: AsyncGenerator[list[Told], None], call: Call) -> Asyn
             yield found
 
 
-async def _lines(events: AsyncGenerator[list[Told], None], now: int) -> AsyncGenerator[bytes, None]:
+async def _lines(events: AsyncGenerator[list[FeedEvent], None], now: int) -> AsyncGenerator[bytes, None]:
     """Yield the text of the stream. It begins with `ready` and the number of the newest event."""
     yield _message("ready", {"last_event_id": now}, retry=RETRY_MS)
     try:
@@ -89,15 +89,15 @@ async def _lines(events: AsyncGenerator[list[Told], None], now: int) -> AsyncGen
                 yield b"".join(_message("event", one.event, one.id) for one in found) if found else b": still here\n\n"
     except faults.Fault as fault:
         yield _message("cut", {"reason": f"{fault} {_AGAIN}"})
-    except Lost:
+    except ReaderTooSlow:
         yield _message("cut", {"reason": f"The client reads too slowly. {_AGAIN}"})
-    except Closing:
+    except FeedClosed:
         yield _message("cut", {"reason": f"The service is stopping. {_AGAIN}"})
 
 
-async def _with_heartbeat(events: AsyncGenerator[list[Told], None]) -> AsyncGenerator[list[Told], None]:
+async def _with_heartbeat(events: AsyncGenerator[list[FeedEvent], None]) -> AsyncGenerator[list[FeedEvent], None]:
     """Yield the events, and an empty list after each HEARTBEAT_S without events."""
-    waiting: asyncio.Future[list[Told]] | None = None
+    waiting: asyncio.Future[list[FeedEvent]] | None = None
     try:
         while True:
             waiting = waiting or asyncio.ensure_future(anext(events))

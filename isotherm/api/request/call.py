@@ -64,9 +64,9 @@ class Call:
         return self.service.types.limited(None, self.caller.services)
 
     @asynccontextmanager
-    async def borrowed(self, stack_id: str | None = None) -> AsyncIterator[Orchestrator]:
+    async def delegated(self, stack_id: str | None = None) -> AsyncIterator[Orchestrator]:
         """Yield an Orchestrator that binds the caller's credential to the stack it creates or updates."""
-        async with self.service.lending.borrowed(self.caller, self.project, stack_id) as credential:
+        async with self.service.delegation.delegated(self.caller, self.project, stack_id) as credential:
             yield self._orchestrator(credential)
 
     @cached_property

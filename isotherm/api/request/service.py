@@ -11,7 +11,7 @@ from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process.gauges import Gauges
 from isotherm.engine.process.service_list import ServiceStatus
 from isotherm.engine.queries.feed import Feed
-from isotherm.identity.lending import Lending, Nothing
+from isotherm.identity.delegation import Delegation, NoDelegation
 from isotherm.identity.requester import Requester
 from isotherm.resources.registry import Registry
 from isotherm.secrets.signing import Signer
@@ -42,4 +42,4 @@ class Service:
     # Reads the gauges of the database.
     gauges: Callable[[], Awaitable[Gauges]] = _unknown
     # Source of stack credentials, which outlive the caller's token.
-    lending: Lending = Nothing()  # noqa: RUF009 - it has no state
+    delegation: Delegation = NoDelegation()  # noqa: RUF009 - it has no state

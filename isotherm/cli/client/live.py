@@ -22,7 +22,7 @@ from isotherm.cli.client import home
 from isotherm.cli.show import console as console_show
 from isotherm.cli.show import output_table, picture, words
 from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.queries.follow import Following, Frame
+from isotherm.engine.queries.follow import Frame, StackFollower
 
 INTERVAL_S = 0.2
 # The first poll comes early, for operations that end at once.
@@ -45,14 +45,16 @@ class Followed:
         return self.operation_id is not None and frame.stack["operation_id"] != self.operation_id
 
 
-async def follow(following: Following, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event) -> Frame:
+async def follow(
+    following: StackFollower, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
+) -> Frame:
     """Show the stack until its operation ends or `stopped` is set; return the last frame."""
     if printer.as_json or not sys.stdout.isatty():
         return await _print_events(following, printer, followed, stopped)
     return await _draw_live(following, printer, stopped)
 
 
-async def _draw_live(following: Following, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
+async def _draw_live(following: StackFollower, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
     console, drawing, pace = printer.out, picture.Picture(), _Pace(stopped)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
         while True:
@@ -66,7 +68,7 @@ async def _draw_live(following: Following, printer: console_show.Printer, stoppe
 
 
 async def _print_events(
-    following: Following, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
+    following: StackFollower, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
 ) -> Frame:
     """Print a line per event. Skip the events of earlier operations."""
     last, begun, pace = 0, False, _Pace(stopped)

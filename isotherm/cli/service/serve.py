@@ -33,8 +33,8 @@ from isotherm.engine.process import gauges, service_list
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.engine.process.heartbeat import Load
 from isotherm.engine.process.home import CONFIG
-from isotherm.identity.credentials import Custody
-from isotherm.identity.lending import Lending
+from isotherm.identity.credentials import CredentialStore
+from isotherm.identity.delegation import Delegation
 from isotherm.states import ServiceKind
 
 # Time for running requests to end.
@@ -133,8 +133,8 @@ def _checked(settings: Settings) -> Settings:
 @contextlib.asynccontextmanager
 async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api]:
     """Open the API of an engine at a socket, and register it as a service."""
-    async with strategy.lending(engine.settings, Custody(engine.store, engine.clock, new_id)) as lending:
-        api = Api(engine, lending, bound)
+    async with strategy.delegation(engine.settings, CredentialStore(engine.store, engine.clock, new_id)) as delegation:
+        api = Api(engine, delegation, bound)
         here = await engine.heartbeat.join(ServiceKind.API, api.load)
         try:
             yield api
@@ -145,7 +145,7 @@ async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api
 class Api:
     """The API of an engine, bound to an address."""
 
-    def __init__(self, engine: Embedded, lending: Lending, bound: socket.socket) -> None:
+    def __init__(self, engine: Embedded, delegation: Delegation, bound: socket.socket) -> None:
         settings = engine.settings
         policy = Enforcer.of(settings)
         authenticator = strategy.authenticator(settings, policy, engine.path)
@@ -156,7 +156,7 @@ class Api:
             lambda: service_list.engines(engine),
             engine.feed,
             engine.signer,
-            lending=lending,
+            delegation=delegation,
             gauges=lambda: gauges.gauge(engine),
         )
         self._guard = connections.Guard(connections.Limits.of(settings))

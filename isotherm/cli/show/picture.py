@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from isotherm.cli.show import console, tree, words
-from isotherm.engine.queries.follow import Frame, Line
+from isotherm.engine.queries.follow import Frame, ResourceLine
 from isotherm.states import ENDED, Action, NodeState, OperationState, Status
 
 # Lines above and below the lines of resources.
@@ -50,7 +50,7 @@ class Picture:
     """Draws frames, and keeps the lines of resources that newer frames no longer contain."""
 
     bar: Bar = field(default_factory=Bar)
-    _seen: dict[int, Line] = field(default_factory=dict)
+    _seen: dict[int, ResourceLine] = field(default_factory=dict)
     _operation: str = ""
 
     def draw(self, frame: Frame, height: int, trouble: str = "") -> RenderableType:
@@ -60,7 +60,7 @@ class Picture:
         warning = [_cut(Text(f"! {console.clean(trouble)}", "yellow"))] if trouble else []
         return Group(*_head(frame, self.bar), *warning, *_body(frame, lines, max(height - FRAME_LINES, 3)))
 
-    def _lines(self, frame: Frame) -> list[Line]:
+    def _lines(self, frame: Frame) -> list[ResourceLine]:
         if frame.stack["operation_id"] != self._operation:
             self._seen, self._operation = {}, str(frame.stack["operation_id"])
         if not frame.whole:
@@ -73,7 +73,7 @@ class Picture:
         self._seen = dict(sorted(present.items()))
         return list(self._seen.values())
 
-    def _with_known_parent(self, line: Line) -> Line:
+    def _with_known_parent(self, line: ResourceLine) -> ResourceLine:
         """Keep the previous parent of a line: deleting a resource deletes the edges to its dependents."""
         before = self._seen.get(line.id)
         return replace(line, waits_for=before.waits_for) if before and not line.waits_for else line
@@ -108,7 +108,7 @@ def _counts(frame: Frame, bar: Bar) -> Text:
     return counts or Text("nothing to do" if frame.ended and not bar.total else "", "dim")
 
 
-def _body(frame: Frame, lines: Sequence[Line], height_left: int) -> Iterator[RenderableType]:
+def _body(frame: Frame, lines: Sequence[ResourceLine], height_left: int) -> Iterator[RenderableType]:
     shown, left_out = _fitting(lines, height_left)
     if shown:
         yield Text("")
@@ -120,7 +120,7 @@ def _body(frame: Frame, lines: Sequence[Line], height_left: int) -> Iterator[Ren
         yield _cut(Text.assemble(("✗ ", "bold red"), (console.clean(name), "cyan"), "  ", (console.clean(reason), "red")))
 
 
-def _fitting(lines: Sequence[Line], height_left: int) -> tuple[list[Line], int]:
+def _fitting(lines: Sequence[ResourceLine], height_left: int) -> tuple[list[ResourceLine], int]:
     """Return the lines that fit: failed first, then active, then waiting, then done; and the number left out."""
     if len(lines) <= height_left:
         return list(lines), 0
@@ -129,7 +129,7 @@ def _fitting(lines: Sequence[Line], height_left: int) -> tuple[list[Line], int]:
     return sorted(best, key=lambda line: line.id), len(lines) - len(best)
 
 
-def _grid(frame: Frame, shown: Sequence[Line], known: Sequence[Line]) -> Table:
+def _grid(frame: Frame, shown: Sequence[ResourceLine], known: Sequence[ResourceLine]) -> Table:
     # Names are not unique: a superseded version has the name of its successor.
     by_name = {line.name: line for line in sorted(known, key=lambda line: line.doomed, reverse=True)}
     ids = {name: line.id for name, line in by_name.items()}
@@ -145,7 +145,7 @@ def _grid(frame: Frame, shown: Sequence[Line], known: Sequence[Line]) -> Table:
     return grid
 
 
-def _row(frame: Frame, prefix: str, line: Line, by_name: dict[str, Line]) -> tuple[Text, ...]:
+def _row(frame: Frame, prefix: str, line: ResourceLine, by_name: dict[str, ResourceLine]) -> tuple[Text, ...]:
     sign, style = words.SIGNS[line.state]
     quiet = "dim" if line.state in (NodeState.PENDING, NodeState.SKIPPED) or not line.touched else ""
     name = Text.assemble((prefix, "dim"), (f"{sign} ", style), (console.clean(line.name), quiet or "cyan"))
@@ -154,7 +154,7 @@ def _row(frame: Frame, prefix: str, line: Line, by_name: dict[str, Line]) -> tup
     return name, Text(words.of(line), style if style != "green" else ""), Text(_time(frame, line)), _detail(line, by_name)
 
 
-def _time(frame: Frame, line: Line) -> str:
+def _time(frame: Frame, line: ResourceLine) -> str:
     if line.began_at is None or not line.touched or line.state is NodeState.PENDING:
         return ""
     if line.status is Status.IN_PROGRESS and line.state not in ENDED:
@@ -162,7 +162,7 @@ def _time(frame: Frame, line: Line) -> str:
     return words.duration(line.ended_at - line.began_at) if line.ended_at is not None else ""
 
 
-def _detail(line: Line, by_name: dict[str, Line]) -> Text:
+def _detail(line: ResourceLine, by_name: dict[str, ResourceLine]) -> Text:
     if line.state is NodeState.PENDING:
         names = [name for name in line.waits_for if name not in by_name or by_name[name].state not in ENDED]
         return (

@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from isotherm.cli.show import console
-from isotherm.engine.queries.follow import Line
+from isotherm.engine.queries.follow import ResourceLine
 from isotherm.states import Action, NodeState, Status
 
 #: state -> (sign, style)
@@ -44,7 +44,7 @@ def done(action: Action) -> str:
     return _DONE.get(action, "done")
 
 
-def of(line: Line) -> str:
+def of(line: ResourceLine) -> str:
     """Return the word for the state of a resource."""
     if line.state in (NodeState.RUNNING, NodeState.WAITING):
         return doing(line.action) if line.touched and line.status is Status.IN_PROGRESS else "starting"

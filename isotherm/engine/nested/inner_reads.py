@@ -15,7 +15,7 @@ from isotherm.engine import contexts
 from isotherm.planning import documents, off_loop, outputs, publish, resource_states
 from isotherm.planning.planner import Planning, asked_for
 from isotherm.planning.references import PublishedReferences
-from isotherm.planning.summaries import Face
+from isotherm.planning.summaries import StackSummary
 from isotherm.resources import contract
 from isotherm.resources.heat.groups.auto_scaling_group import AutoScalingGroup
 from isotherm.resources.nested import group_base
@@ -66,11 +66,11 @@ class InnerStackReader:
         operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
         if operation is None or not operation.input:
             return []
-        face = await self._access.planning.face(operation)
-        shown = [output for output in face.outputs.values() if only in (None, output.name)]
+        summary = await self._access.planning.summary(operation)
+        shown = [output for output in summary.outputs.values() if only in (None, output.name)]
         wanted = sorted({name for output in shown for name in output.requires})
         found = await read(lambda connection: lookups.published(connection, stack["id"], wanted))
-        views = outputs.of(face.values, shown, [await self._refreshed(face, one) for one in found])
+        views = outputs.of(summary.values, shown, [await self._refreshed(summary, one) for one in found])
         for output, view in zip(shown, views, strict=True):
             if view["output_value"] is None and "output_error" not in view and (why := await self._why_not(output, found)):
                 view["output_error"] = why
@@ -135,10 +135,10 @@ class InnerStackReader:
     # A group that scaling changes does not publish anew by itself.
 
     async def _refreshed(
-        self, face: Face, one: tuple[str, int | None, str | None]
+        self, summary: StackSummary, one: tuple[str, int | None, str | None]
     ) -> tuple[str, int | None, str | None]:
         name, id_, text = one
-        if id_ is None or text is None or name not in face.groups:
+        if id_ is None or text is None or name not in summary.groups:
             return one
         version = (await self._access.store.read(lambda connection: rows.versions(connection, [id_]))).get(id_)
         if version is None or not version.digest or not version.digest.endswith(group_base.SCALED):

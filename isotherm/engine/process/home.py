@@ -13,7 +13,7 @@ from pathlib import Path
 from isotherm import config
 from isotherm.clock import SystemClock
 from isotherm.engine.process import key_file
-from isotherm.engine.queries.follow import Following
+from isotherm.engine.queries.follow import StackFollower
 from isotherm.engine.queries.lists import EventList, ResourceList
 from isotherm.engine.queries.stacks import StackQueries
 from isotherm.identity.requester import DEFAULT_PROJECT
@@ -51,8 +51,8 @@ class Folder:
     def close(self) -> None:
         self.store.close()
 
-    def follow(self, stack_id: str) -> Following:
-        return Following(self.store, self.clock, stack_id)
+    def follow(self, stack_id: str) -> StackFollower:
+        return StackFollower(self.store, self.clock, stack_id)
 
     async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
         """The names of stacks on which something is under way."""

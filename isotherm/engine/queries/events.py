@@ -22,14 +22,14 @@ from isotherm.store.reads import event_list as listing
 from isotherm.store.reads import lookups, resource_list
 from isotherm.store.reads.event_list import Filters, Order
 
-__all__ = ["EventWish", "Events", "Filters", "Order"]
+__all__ = ["EventQuery", "Events", "Filters", "Order"]
 
 # So many rows are read in one go.
 PIECE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class EventWish:
+class EventQuery:
     """Which events, in which order, and how many of them."""
 
     filters: Filters = Filters()  # noqa: RUF009 - frozen
@@ -62,7 +62,7 @@ class Events(EventList):
         self._ports = ports
         self._inputs = StackInputs(ports, requester.project)
 
-    async def pages(self, name_or_id: str, wish: EventWish) -> AsyncIterator[_Views]:
+    async def pages(self, name_or_id: str, wish: EventQuery) -> AsyncIterator[_Views]:
         """The events, a few hundred at a time."""
         tree = await self._tree(await self._stacks.row(name_or_id, deleted=True), wish.depth)
         named = [id_ for id_, name in tree.names.items() if name in (wish.filters.name or ())]

@@ -33,7 +33,7 @@ _PLACES = 50_000
 READERS = 1000
 
 
-class Place(NamedTuple):
+class StackPath(NamedTuple):
     """Where a stack stands: it and all around it, from the inside out."""
 
     name: str
@@ -41,25 +41,25 @@ class Place(NamedTuple):
     around: tuple[str, ...]
 
 
-class Told(NamedTuple):
+class FeedEvent(NamedTuple):
     """One event, and where it happened."""
 
     id: int
     event: dict[str, Any]
-    place: Place
+    place: StackPath
 
 
-class Interest(NamedTuple):
+class Subscription(NamedTuple):
     """What a reader wants to know of: a project, or one stack of it with all that is inside."""
 
     project: str
     stack_id: str = ""
 
-    def covers(self, place: Place) -> bool:
+    def covers(self, place: StackPath) -> bool:
         return place.project == self.project and (not self.stack_id or self.stack_id in place.around)
 
 
-class Holder(NamedTuple):
+class StreamOwner(NamedTuple):
     """A project or a user on whose account readers are counted, and how many it may have; -1: any number."""
 
     kind: str
@@ -67,18 +67,18 @@ class Holder(NamedTuple):
     most: int
 
 
-class Lost(Exception):
+class ReaderTooSlow(Exception):
     """The reader was too slow: what comes next for it is not kept any more. It has to come again."""
 
 
-class Crowded(Exception):
+class TooManyStreams(Exception):
     """A holder has as many readers as it may have."""
 
-    def __init__(self, holder: Holder) -> None:
+    def __init__(self, holder: StreamOwner) -> None:
         super().__init__(f"{holder.kind} {holder.id} reads {holder.most} streams of events already, and may read no more.")
 
 
-class Closing(Exception):
+class FeedClosed(Exception):
     """The service stops."""
 
 
@@ -89,10 +89,10 @@ class Feed:
         self._store = store
         self._tick_s = tick_s
         self._most = kept
-        self._kept: list[Told] = []
+        self._kept: list[FeedEvent] = []
         # All events up to `_last` have been seen; all after `_from` are kept.
         self._from = self._last = 0
-        self._places: OrderedDict[str, Place] = OrderedDict()
+        self._places: OrderedDict[str, StackPath] = OrderedDict()
         self._readers = 0
         self._held: Counter[tuple[str, str]] = Counter()
         self._news: asyncio.Future[None] | None = None
@@ -101,8 +101,8 @@ class Feed:
         self._closing = False
 
     async def read(
-        self, interest: Interest, after: int | None = None, holders: Sequence[Holder] = ()
-    ) -> AsyncGenerator[list[Told], None]:
+        self, interest: Subscription, after: int | None = None, holders: Sequence[StreamOwner] = ()
+    ) -> AsyncGenerator[list[FeedEvent], None]:
         """What happens, from now on or from after a number on; the reader is counted on the account of each holder.
 
         The first answer is an empty list, at once. Raises Lost and Closing; Crowded if a holder may have no more readers,
@@ -110,7 +110,7 @@ class Feed:
         """
         for holder in holders:
             if 0 <= holder.most <= self._held[holder[:2]]:
-                raise Crowded(holder)
+                raise TooManyStreams(holder)
         if self._readers >= READERS:
             raise errors.Unavailable("There are too many readers of events.")
         self._readers += 1
@@ -125,13 +125,13 @@ class Feed:
             self._held -= Counter(holder[:2] for holder in holders)
             self._leave()
 
-    async def _from_place(self, interest: Interest, place: int) -> AsyncIterator[list[Told]]:
+    async def _from_place(self, interest: Subscription, place: int) -> AsyncIterator[list[FeedEvent]]:
         """From the database until it has caught up; then from memory, and again from the database after a great rush."""
         had_caught_up = False
         while not self._closing:
             if place < self._from:
                 if had_caught_up and self._last - place > SLOW * self._most:
-                    raise Lost
+                    raise ReaderTooSlow
                 place, found = await self._missed(interest, place)
             else:
                 had_caught_up = True
@@ -140,7 +140,7 @@ class Feed:
                     await self._wait()
             if found:
                 yield found
-        raise Closing
+        raise FeedClosed
 
     @property
     def last(self) -> int:
@@ -152,13 +152,13 @@ class Feed:
         self._closing = True
         self._tell()
 
-    async def _missed(self, interest: Interest, place: int) -> tuple[int, list[Told]]:
+    async def _missed(self, interest: Subscription, place: int) -> tuple[int, list[FeedEvent]]:
         """The next piece of what is older than what is kept, from the database; and where it ends."""
         upto = min(place + PIECE, self._from)
         rows = await self._store.read(lambda connection: feed.window(connection, place, upto, PIECE))
         return upto, await self._placed(rows, interest)
 
-    def _next(self, interest: Interest, place: int) -> tuple[int, list[Told]]:
+    def _next(self, interest: Subscription, place: int) -> tuple[int, list[FeedEvent]]:
         """The next piece of what is kept; and where it ends."""
         begin = bisect.bisect_right(self._kept, place, key=lambda one: one.id)
         piece = self._kept[begin:begin + PIECE]
@@ -213,11 +213,11 @@ class Feed:
             self._tell()
             await asyncio.sleep(0)
 
-    async def _placed(self, rows: Sequence[lookups.Row], interest: Interest | None = None) -> list[Told]:
+    async def _placed(self, rows: Sequence[lookups.Row], interest: Subscription | None = None) -> list[FeedEvent]:
         """Events with their places; only those of interest, if one is given."""
         await self._learn({row["stack_id"] for row in rows})
         placed = [(row, self._places[row["stack_id"]]) for row in rows if row["stack_id"] in self._places]
-        return [Told(row["id"], _view(row, place), place) for row, place in placed
+        return [FeedEvent(row["id"], _view(row, place), place) for row, place in placed
                 if interest is None or interest.covers(place)]
 
     async def _learn(self, stack_ids: Iterable[str]) -> None:
@@ -229,7 +229,7 @@ class Feed:
                 self._places.popitem(last=False)
 
 
-def _places(connection: Connection, stack_ids: Sequence[str]) -> dict[str, Place]:
+def _places(connection: Connection, stack_ids: Sequence[str]) -> dict[str, StackPath]:
     known: dict[str, tuple[str, str, str | None]] = {}
     asked: set[str] = set(stack_ids)
     tried: set[str] = set()
@@ -237,7 +237,7 @@ def _places(connection: Connection, stack_ids: Sequence[str]) -> dict[str, Place
         tried |= asked
         known.update({id_: (name, project, owner) for id_, name, project, owner in feed.owners(connection, asked)})
         asked = {owner for *_, owner in known.values() if owner is not None} - tried
-    return {id_: Place(known[id_][0], known[id_][1], tuple(_around(id_, known))) for id_ in stack_ids if id_ in known}
+    return {id_: StackPath(known[id_][0], known[id_][1], tuple(_around(id_, known))) for id_ in stack_ids if id_ in known}
 
 
 def _around(stack_id: str, known: dict[str, tuple[str, str, str | None]]) -> Iterable[str]:
@@ -247,7 +247,7 @@ def _around(stack_id: str, known: dict[str, tuple[str, str, str | None]]) -> Ite
         at = known[at][2] if at in known else None
 
 
-def _view(row: lookups.Row, place: Place) -> dict[str, Any]:
+def _view(row: lookups.Row, place: StackPath) -> dict[str, Any]:
     """An event as the stream tells it: that of a stack itself bears the stack's name."""
     told = views.event(row)
     name = row["name"] or place.name

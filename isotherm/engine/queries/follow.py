@@ -24,7 +24,7 @@ _EVENTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResourceLine:
     """One resource, as it stands in the picture."""
 
     id: int
@@ -56,7 +56,7 @@ class Frame:
     ended_at: float | None
     remaining: int
     counts: Mapping[NodeState, int]
-    lines: Sequence[Line]
+    lines: Sequence[ResourceLine]
     # All resources are among the lines.
     whole: bool
     failures: Sequence[tuple[str, str]] = ()
@@ -92,7 +92,7 @@ class _Times:
                     self.failures[name] = event["reason"]
 
 
-class Following:
+class StackFollower:
     """Looks at one stack, again and again."""
 
     def __init__(self, store: Store, clock: contract.Clock, stack_id: str) -> None:
@@ -138,12 +138,12 @@ class Following:
         ended = time.monotonic()
         self._count_at = ended + (ended - began) / _COUNTING
 
-    def _line(self, node: Mapping[str, Any], picture: live.Picture) -> Line:
+    def _line(self, node: Mapping[str, Any], picture: live.Picture) -> ResourceLine:
         state, name = node["state"], node["name"]
         visited = node["generation"] == picture.stack["generation"]
         doomed = bool(node["superseded"]) or node["kind"].name == "CLEANUP"
         touched = node["operation_id"] == picture.stack["operation_id"]
-        return Line(
+        return ResourceLine(
             node["id"], name, node["type"] or "", state, Action(node["action"] or 0),
             Status(node["status"] or Status.IN_PROGRESS), doomed, visited, touched,
             (node["version_reason"] if state is NodeState.FAILED else node["reason"]) or "",

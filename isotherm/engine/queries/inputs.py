@@ -33,7 +33,7 @@ class Inputs:
         operation = None if stack["tomb"] else await self._inputs.operation(stack)
         if operation is None or not operation.input:
             return parameters.Pseudo(stack["name"], stack["id"], self._project).values()
-        return dict((await self._ports.planning.face(operation)).parameters)
+        return dict((await self._ports.planning.summary(operation)).parameters)
 
     async def template(self, name_or_id: str) -> Any:
         """The template as data; hidden values masked, if it has any."""

@@ -33,7 +33,7 @@ class Outputs:
         operation = await self._inputs.operation(await self._stacks.row(name_or_id))
         if operation is None or not operation.input:
             return []
-        found = (await self._ports.planning.face(operation)).outputs
+        found = (await self._ports.planning.summary(operation)).outputs
         return [{"output_key": one.name, "description": one.description} for one in found.values()]
 
     async def show(self, name_or_id: str, key: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class StackInputs:
             return
         operation = await self.operation(stack)
         if operation is not None and operation.input:
-            before = (await self._ports.planning.face(operation)).values
+            before = (await self._ports.planning.summary(operation)).values
             parameters.refuse_immutable(template.parameters, before, goal.values)
 
     def _hidden(self, stack: lookups.Row, asked: desired.Asked) -> dict[str, Any]:
