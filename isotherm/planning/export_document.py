@@ -1,8 +1,8 @@
-"""The papers of a stack: a document that says all there is to say of it, for whoever takes it over (Heat's format).
+"""The export document of a stack, in Heat's format: its input and its resources.
 
-Export and abandon hand it out, adopt takes it, and a snapshot keeps one. Hidden values are masked unless the owner asks
-for them: the values of hidden parameters wherever they appear, and what resources keep for themselves, which is theirs to
-know (a password, for example).
+Export and abandon return it, adopt takes it, and a snapshot stores one. Secrets are masked unless the owner asks for them:
+the values of hidden parameters wherever they appear, and the data that resources keep for themselves (a password, for
+example).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from isotherm.store.records import Version
 from isotherm.template.text import document
 
 _SECTIONS: Mapping[str, Any] = {"parameters": {}, "parameter_defaults": {}, "resource_registry": {}, "event_sinks": []}
-#: Among what is hidden, by name: what the stack around hides. No parameter is called this.
+# The key of the outer stack's secrets among the hidden values. No parameter has this name.
 AROUND = ""
 
 
 def entry(version: Version, own: object) -> str:
-    """A resource as a snapshot keeps it; `own` is what its type has to keep."""
+    """Return a resource as a snapshot stores it; `own` is the data that its type keeps for the snapshot."""
     return documents.encode({
         "name": version.name, "resource_id": version.physical_id, "type": version.type,
         "action": version.action.name, "status": version.status.name,
@@ -33,7 +33,7 @@ def entry(version: Version, own: object) -> str:
 
 
 def resource(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A resource as it is. Where its creation has begun and nobody knows yet what came of it: by what to find it."""
+    """Return a resource. If the end of its creation is unknown, the entry has the token that finds the object."""
     begun = row["token"] is not None and row["physical_id"] is None
     return {
         **({"token": row["token"]} if begun else {}),
@@ -44,13 +44,13 @@ def resource(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inside(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
-    """A resource that is a stack: the papers of that stack, with what is known of it as a resource."""
+    """Return the entry of a nested stack: its own export document, with the fields of the resource."""
     known = resource(row)
     return {**whole, **{key: known[key] for key in ("resource_id", "type", "metadata", "resource_data")}}
 
 
 def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole document."""
+    """Return the export document of a stack."""
     return {
         "name": row["name"], "id": row["id"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
         "template": document.load(asked.template).data, "environment": {**_SECTIONS, **asked.environment},
@@ -61,17 +61,17 @@ def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, 
 
 
 def hide(value: Any, hidden: Mapping[str, Any]) -> Any:
-    """Any data, without the values of hidden parameters."""
+    """Return data with the values of hidden parameters masked."""
     return Redactor(hidden.values()).value(value)
 
 
-def masked(papers: Mapping[str, Any], hidden: Mapping[str, Any]) -> dict[str, Any]:
-    """The same document for anybody's eyes. `hidden` are the values of hidden parameters, by name."""
-    surroundings = dict(papers["environment"])
+def masked(whole: Mapping[str, Any], hidden: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with its secrets masked. `hidden` are the values of hidden parameters, by name."""
+    environment = dict(whole["environment"])
     for section in ("parameters", "parameter_defaults"):
-        surroundings[section] = {name: MASK if name in hidden else value for name, value in surroundings[section].items()}
-    resources = {name: _without_secrets(one) for name, one in papers["resources"].items()}
-    safe: dict[str, Any] = hide({**papers, "environment": surroundings, "resources": resources}, hidden)
+        environment[section] = {name: MASK if name in hidden else value for name, value in environment[section].items()}
+    resources = {name: _without_secrets(one) for name, one in whole["resources"].items()}
+    safe: dict[str, Any] = hide({**whole, "environment": environment, "resources": resources}, hidden)
     return safe
 
 

@@ -197,7 +197,7 @@ class Clients:
     async def _abandon(self, stack: str) -> Any:
         answer = await self._api.exports.abandon(stack, hidden=True)
         before = self._witness.operations.before_abandoning[answer.accepted.operation_id]
-        self._exports[stack] = answer.papers, before
+        self._exports[stack] = answer.document, before
         return answer
 
     async def _adopt(self, name: str, stack: str) -> Any:

@@ -23,7 +23,7 @@ async def abandoned(it: Lab, name: str = "s") -> dict[str, Any]:
     answer = await it.api.exports.abandon(name, hidden=True)
     stack = await it.end(answer.accepted)
     assert stack["stack_status"] == "DELETE_COMPLETE"
-    return answer.papers
+    return answer.document
 
 
 async def adopted(it: Lab, data: Any, change: Patch | None = None) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def test_hidden_values_are_told_only_to_who_asks_for_them(lab):
         assert SECRET not in json.dumps(await it.api.snapshots.show("s", "n"))
         assert SECRET in json.dumps(await it.api.snapshots.show("s", "n", hidden=True))
         assert SECRET in json.dumps(await it.api.exports.export("s", hidden=True))
-        whole = (await it.api.exports.abandon("s")).papers
+        whole = (await it.api.exports.abandon("s")).document
         assert SECRET not in json.dumps(whole)
         with pytest.raises(errors.UserError, match="the value of parameter p is masked"):
             await it.api.exports.adopt("t", whole)
@@ -279,7 +279,7 @@ def test_a_default_that_was_masked_is_not_taken_for_a_value(lab):
     async def story(it: Lab) -> None:
         hidden = {"p": {"type": "string", "hidden": True, "default": SECRET}}
         await it.create({"a": resource({"get_param": "p"})}, parameters=hidden)
-        papers = (await it.api.exports.abandon("s")).papers
+        papers = (await it.api.exports.abandon("s")).document
         assert SECRET not in json.dumps(papers)
         with pytest.raises(errors.UserError, match="the value of parameter p is masked"):
             await it.api.exports.adopt("t", papers)

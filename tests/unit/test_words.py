@@ -22,12 +22,11 @@ EXCEPTIONS: dict[str, set[str]] = {
     "bus": {"ears", "room"},
     "cli": {"lending", "papers", "room"},
     "engine": {"foresight", "papers", "room", "sight", "sights", "wish"},
-    "identity": {"custody", "lending", "lent"},
     "observer": {"mend", "sights"},
     "planning": {"nobody"},
     "resources": {"lent"},
     "states.py": {"sight"},
-    "store": {"deal", "lent", "room", "sight", "sights", "spare", "spares", "wish"},
+    "store": {"deal", "room", "sight", "sights", "spare", "spares", "wish"},
 }
 
 

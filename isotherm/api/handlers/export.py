@@ -19,7 +19,7 @@ async def export(call: Call) -> Response:
 async def abandon(call: Call) -> Response:
     _refuse_unless_enabled(call)
     stack = await call.stack()
-    return responses.json((await call.orchestrator.exports.abandon(stack["id"], hidden=True)).papers)
+    return responses.json((await call.orchestrator.exports.abandon(stack["id"], hidden=True)).document)
 
 
 def _refuse_unless_enabled(call: Call) -> None:

@@ -70,12 +70,12 @@ async def _abandon(
     answer = await engine.orchestrator.exports.abandon(name, hidden=hidden)
     if output:
         # Written first: after abandoning, this document is the only record of the stack.
-        _write(output, answer.papers)
+        _write(output, answer.document)
     async with engine.driving():
         with printer.busy(f"abandoning {name}"):
             while (await engine.orchestrator.stacks.show(answer.accepted.stack_id))["status"] == "IN_PROGRESS":
                 await asyncio.sleep(0.05)
-    return answer.papers
+    return answer.document
 
 
 def _hand_out(printer: console.Printer, found: dict[str, Any], output: str | None) -> None:

@@ -1,1 +1,5 @@
-"""Services of the Orchestrator that accept operations and signals, one module for each noun."""
+"""Operations that the engine accepts, one module for each noun; each service class takes ServicePorts and a Requester.
+
+Entered through `engine.orchestrator`. `accept` has the steps that all of them share; `adopt`, `patch` and `scaling` have
+no service of their own and are used by `export`, `stacks` and `signals`.
+"""

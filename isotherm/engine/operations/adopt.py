@@ -1,9 +1,9 @@
-"""Papers that somebody hands in, to have what they describe taken over by a new stack: read, and judged as a whole.
+"""Adoption: reads an export document, validates it as a whole, and turns it into rows of a new stack.
 
-What the papers say to exist gets a row, with the intent to adopt it. What was never made gets none: the adoption creates
-it. Of what was under way the papers have the token, by which it is found if it came to be. A stack inside comes with papers
-of its own. It is accepted with the stack around it, at rest, so that all objects have their owner from the first moment;
-the resource that it belongs to adopts it when its turn comes.
+Each object that exists gets a version with the intent to adopt it. A resource that was never created gets no version: the
+operation creates it. A resource whose creation was running has the token by which its object is found. A nested stack has
+an export document of its own. It is accepted idle together with the outer stack, so that each object has an owner from the
+start; the resource that it belongs to adopts it later.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from isotherm.template import environment
 from isotherm.template.text import document
 
 
-class Entry(msgspec.Struct):
-    """One resource, as the papers have it; of a stack inside, its papers. Other keys are passed over."""
+class ResourceEntry(msgspec.Struct):
+    """One resource of an export document; of a nested stack, its export document. Other keys are ignored."""
 
     resource_id: str | None = None
     type: str = ""
     metadata: Any = None
     resource_data: dict[str, Any] | None = None
-    # By what to find it, if its creation was under way.
+    # Finds the object if its creation was running.
     token: str | None = None
     status: str = ""
     template: str | dict[str, Any] | None = None
     environment: dict[str, Any] = {}
     files: dict[str, str] = {}
-    resources: dict[str, Entry] = {}
+    resources: dict[str, ResourceEntry] = {}
 
 
-class Papers(msgspec.Struct):
-    """What is read of the papers."""
+class ExportDocument(msgspec.Struct):
+    """The parts of an export document that adoption reads."""
 
     template: str | dict[str, Any]
     environment: dict[str, Any] = {}
     files: dict[str, str] = {}
-    resources: dict[str, Entry] = {}
+    resources: dict[str, ResourceEntry] = {}
 
     @property
     def asked(self) -> desired.Asked:
@@ -60,17 +60,17 @@ def _text(template: str | dict[str, Any]) -> str:
     return template if isinstance(template, str) else documents.encode(template)
 
 
-def read(data: str | bytes | Mapping[str, Any]) -> Papers:
-    """The papers from JSON, YAML or plain data. Raises one UserError that says what is wrong with them."""
+def read(data: str | bytes | Mapping[str, Any]) -> ExportDocument:
+    """Read an export document from JSON, YAML or plain data. Raises UserError if it is malformed."""
     try:
         plain = data if isinstance(data, Mapping) else document.load(data).data
-        return msgspec.convert(plain, Papers)
+        return msgspec.convert(plain, ExportDocument)
     except (errors.UserError, msgspec.ValidationError) as error:
         raise errors.UserError(f"Invalid adopt data: {error}", hint="Hand in what `isotherm export` gave.") from error
 
 
 def refuse_masked(values: Mapping[str, Any]) -> None:
-    """Parameters that were masked when the papers were made have to be given anew."""
+    """Raise UserError if the value of a parameter was masked when the document was exported."""
     masked = [name for name, value in values.items() if value == MASK]
     if masked:
         raise errors.UserError(f"Invalid adopt data: the value of parameter {masked[0]} is masked.",
@@ -78,8 +78,8 @@ def refuse_masked(values: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """A stack that is to be, and what it is made of."""
+class AdoptedStack:
+    """A stack that an adoption creates, with its input and desired state."""
 
     stack: NewStack
     operation_id: str
@@ -88,15 +88,15 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Versions that a stack takes over, and the stacks inside of it, each after the one around it."""
+class AdoptionPlan:
+    """The versions of an adopted stack, and its nested stacks, each after its outer stack."""
 
     versions: list[Version]
-    inside: list[Arrival]
+    nested: list[Arrival]
 
 
-class Adopting:
-    """Turns papers into rows. `desire` judges what a stack inside is made of."""
+class AdoptionPlanner:
+    """Turns the resources of an export document into rows. `desire` validates the input of a nested stack."""
 
     def __init__(
         self, types: Registry, new_id: Callable[[], str], now: float,
@@ -107,78 +107,78 @@ class Adopting:
         self._now = now
         self._desire = desire
 
-    def taken(self, entries: Mapping[str, Entry], around: Around) -> Taken:
-        """Raises UserError with all that is missing or does not fit."""
-        found = self._problems(entries, around.goal)
+    def plan(self, entries: Mapping[str, ResourceEntry], outer: AdoptedStack) -> AdoptionPlan:
+        """Return the rows to write. Raises UserError with every problem of the document."""
+        found = self._problems(entries, outer.goal)
         problems = tuple(errors.Problem(f"Invalid adopt data: {problem}") for problem in found)
         if problems:
             raise errors.UserError(problems=problems)
-        taken = Taken([], [])
-        for want in around.goal.wanted:
+        taken = AdoptionPlan([], [])
+        for want in outer.goal.wanted:
             entry = entries.get(want.name)
-            if entry is not None and around.goal.bound.definitions[want.name].external_id is None:
-                self._take(entry, want, around, taken)
+            if entry is not None and outer.goal.bound.definitions[want.name].external_id is None:
+                self._take(entry, want, outer, taken)
         return taken
 
-    def _take(self, entry: Entry, want: Wanted, around: Around, taken: Taken) -> None:
+    def _take(self, entry: ResourceEntry, want: Wanted, outer: AdoptedStack, taken: AdoptionPlan) -> None:
         target = documents.decode(want.definition, documents.Target)
         version = Version(
-            0, around.stack.id, want.name, around.goal.bound.definitions[want.name].type, target.implementation,
+            0, outer.stack.id, want.name, outer.goal.bound.definitions[want.name].type, target.implementation,
             self._new_id(), entry.resource_id, Action.ADOPT, Status.IN_PROGRESS, "", "{}", None,
             documents.encode(entry.metadata), documents.encode(entry.resource_data or {}), None, "[]", None, False,
-            want.deletion_policy, False, around.operation_id,
-            documents.encode(documents.Intent(Action.ADOPT, around.operation_id)),
+            want.deletion_policy, False, outer.operation_id,
+            documents.encode(documents.Intent(Action.ADOPT, outer.operation_id)),
         )
-        if self._is_inside(target.implementation):
+        if self._is_nested(target.implementation):
             if entry.template is None:
                 return
-            version.physical_id = self._take_inside(entry, version, around, taken)
+            version.physical_id = self._take_nested(entry, version, outer, taken)
         elif entry.resource_id is None:
             if entry.token is None:
                 return
             version.token = entry.token
         taken.versions.append(version)
 
-    def _take_inside(self, entry: Entry, version: Version, around: Around, taken: Taken) -> str:
-        """Take over a stack inside, from papers of its own; answers its id."""
+    def _take_nested(self, entry: ResourceEntry, version: Version, outer: AdoptedStack, taken: AdoptionPlan) -> str:
+        """Adopt a nested stack from its own export document, and return the id of the new stack."""
         values = environment.load(entry.environment).parameters
         child = contract.Child(_text(entry.template or {}), values)
         facade = {"metadata": entry.metadata, "deletion_policy": version.deletion_policy.name.capitalize(),
                   "update_policy": None}
         resource = masking.Around(version.name, version.type, facade)
-        asked = masking.inner(around.asked, resource, child, self._types, masking.redactor(around.asked))
+        asked = masking.inner(outer.asked, resource, child, self._types, masking.redactor(outer.asked))
         asked = replace(asked, files={**entry.files, **asked.files})
-        outer, operation_id = around.stack, self._new_id()
-        new = NewStack(self._new_id(), outer.project, self._name(version, outer), outer.convergence, outer.id,
-                       outer.depth + 1, outer.username)
+        around, operation_id = outer.stack, self._new_id()
+        new = NewStack(self._new_id(), around.project, self._name(version, around), around.convergence, around.id,
+                       around.depth + 1, around.username)
         try:
             goal = self._desire(asked, desired.Identity(new.name, new.id, new.project))
-            within = self.taken(entry.resources, Around(new, operation_id, asked, goal))
+            within = self.plan(entry.resources, AdoptedStack(new, operation_id, asked, goal))
         except errors.UserError as error:
-            raise _seen_from(version.name, error) from error
+            raise _with_path(version.name, error) from error
         input_, blobs = requests.stored(asked)
         acceptance = Acceptance(new.id, 0, operation_id, Action.INIT, input_, disable_rollback=True, timeout_s=None,
                                 blobs=blobs, description=goal.description)
-        taken.inside.append(Arrival(
+        taken.nested.append(Arrival(
             new, acceptance, Status.COMPLETE, "", self._now, None, goal.wanted, within.versions, [], frozenset(), {}, [],
             {}, {}))
-        taken.inside.extend(within.inside)
+        taken.nested.extend(within.nested)
         return new.id
 
     def _name(self, version: Version, stack: NewStack) -> str:
-        """The name that the resource would have given to its stack."""
+        """Return the name that the resource would give to its nested stack."""
         return contract.physical_name(stack.name, version.name, version.token)
 
-    def _is_inside(self, implementation: str) -> bool:
+    def _is_nested(self, implementation: str) -> bool:
         found = self._types.types.get(implementation)
         return nested_stack.is_template(implementation) or (found is not None and nested_stack.is_inside(found))
 
-    def _problems(self, entries: Mapping[str, Entry], goal: desired.Desired) -> Iterator[str]:
+    def _problems(self, entries: Mapping[str, ResourceEntry], goal: desired.Desired) -> Iterator[str]:
         taken: dict[tuple[str, str], str] = {}
         for want in goal.wanted:
             name, definition = want.name, goal.bound.definitions[want.name]
             if definition.external_id is not None:
-                continue  # somebody else's, before as after
+                continue  # an external resource: its object is not adopted
             entry = entries.get(name)
             if entry is None:
                 yield f"resources.{name}: Resource ID was not provided."
@@ -187,20 +187,20 @@ class Adopting:
                 yield f"resources.{name}: the data are of {entry.type}, the template has {definition.type}."
             if MASK in (entry.resource_data or {}).values():
                 yield f"resources.{name}: its own data are masked; export once more with --show-hidden."
-            inside = self._is_inside(documents.decode(want.definition, documents.Target).implementation)
-            if inside and entry.template is None and entry.resource_id:
+            nested = self._is_nested(documents.decode(want.definition, documents.Target).implementation)
+            if nested and entry.template is None and entry.resource_id:
                 yield f"resources.{name}: it is a stack inside, and its template and resources were not provided."
-            if not inside and not entry.resource_id and entry.status == Status.IN_PROGRESS.name and entry.token is None:
+            if not nested and not entry.resource_id and entry.status == Status.IN_PROGRESS.name and entry.token is None:
                 yield (f"resources.{name}: Resource ID was not provided, and it was under way when the data were made. "
                        "If it does not exist, leave out its status.")
-            if not inside and entry.resource_id:
+            if not nested and entry.resource_id:
                 other = taken.setdefault((definition.type, entry.resource_id), name)
                 if other != name:
                     yield f"resources.{name}: {entry.resource_id} is already resource {other}."
 
 
-def _seen_from(name: str, error: errors.UserError) -> errors.UserError:
-    """The same error, with the way to the stack inside that it is about."""
+def _with_path(name: str, error: errors.UserError) -> errors.UserError:
+    """Return the error with the path of the nested stack that it is about."""
     prefix = "Invalid adopt data: "
     told = (str(problem).removeprefix(prefix) for problem in error.problems)
     return errors.UserError(problems=tuple(errors.Problem(f"{prefix}resources.{name}.{one}") for one in told))

@@ -1,4 +1,4 @@
-"""The part of the Orchestrator that knows of drift: shows it, looks now, says what is to be done about it, and mends it."""
+"""Drift: show it, observe now, set how stacks are watched, repair."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from isotherm.store.watch import goals, inherited, repair_records, resources, vi
 from isotherm.store.watch import schedule as watching
 from isotherm.store.watch.schedule import Watch
 
-# More to do in the transaction that accepts a repair, whose id this is.
-Also = Callable[[Connection, str, float], None]
+# Writes more in the transaction that accepts a repair; called with the id of the operation.
+WriteMore = Callable[[Connection, str, float], None]
 MODES = {mode.name.lower(): mode for mode in WatchMode}
 
 
@@ -46,34 +46,35 @@ class Drift:
         self._acceptor = Acceptor(ports, requester)
 
     async def show(self, name_or_id: str, *, whole: bool = False) -> dict[str, Any]:
-        """What has drifted, is gone or could not be seen; `whole`: and all the rest."""
+        """Return the resources that have drifted, are gone or could not be observed; `whole`: all resources."""
         row = await self._stacks.row(name_or_id)
 
         def unit(connection: Connection) -> dict[str, Any]:
-            watch, standing, times = self._standing(connection, row)
+            watch, state, times = self._watch_state(connection, row)
             found = views.resources(connection, row["id"], whole=whole)
             counts = views.counts(connection, row["id"])
-            return {**drift.stack((row["id"], row["name"]), watch, standing, times, counts),
-                    "resources": [drift.resource(one, watch, standing) for one in found]}
+            return {**drift.stack((row["id"], row["name"]), watch, state, times, counts),
+                    "resources": [drift.resource(one, watch, state) for one in found]}
 
-        told = await self._store.read(unit)
-        return {**told, "resources": await self._ports.planning.masked(await self._inputs.secrets(row), told["resources"])}
+        found = await self._store.read(unit)
+        secrets = await self._inputs.secrets(row)
+        return {**found, "resources": await self._ports.planning.masked(secrets, found["resources"])}
 
     async def show_resource(self, name_or_id: str, name: str) -> dict[str, Any]:
         row = await self._stacks.row(name_or_id)
 
         def unit(connection: Connection) -> dict[str, Any] | None:
-            watch, standing, _ = self._standing(connection, row)
+            watch, state, _ = self._watch_state(connection, row)
             found = views.resources(connection, row["id"], name)
-            return drift.resource(found[0], watch, standing) if found else None
+            return drift.resource(found[0], watch, state) if found else None
 
-        told = await self._store.read(unit)
-        if told is None:
+        found = await self._store.read(unit)
+        if found is None:
             raise _no_resource(name, row)
-        shown: dict[str, Any] = await self._ports.planning.masked(await self._inputs.secrets(row), told)
+        shown: dict[str, Any] = await self._ports.planning.masked(await self._inputs.secrets(row), found)
         return shown
 
-    def _standing(
+    def _watch_state(
         self, connection: Connection, row: lookups.Row
     ) -> tuple[Watch | None, WatchState, tuple[float | None, float | None]]:
         watch, looked_at, due = watching.peek(connection, row["id"])
@@ -82,10 +83,10 @@ class Drift:
             return None, WatchState(policies.WORDS[self._ports.settings.observer_policy], mode, {}), (None, None)
         return watch, watch_state(connection, watch, self._ports.settings), (looked_at, due)
 
-    # How it is watched.
+    # How stacks are watched.
 
     async def hint(self, name_or_id: str, names: Sequence[str] | None = None) -> None:
-        """There may be something to see: the observer looks at these, or at the whole stack, as soon as it can."""
+        """Ask the observer to observe these resources, or the whole stack, as soon as it can."""
         row = await self._stacks.row(name_or_id)
         for name in names or ():
             await self._expect_resource(row, name)
@@ -95,9 +96,9 @@ class Drift:
     async def set_watch(
         self, name_or_id: str, *, policy: str | None = "", interval: float | None = -1.0, mode: str = ""
     ) -> None:
-        """How the stack is watched from now on. A policy or interval of None: as the settings have it.
+        """Set how the stack is watched. A policy or interval of None: that of the settings.
 
-        Whatever was given up is repaired again.
+        Repairs that were given up are tried again.
         """
         row = await self._stacks.row(name_or_id)
         values: dict[str, Any] = {}
@@ -117,7 +118,7 @@ class Drift:
         self._ports.wake(row["id"])
 
     async def set_resource_policy(self, name_or_id: str, name: str, policy: str | None) -> None:
-        """What is done about one resource; None: what its metadata and its stack say."""
+        """Set the drift policy of one resource; None: that of its metadata or its stack."""
         row = await self._stacks.row(name_or_id)
         resource = await self._expect_resource(row, name)
         chosen = None if policy is None else _policy(policy)
@@ -126,7 +127,7 @@ class Drift:
             now = self._clock.now()
             watching.override(connection, row["id"], name, chosen, now)
             repair_records.reset(connection, [row["id"]], name)
-            # If it is a stack, this holds for what is in it.
+            # A nested stack inherits the policy of its resource.
             inherited.renew(connection, resource["physical_id"] or "", row["id"], now)
 
         await self._store.write(unit)
@@ -137,7 +138,7 @@ class Drift:
         return found.name.lower()
 
     async def set_project_mode(self, mode: str) -> None:
-        """For all stacks of the project; what was said of each holds as well."""
+        """Set the watch mode of the project. A stack's own mode stays in effect too."""
         chosen = _mode(mode)
         await self._store.write(
             lambda connection: watching.set_project(connection, self._project, chosen, self._clock.now()))
@@ -149,15 +150,15 @@ class Drift:
             raise _no_resource(name, row)
         return found[0]
 
-    # Looking and mending.
+    # Observation and repair.
 
     async def observe(self, name_or_id: str, name: str | None = None) -> None:
-        """Look now, from here, and keep what is seen. What drifted is left to the observer."""
+        """Observe the stack, or one resource, now, and record the result. The observer repairs the drift."""
         row = await self._stacks.row(name_or_id)
         if row["status"] == Status.IN_PROGRESS:
             doing = Action(row["action"]).name
             raise errors.Conflict(f"Stack {row['name']} already has an action ({doing}) in progress.",
-                                  kind="ActionInProgress", hint="What is being changed cannot be compared: look later.")
+                                  kind="ActionInProgress", hint="Observe it again when the action has ended.")
         if name is not None:
             await self._expect_resource(row, name)
         rate_limit = RateLimit(self._ports.settings.observer_rate)
@@ -170,7 +171,7 @@ class Drift:
             await self._store.write(lambda connection: watching.looked(connection, row["id"], self._clock.now()))
 
     async def _observe_some(self, reader: RealityReader, watch: Watch, name: str | None, cursor: str) -> str | None:
-        """Look at one resource, or at the next ones; answers where to go on."""
+        """Observe one resource, or the next batch, and return the cursor of the batch after it."""
         most = self._ports.settings.observer_batch
 
         def targets_of(connection: Connection) -> list[resources.Target]:
@@ -185,25 +186,25 @@ class Drift:
 
     def _keep(self, connection: Connection, watch: Watch, looks: Sequence[Finding]) -> None:
         if not watching.is_unmoved(connection, watch):
-            raise errors.Conflict("The stack was changed while it was looked at.", kind="ActionInProgress",
-                                  hint="Look again.")
-        standing = watch_state(connection, watch, self._ports.settings)
-        # Nothing is repaired from here, and so nothing given up.
-        quiet = replace(standing, mode=max(standing.mode, WatchMode.MAINTENANCE))
+            raise errors.Conflict("The stack was changed while it was observed.", kind="ActionInProgress",
+                                  hint="Observe it again.")
+        state = watch_state(connection, watch, self._ports.settings)
+        # A request repairs nothing, so it must not give up repairs either.
+        quiet = replace(state, mode=max(state.mode, WatchMode.MAINTENANCE))
         result = DriftRecorder(self._ports.settings)(connection, watch, quiet, looks, self._clock.now())
         if not result.to_repair and any(one.drifted for one in looks):
             watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
 
     async def converge_one(self, name_or_id: str, name: str) -> Accepted:
-        """Look at one resource, put it right, and tell what depends on it. Raises Conflict while something is under way."""
+        """Observe one resource, repair it, and update its dependants. Raises Conflict while an operation runs."""
         row = await self._stacks.row(name_or_id)
         await self._expect_resource(row, name)
         return await self.repair(goals.Goal(row["id"], row["generation"], (name,)), [name], lambda *_: None)
 
-    async def repair(self, goal: goals.Goal, names: Sequence[str], also: Also) -> Accepted:
-        """An update to what the stack already is, which looks at what drifted and changes that and what depends on it.
+    async def repair(self, goal: goals.Goal, names: Sequence[str], also: WriteMore) -> Accepted:
+        """Update a stack to its present input, observing the drifted resources: they and their dependants are changed.
 
-        Raises Conflict if the stack has moved on since that was decided.
+        Raises Conflict if a newer operation was accepted since the repair was decided.
         """
         stack = await self._stacks.row(goal.stack_id)
         if stack["generation"] != goal.generation or stack["status"] == Status.IN_PROGRESS:
@@ -231,14 +232,14 @@ def _few(names: Sequence[str]) -> str:
 
 def _policy(word: str) -> DriftPolicy:
     if word not in policies.WORDS:
-        raise errors.UserError(f"'{word}' is no policy for drift.", kind="ValueError",
+        raise errors.UserError(f"'{word}' is not a drift policy.", kind="ValueError",
                                hint=f"One of: {', '.join(policies.WORDS)}.")
     return policies.WORDS[word]
 
 
 def _mode(word: str) -> WatchMode:
     if word not in MODES:
-        raise errors.UserError(f"'{word}' is no way to watch.", kind="ValueError", hint=f"One of: {', '.join(MODES)}.")
+        raise errors.UserError(f"'{word}' is not a watch mode.", kind="ValueError", hint=f"One of: {', '.join(MODES)}.")
     return MODES[word]
 
 

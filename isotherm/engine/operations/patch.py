@@ -1,8 +1,8 @@
-"""Updates that say only what is to change (Heat: PATCH, `--existing`), and what they amount to.
+"""Patches: updates that name only the changes (Heat: PATCH, `--existing`), and the requests that they amount to.
 
-What is not mentioned stays: the template with its files, the parameters, the rest of the environment, and how the stack
-is run. A parameter that is cleared, or given as null, goes back to its default. What the stack had for a parameter that
-the new template does not know is dropped.
+Everything else stays: the template with its files, the parameters, the rest of the environment, rollback and time limit. A
+parameter that is cleared or null goes back to its default. Values of parameters that the new template does not define are
+dropped.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from isotherm.template.text import document
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A change of what a stack is now. None means: as it is."""
+    """A change of a stack's present input. None leaves a field as it is."""
 
     template: str | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     clear_parameters: Sequence[str] = ()
-    # Whether the stack's parameters and environment stay where nothing else is said of them.
+    # Whether parameters and environment of the stack stay where the patch does not change them.
     existing: bool = True
-    # Whether a name that no parameter has is refused; Heat passes over it without a word.
+    # Whether an unknown parameter is an error; Heat ignores it.
     strict: bool = True
     disable_rollback: bool | None = None
     timeout_s: float | None = None
     tags: Sequence[str] | None = None
-    # Whether the update looks at reality before it decides.
+    # Whether the update observes reality before it decides.
     converge: bool = False
 
 
@@ -49,7 +49,7 @@ async def patched(inputs: StackInputs, stack: lookups.Row, patch: Patch) -> Requ
         present = Asked(patch.template, {}, {})  # the stack was rolled back to nothing: there is no input to change
     else:
         present = await inputs.asked(stack)
-    asked = apply(present, patch)
+    asked = await inputs.compute(present.size + len(patch.template or ""), lambda: apply(present, patch))
     return Request(
         asked.template, asked.files, asked.environment,
         bool(stack["disable_rollback"]) if patch.disable_rollback is None else patch.disable_rollback,
@@ -60,7 +60,7 @@ async def patched(inputs: StackInputs, stack: lookups.Row, patch: Patch) -> Requ
 
 
 def apply(present: Asked, patch: Patch) -> Asked:
-    """What the stack is to be after the change."""
+    """Return the input of the stack after the patch."""
     kept = patch.template is None
     files = {**present.files, **patch.files} if kept or patch.existing else dict(patch.files)
     template = present.template if patch.template is None else patch.template

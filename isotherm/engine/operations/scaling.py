@@ -1,11 +1,11 @@
-"""Scaling: what a signal to a scaling policy does to its group.
+"""Scaling: the effect of a signal to a scaling policy on its group.
 
-The size of a group is the business of the stack inside it: scaling is an ordinary operation on that stack, accepted in
-the transaction that takes the signal. The stack around it takes no part. It must be at rest, as far as the group is
-concerned: a group that is being changed, or that has just been scaled, is left alone, and the signal's event says so.
+Scaling is an ordinary update of the group's nested stack, accepted in the transaction that takes the signal. The outer
+stack takes no part. A group that is being changed, or that has just been scaled, is not scaled, and the event of the signal
+says so.
 
-The row of the group is written without its lease, on the condition that nobody is at work on it: that nothing is under
-way (no intent, its node done), and that it is what it was when it was read.
+The group's row is written without its lease. The write is conditional: the row has no intent, its node is DONE, and the row
+has not changed since it was read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Signalled:
+class PolicySignal:
     """A signal to a scaling policy."""
 
     stack: lookups.Row
@@ -45,8 +45,8 @@ class Signalled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
-    """An operation on the stack inside a group, and what it does to the group's row."""
+class _ScalingOperation:
+    """An operation on the nested stack of a group, and the new data of the group's row."""
 
     acceptance: Acceptance
     goal: desired.Desired
@@ -61,42 +61,44 @@ class Scaler:
         self._ports = ports
         self._project = project
 
-    async def scale(self, signal: Signalled) -> None:
+    async def scale(self, signal: PolicySignal) -> None:
         for tries_left in reversed(range(_TRIES)):
             try:
                 await self._try_to_scale(signal)
             except errors.Conflict:
-                # Something has changed since it was looked at: look again.
+                # The group or its nested stack has changed since it was read: read it again.
                 if not tries_left:
                     raise
             else:
                 self._ports.wake(signal.stack["id"])
                 return
 
-    async def _try_to_scale(self, signal: Signalled) -> None:
-        policy, group = await self._ports.store.read(lambda connection: _look(connection, signal))
-        order = await self._order(signal, policy, group)
+    async def _try_to_scale(self, signal: PolicySignal) -> None:
+        policy, group = await self._ports.store.read(lambda connection: _read(connection, signal))
+        decision = await self._decide(signal, policy, group)
 
         def unit(connection: Connection) -> None:
             now = self._ports.clock.now()
             if signals.is_known(connection, signal.policy.id, signal.id):
                 return
-            reason = order if isinstance(order, str) else order.reason
-            if isinstance(order, _Order):
-                groups.adjust(connection, group, order.data, f"{_digest(group)}{group_base.SCALED}")
-                accept.supersede(connection, order.acceptance, now)
-                plan.write(connection, order.acceptance.operation_id, order.goal.wanted, now)
-                limits.resources(connection, order.acceptance.stack_id, self._ports.settings.max_resources_per_stack)
-            # Only so many are kept: what matters of a signal is whether it was the same a moment ago.
+            reason = decision if isinstance(decision, str) else decision.reason
+            if isinstance(decision, _ScalingOperation):
+                groups.adjust(connection, group, decision.data, f"{_digest(group)}{group_base.SCALED}")
+                accept.supersede(connection, decision.acceptance, now)
+                plan.write(connection, decision.acceptance.operation_id, decision.goal.wanted, now)
+                limits.resources(connection, decision.acceptance.stack_id, self._ports.settings.max_resources_per_stack)
+            # 256 keys: old signals are overwritten. A signal is kept only to recognise its repetition.
             key = hashlib.sha256(signal.id.encode()).hexdigest()[:2]
-            told = signals.NewSignal(signal.id, key, "null", f"{signal.reason} ({reason})"[:1000])
+            new = signals.NewSignal(signal.id, key, "null", f"{signal.reason} ({reason})"[:1000])
             current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name)
-            signals.take(connection, current, told, signal.stack["operation_id"], now)
+            signals.take(connection, current, new, signal.stack["operation_id"], now)
 
         await self._ports.store.write(unit)
 
-    async def _order(self, signal: Signalled, policy: Mapping[str, Any], group: groups.Group) -> _Order | str:
-        """What to do, or why nothing is done."""
+    async def _decide(
+        self, signal: PolicySignal, policy: Mapping[str, Any], group: groups.Group
+    ) -> _ScalingOperation | str:
+        """Return the operation that scales the group, or the reason why it is not scaled."""
         version = group.version
         if version.status is not Status.COMPLETE or version.intent is not None or group.state != NodeState.DONE:
             return "not scaled: the group is being changed, or has failed"
@@ -114,11 +116,11 @@ class Scaler:
         left_s = await self._cooling(one)
         if left_s > 0:
             return f"not scaled: cooling down for {left_s:.0f} s"
-        return await self._ordered(signal, policy, one, nested, size)
+        return await self._operation(signal, policy, one, nested, size)
 
-    async def _ordered(
-        self, signal: Signalled, policy: Mapping[str, Any], one: AutoScalingGroup, nested: lookups.Row, size: int
-    ) -> _Order:
+    async def _operation(
+        self, signal: PolicySignal, policy: Mapping[str, Any], one: AutoScalingGroup, nested: lookups.Row, size: int
+    ) -> _ScalingOperation:
         child = await one.resized(size, await one.in_order())
         operation = await self._ports.store.read(lambda connection: rows.operation(connection, nested["operation_id"]))
         if operation is None or not operation.input:
@@ -126,17 +128,19 @@ class Scaler:
         before = await self._ports.store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         asked = replace(before, template=child.template, exports=child.exports)
         identity = desired.Identity(nested["name"], nested["id"], self._project)
-        goal = desired.desire(asked, identity, self._ports.types, bounds=request_limits.bounds(self._ports.settings))
+        bounds = request_limits.bounds(self._ports.settings)
+        goal = await self._ports.planning.compute(
+            asked.size, lambda: desired.desire(asked, identity, self._ports.types, bounds=bounds))
         input_, blobs = requests.stored(asked)
         acceptance = Acceptance(nested["id"], nested["generation"], self._ports.new_id(), Action.UPDATE, input_, True,
                                 signal.stack["timeout_s"], blobs=blobs, reason="Stack UPDATE started")
         cooldown = policy[scaling_policy.COOLDOWN]
         one.data["scaled"] = {"operation": acceptance.operation_id,
                               "cooldown_s": max(0, (one.properties[COOLDOWN] if cooldown is None else cooldown) or 0)}
-        return _Order(acceptance, goal, documents.encode(one.data), f"scaled to {size}")
+        return _ScalingOperation(acceptance, goal, documents.encode(one.data), f"scaled to {size}")
 
     async def _cooling(self, group: AutoScalingGroup) -> float:
-        """How long the group is still to be left alone: from the end of what was last done to it."""
+        """Return the rest of the group's cooldown, which begins at the end of its last scaling."""
         until = float(group.data.get(COOLDOWN_END, 0))
         scaled = group.data.get("scaled")
         if scaled:
@@ -146,8 +150,8 @@ class Scaler:
         return until - self._ports.clock.now()
 
 
-def _look(connection: Connection, signal: Signalled) -> tuple[Mapping[str, Any], groups.Group]:
-    # Asked for once more: it may have been deleted, or replaced, since it was signalled to.
+def _read(connection: Connection, signal: PolicySignal) -> tuple[Mapping[str, Any], groups.Group]:
+    # Read again: the policy may have been deleted or replaced since the signal was addressed.
     current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name)
     version = rows.versions(connection, [current.id])[current.id]
     policy = documents.decode(version.properties, dict[str, Any])

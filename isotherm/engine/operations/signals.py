@@ -1,4 +1,4 @@
-"""Signals to resources, as the Orchestrator takes them: stored first, and whoever waits is woken by the same commit."""
+"""Signals to resources and hooks. The commit that stores a signal also wakes the resources that wait for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.engine.operations.scaling import Scaler, Signalled
+from isotherm.engine.operations.scaling import PolicySignal, Scaler
 from isotherm.engine.queries import views
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
@@ -23,9 +23,9 @@ from isotherm.store.reads import lookups
 from isotherm.store.signals import health, hooks, signals, waiters
 from isotherm.template.environment import HOOKS
 
-# As long as an id of a request may be.
+# The most characters of a signal's id; a request id has as many.
 _ID_LENGTH = 64
-# Deeper than any signal needs; a reader of the signal should not have to fear it.
+# The deepest nesting of a signal's data; it protects recursive readers.
 _DEPTH = 32
 
 
@@ -39,7 +39,7 @@ class Signals:
         self._scaler = Scaler(ports, requester.project)
 
     async def send(self, name_or_id: str, resource: str, details: Any = None, *, signal_id: str = "") -> None:
-        """Signal a resource. With `signal_id`, sending the same signal again changes nothing."""
+        """Send a signal to a resource. With `signal_id`, a repetition of the signal changes nothing."""
         _check(details, signal_id)
         if isinstance(details, dict) and "unset_hook" in details:
             await self.clear_hook(name_or_id, resource, details["unset_hook"])
@@ -49,13 +49,13 @@ class Signals:
         to = await self._ports.store.read(lambda connection: signals.addressee(connection, stack["id"], resource))
         if to.implementation == ScalingPolicy.TYPE:
             self._refuse_now(to)
-            await self._scaler.scale(Signalled(stack, to, id_, _told(details)))
+            await self._scaler.scale(PolicySignal(stack, to, id_, _reason(details)))
             return
         await self._ports.store.write(lambda connection: self._take(connection, stack, resource, details, id_))
         self._ports.wake(stack["id"])
 
     async def counted_under(self, stack_id: str, resource: str) -> str:
-        """Return what signals to a resource are counted under: the token of its version, or its name if it has none."""
+        """Return the key under which signals to a resource are counted: its token, or its path if it does not exist."""
         try:
             to = await self._ports.store.read(lambda connection: signals.addressee(connection, stack_id, resource))
         except errors.NotFound:
@@ -63,10 +63,8 @@ class Signals:
         return to.token
 
     async def send_to_version(self, stack_id: str, token: str, details: Any = None) -> None:
-        """Signal that one version of a resource, as whoever has its signed address may: nothing but a signal.
-
-        It is refused when the version is gone, and when nobody waits for it any more.
-        """
+        """Send a signal to one version of a resource, as the owner of its signed URL may. Raises NotFound if the version
+        is gone, and Conflict if no resource waits for its signals any more."""
         _check(details, "")
         stack = await self._stacks.row(stack_id)
         name = await self._ports.store.read(lambda connection: waiters.name_of(connection, stack["id"], token))
@@ -84,7 +82,7 @@ class Signals:
         to = await self._ports.store.write(unit)
         if to.implementation == ScalingPolicy.TYPE:
             self._refuse_now(to)
-            await self._scaler.scale(Signalled(stack, to, id_, _told(details)))
+            await self._scaler.scale(PolicySignal(stack, to, id_, _reason(details)))
         self._ports.wake(stack["id"])
 
     def _refuse_late(self, connection: Connection, to: signals.Addressee, token: str) -> None:
@@ -95,7 +93,7 @@ class Signals:
             raise errors.Conflict(f"Nobody waits for signals of {to.name} any more.", hint="Whatever waited has ended.")
 
     async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:
-        """Let a resource go on that has paused at a hook."""
+        """Clear a hook: the resource that has paused at it continues."""
         stack = await self._stacks.row(name_or_id)
         if hook not in HOOKS:
             shown = await self._ports.store.read(lambda connection: hooks.named(connection, stack["id"], resource))
@@ -107,16 +105,16 @@ class Signals:
         self._ports.wake(stack["id"])
 
     async def hooks(self, name_or_id: str) -> list[dict[str, Any]]:
-        """The hooks at which the newest operation has paused."""
+        """Return the hooks at which the newest operation has paused."""
         stack = await self._stacks.row(name_or_id)
         found = await self._ports.store.read(lambda connection: hooks.pending(connection, stack["id"]))
         return [{"resource_name": one.resource, "hook": one.hook, "since": views.time(one.since)} for one in found]
 
     async def mark_unhealthy(self, name_or_id: str, resource: str, unhealthy: bool = True, reason: str = "") -> None:
-        """Say of a resource (by its name or physical id) that it does not work, or that it does after all."""
+        """Mark a resource (by its name or physical id) as unhealthy, or as healthy again."""
         stack = await self._stacks.row(name_or_id)
-        told = (await self._inputs.secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
-        mark, clock = health.Mark(unhealthy, told), self._ports.clock
+        shown = (await self._inputs.secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
+        mark, clock = health.Mark(unhealthy, shown), self._ports.clock
         await self._ports.store.write(lambda connection: health.mark(connection, stack, resource, mark, clock.now()))
 
     def _take(self, connection: Connection, stack: lookups.Row, resource: str, details: Any, id_: str) -> None:
@@ -125,11 +123,11 @@ class Signals:
         self._refuse_now(to)
         if signals.is_known(connection, to.id, id_):
             return
-        taken = _taken(type_, details, signals.count(connection, to.id))
+        taken = _handle(type_, details, signals.count(connection, to.id))
         if len(taken.key) > 255:
             raise errors.UserError("The id of a signal is too long: at most 255 characters.", kind="ValueError")
         text = documents.encode(taken.details)
-        new = signals.NewSignal(id_, taken.key, text, taken.reason or _told(details))
+        new = signals.NewSignal(id_, taken.key, text, taken.reason or _reason(details))
         signals.take(connection, to, new, stack["operation_id"], self._ports.clock.now())
 
     def _refuse_now(self, to: signals.Addressee) -> None:
@@ -138,7 +136,7 @@ class Signals:
             raise errors.UserError(f"Signal resource during {action.name} is not supported.", kind="NotSupported")
 
     def _class_of(self, implementation: str) -> type[contract.Resource]:
-        # What is no class of ours (a template that serves as a type) takes signals as any resource does: not at all.
+        # A template that serves as a type has no class here; like the base class, it takes no signals.
         return self._ports.types.types.get(implementation, contract.Resource)
 
 
@@ -146,15 +144,15 @@ def _gone() -> errors.NotFound:
     return errors.NotFound("The resource that this address was for does not exist any more.", kind="NotFound")
 
 
-def _taken(type_: type[contract.Resource], details: Any, count: int) -> Taken:
+def _handle(type_: type[contract.Resource], details: Any, count: int) -> Taken:
     try:
         return type_.handle_signal(details, count)
     except ValueError as error:
         raise errors.UserError(str(error), kind="ValueError") from error
 
 
-def _told(details: Any) -> str:
-    """What the event of a signal says where the type does not: as in Heat."""
+def _reason(details: Any) -> str:
+    """Return the reason of a signal's event, in Heat's words, for types that give none."""
     if details is None:
         return "No signal details provided"
     if isinstance(details, str):

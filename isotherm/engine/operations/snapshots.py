@@ -1,8 +1,7 @@
-"""Snapshots of stacks: taken, looked at, deleted, and gone back to.
+"""Snapshots of stacks: take, list, show, delete, restore.
 
-A snapshot is taken by an operation that visits every resource. Going back to one is an ordinary update, to the input
-that the stack had then, with what each type kept for it. As in Heat, none is taken while another operation runs: it
-would show a state that nobody wanted.
+An operation that visits every resource takes a snapshot. Restore is an ordinary update to the input of that moment, with
+the data that each type kept in the snapshot. As in Heat, no snapshot is taken while another operation runs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
-from isotherm.planning import desired, documents, export_document, planner
+from isotherm.planning import desired, documents, planner
 from isotherm.states import Action, Status
 from isotherm.store import limits, rows
 from isotherm.store.database.writer import Connection
@@ -38,7 +37,7 @@ class Snapshots:
         self._acceptor = Acceptor(ports, requester)
 
     async def take(self, name_or_id: str, snapshot_name: str | None = None, *, limited: bool = True) -> Accepted:
-        """Take one. Its id is the operation's. Who runs the service is not `limited` in how many there may be."""
+        """Take a snapshot; its id is that of the operation. `limited`: within the number that the settings allow."""
         stack = await self._stacks.row(name_or_id)
         if stack["status"] == Status.IN_PROGRESS:
             raise errors.Conflict(
@@ -48,7 +47,7 @@ class Snapshots:
         def write(connection: Connection, operation_id: str, now: float) -> None:
             operation = rows.operation(connection, operation_id)
             if operation is None:
-                raise errors.Bug("an operation is gone that was accepted in this very transaction")
+                raise errors.Bug("an operation that this transaction accepted does not exist")
             if limited:
                 limits.snapshots(connection, operation.stack_id, self._ports.settings.max_snapshots_per_stack)
             snapshots.open_(connection, operation, snapshot_name, now)
@@ -62,22 +61,22 @@ class Snapshots:
         return [views.snapshot(row) for row in found]
 
     async def show(self, name_or_id: str, snapshot: str, *, hidden: bool = False) -> dict[str, Any]:
-        """One snapshot with its papers; `hidden`: with the values that are otherwise masked."""
+        """Return a snapshot with its export document; `hidden`: with its secrets."""
         stack, row = await self._find_snapshot(name_or_id, snapshot)
         asked, parts = await self._contents(row)
         resources = {part.name: documents.decode_any(part.document) for part in parts}
-        whole = export_document.stack({**dict(stack), "tags": row["tags"]}, asked, resources)
-        whole["status"] = Status(row["status"]).name
-        return {**views.snapshot(row), "data": whole if hidden else await self._inputs.masked(stack, asked, whole)}
+        taken = {**dict(stack), "tags": row["tags"], "status": row["status"]}
+        return {**views.snapshot(row),
+                "data": await self._inputs.export_document(taken, asked, resources, hidden=hidden)}
 
     async def delete(self, name_or_id: str, snapshot: str) -> None:
-        """Delete it, with what the types keep for it. The workers do it; it is listed until it is gone."""
+        """Delete a snapshot and the data that types keep for it. Workers delete it; until then it is listed."""
         _, row = await self._find_snapshot(name_or_id, snapshot)
         await self._ports.store.write(lambda connection: snapshots.doom(connection, row["id"], self._ports.clock.now()))
         self._ports.wake(row["stack_id"])
 
     async def restore(self, name_or_id: str, snapshot: str) -> Accepted:
-        """Bring the stack back to what it was when the snapshot was taken."""
+        """Update the stack to its state in the snapshot."""
         stack, row = await self._find_snapshot(name_or_id, snapshot)
         if (row["action"], row["status"]) != (Action.CREATE, Status.COMPLETE):
             raise errors.UserError("Restoring incomplete snapshot is not supported.", kind="NotSupported")
@@ -100,7 +99,7 @@ class Snapshots:
         return await self._ports.store.read(unit)
 
     async def _find_snapshot(self, name_or_id: str, snapshot: str) -> tuple[lookups.Row, lookups.Row]:
-        """A stack and one of its snapshots, by id or by a name that only one of them has."""
+        """Return the rows of a stack and of its snapshot, by the snapshot's id or its name if no other has it."""
         stack = await self._stacks.row(name_or_id)
         found = await self._ports.store.read(lambda connection: snapshots.of_stack(connection, stack["id"]))
         matches = [row for row in found if row["id"] == snapshot] or [row for row in found if row["name"] == snapshot]

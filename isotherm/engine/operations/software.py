@@ -1,7 +1,6 @@
-"""Software configs and deployments, as users ask for them beside all stacks. Resources keep theirs in the same rows.
+"""Software configs and deployments that users keep outside of stacks. Resources keep theirs in the same tables.
 
-What refers to a config, and how many there may be, is looked at in the transaction that changes it: it holds however many
-ask at once.
+References and limits are checked in the transaction that writes, so they hold for concurrent requests.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Software:
 
     async def configs(self, *, limit: int | None = None, marker: str | None = None,
                       everywhere: bool = False) -> list[dict[str, Any]]:
-        """Newest first; `everywhere`: those of all projects."""
+        """Return configs, newest first; `everywhere`: of all projects."""
         project = None if everywhere else self._project
         found = await self._ports.store.read(lambda connection: rows.configs(connection, project, limit, marker))
         return [{"id": row["id"], "name": row["name"], "group": row["group"],
@@ -45,7 +44,7 @@ class Software:
         return views.software_config(stored_ports.config_of(found))
 
     async def create_config(self, asked: software.Config) -> dict[str, Any]:
-        """The id is given here; inputs and outputs are checked, and brought into the form in which they are kept."""
+        """Create a config with a new id. Inputs and outputs are validated and normalised."""
         config = msgspec.structs.replace(
             asked, id=self._ports.new_id(), created_at=self._ports.clock.now(),
             inputs=types.kept_inputs([_with_value(one) for one in asked.inputs]),
@@ -72,7 +71,7 @@ class Software:
         return [views.software_deployment(stored_ports.deployment_of(row)) for row in found]
 
     async def server_metadata(self, server_id: str) -> list[dict[str, Any]]:
-        """What a server is to apply: whole configs, by their names."""
+        """Return the configs that a server is to apply, ordered by name."""
         found = await self._ports.store.read(lambda connection: rows.deployed(connection, self._project, server_id))
         return [views.software_config(stored_ports.config_of(row)) for row in found]
 
@@ -94,7 +93,7 @@ class Software:
         return views.software_deployment(made)
 
     async def update_deployment(self, id_: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Bring the named fields to these values. A resource that waits for the deployment hears of it."""
+        """Change the named fields, and wake a resource that waits for the deployment."""
 
         def unit(connection: Connection) -> software.Deployment:
             row, now = rows.deployment(connection, self._project, id_), self._ports.clock.now()
@@ -128,10 +127,10 @@ class Software:
 
 
 def _with_value(given: Mapping[str, Any]) -> dict[str, Any]:
-    """An input; its value, if it has one, is not part of what the schema tells."""
+    """Return a validated input; its value is not part of the schema."""
     value = {"value": given["value"]} if "value" in given else {}
-    told = {name: inner for name, inner in given.items() if name != "value"}
-    return {**_checked("inputs", types.INPUT.schema, told), **value}
+    rest = {name: inner for name, inner in given.items() if name != "value"}
+    return {**_checked("inputs", types.INPUT.schema, rest), **value}
 
 
 def _checked(where: str, schema: Any, given: Mapping[str, Any]) -> dict[str, Any]:

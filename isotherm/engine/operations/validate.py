@@ -1,6 +1,6 @@
-"""What a template asks for, told to whoever wants to fill it in: Heat's validate document.
+"""Validation of templates: Heat's validate document, which describes a template and its parameters.
 
-Parameters need no values here, and values are not judged; names are, and the shape of everything.
+Parameters need no values, and given values are not checked; names and the shape of everything are.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Templates:
         self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False,
         is_lenient: bool = False,
     ) -> dict[str, Any]:
-        """The document. Raises UserError for what is wrong; `nested`: with the parameters of stacks inside.
+        """Return the validate document. Raises UserError for each mistake; `nested`: with parameters of nested stacks.
 
-        `is_lenient`: types that are not available are passed over.
+        `is_lenient`: types that are not available are ignored.
         """
         asked = desired.Asked(template, files, surroundings)
         request_limits.check(asked, self._ports.settings)
@@ -60,7 +60,7 @@ class Templates:
         validate.validate(bound, loaded, types, strict=False, inside=False, bounds=bounds)
         shown = loaded.as_dict()
         registry = {**_templates(bound), **shown["resource_registry"]}
-        inside = _Inside(types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}
+        inside = _NestedParameters(types, files, self._project, bounds.depth).of(bound, loaded) if nested else {}
         return {
             **_described(bound, loaded), **inside,
             "Environment": {"parameters": _masked(bound, shown["parameters"]),
@@ -69,8 +69,8 @@ class Templates:
         }
 
 
-class _Inside:
-    """Looks at the stacks inside, as far as they can be told before anything exists."""
+class _NestedParameters:
+    """Describes the parameters of nested stacks, as far as they are known before a stack exists."""
 
     def __init__(self, types: Registry, files: Mapping[str, str], project: str, deepest: int) -> None:
         self._types = types
@@ -88,9 +88,9 @@ class _Inside:
                     raise
                 continue
             if issubclass(one, nesting.StackResource):
-                told = self._one(bound, definition, one, surroundings, depth)
-                if told is not None:
-                    found[name] = told
+                described = self._one(bound, definition, one, surroundings, depth)
+                if described is not None:
+                    found[name] = described
         return {"NestedParameters": found} if found else {}
 
     def _one(
@@ -121,18 +121,18 @@ def _bound(
 
 def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:
     template = bound.template
-    told = {name: _parameter(schema, surroundings) for name, schema in template.parameters.items()}
+    described = {name: _parameter(schema, surroundings) for name, schema in template.parameters.items()}
     groups = {"ParameterGroups": list(template.parameter_groups)} if template.parameter_groups else {}
-    return {"Description": template.description or "", "Parameters": told, **groups}
+    return {"Description": template.description or "", "Parameters": described, **groups}
 
 
 def _parameter(schema: parameters.ParameterSchema, surroundings: environment.Environment) -> dict[str, Any]:
-    told = parameters.describe(schema, surroundings)
-    if not told.get("Value"):
-        told.pop("Value", None)
+    described = parameters.describe(schema, surroundings)
+    if not described.get("Value"):
+        described.pop("Value", None)
     elif schema.hidden:
-        told["Value"] = MASK
-    return told
+        described["Value"] = MASK
+    return described
 
 
 def _masked(bound: model.Bound, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,5 +140,5 @@ def _masked(bound: model.Bound, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _templates(bound: model.Bound) -> dict[str, str]:
-    """The files that serve as types: each is registered under its own name."""
+    """Return the files that serve as resource types, each under its own name."""
     return {one.type: one.type for one in bound.definitions.values() if one.type.endswith(environment.TEMPLATE_SUFFIXES)}

@@ -1,7 +1,4 @@
-"""What can be told of a stack from what was asked for: its parameters, template, environment and files.
-
-Also of one that is gone, as long as its row is kept.
-"""
+"""Inputs of stacks, read back: parameters, template, environment, files. Deleted stacks have rows, but no input."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
-from isotherm.planning import desired, export_document, masking
+from isotherm.planning import desired, masking
 from isotherm.store.reads import lookups
 from isotherm.template import environment
 from isotherm.template.parameters import parameters
@@ -28,7 +25,7 @@ class Inputs:
         self._inputs = StackInputs(ports, requester.project)
 
     async def parameters(self, name_or_id: str) -> dict[str, str]:
-        """Every parameter as text; hidden ones masked."""
+        """Return every parameter as text, with hidden ones masked."""
         stack = await self._stacks.row(name_or_id, deleted=True)
         operation = None if stack["tomb"] else await self._inputs.operation(stack)
         if operation is None or not operation.input:
@@ -36,28 +33,29 @@ class Inputs:
         return dict((await self._ports.planning.summary(operation)).parameters)
 
     async def template(self, name_or_id: str) -> Any:
-        """The template as data; hidden values masked, if it has any."""
-        asked = await self._asked_once(await self._stacks.row(name_or_id, deleted=True))
+        """Return the template as data, with secrets masked."""
+        asked = await self._asked(await self._stacks.row(name_or_id, deleted=True))
         return {} if asked is None else await self._ports.planning.compute(
             asked.size, lambda: masking.redactor(asked).value(document.load(asked.template).data))
 
     async def template_text(self, name_or_id: str) -> str:
-        """The template as it was handed in; nothing if there is none."""
-        asked = await self._asked_once(await self._stacks.row(name_or_id))
+        """Return the text of the template; empty if there is none."""
+        asked = await self._asked(await self._stacks.row(name_or_id))
         return "" if asked is None else asked.template
 
     async def environment(self, name_or_id: str) -> dict[str, Any]:
-        """The environment; hidden values masked."""
+        """Return the environment, with secrets masked."""
         stack = await self._stacks.row(name_or_id, deleted=True)
-        asked = await self._asked_once(stack)
+        asked = await self._asked(stack)
         if asked is None:
             return environment.Environment().as_dict()
-        shown = (await self._inputs.masked(stack, asked, export_document.stack(stack, asked, {})))["environment"]
-        return {**shown, "resource_registry": {**_templates(asked.template), **shown["resource_registry"]}}
+        shown = (await self._inputs.export_document(stack, asked, {}))["environment"]
+        templates = await self._ports.planning.compute(asked.size, lambda: _template_types(asked.template))
+        return {**shown, "resource_registry": {**templates, **shown["resource_registry"]}}
 
     async def files(self, name_or_id: str) -> dict[str, str]:
-        """Files by name; hidden values masked, where they are quoted."""
-        asked = await self._asked_once(await self._stacks.row(name_or_id, deleted=True))
+        """Return the files by name, with secrets masked."""
+        asked = await self._asked(await self._stacks.row(name_or_id, deleted=True))
         if asked is None:
             return {}
 
@@ -67,15 +65,15 @@ class Inputs:
 
         return await self._ports.planning.compute(asked.size + sum(map(len, asked.files.values())), masked)
 
-    async def _asked_once(self, stack: lookups.Row) -> desired.Asked | None:
-        """What the stack is, or was, to be; None if that is nothing."""
+    async def _asked(self, stack: lookups.Row) -> desired.Asked | None:
+        """Return the input of the newest operation; None if there is none."""
         if stack["tomb"]:
-            return None  # what it was made of has gone with it
+            return None  # its input was deleted with it
         operation = await self._inputs.operation(stack)
         return None if operation is None or not operation.input else await self._inputs.asked(stack)
 
 
-def _templates(text: str) -> dict[str, str]:
-    """The files that serve as types in a template: each is registered under its own name."""
+def _template_types(text: str) -> dict[str, str]:
+    """Return the files that a template uses as resource types, each under its own name."""
     types = (one.get("type") or one.get("Type") for one in desired.parsed(text).resources.values())
     return {one: one for one in types if isinstance(one, str) and one.endswith(environment.TEMPLATE_SUFFIXES)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from isotherm import errors
 from isotherm.engine.service_ports import ServicePorts
@@ -14,6 +14,8 @@ from isotherm.store.database.writer import Connection
 from isotherm.store.reads import lookups
 from isotherm.store.records import Operation
 from isotherm.template.parameters import parameters
+
+T = TypeVar("T")
 
 
 class StackInputs:
@@ -31,11 +33,16 @@ class StackInputs:
         """Return the input of the stack's newest operation. Raises UserError if it has none."""
         return await self._ports.store.read(lambda connection: read_input(connection, stack))
 
-    async def masked(self, stack: lookups.Row, asked: desired.Asked, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an export document of the stack with its secrets masked."""
-        return await self._ports.planning.compute(
-            asked.size + off_loop.weight(document),
-            lambda: export_document.masked(document, self._hidden(stack, asked)))
+    async def export_document(
+        self, stack: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, Any], *, hidden: bool = False
+    ) -> dict[str, Any]:
+        """Return the export document of a stack with these resources; `hidden`: with its secrets."""
+
+        def work() -> dict[str, Any]:
+            whole = export_document.stack(stack, asked, resources)
+            return whole if hidden else export_document.masked(whole, self._hidden(stack, asked))
+
+        return await self._ports.planning.compute(asked.size + off_loop.weight(resources), work)
 
     async def secrets(self, stack: lookups.Row | None, asked: desired.Asked | None = None) -> Redactor:
         """Return a redactor of the secrets that the stack has, and of those that it would have with `asked`."""
@@ -45,6 +52,10 @@ class StackInputs:
             return of_stack
         own = await planning.compute(asked.size, lambda: masking.redactor(asked))
         return masking.union([of_stack, own])
+
+    async def compute(self, size: int, work: Callable[[], T]) -> T:
+        """Do work on texts of this size, off the loop if they are large."""
+        return await self._ports.planning.compute(size, work)
 
     async def refuse_immutable(self, stack: lookups.Row, goal: desired.Desired) -> None:
         """Raise UserError if the desired state changes an immutable parameter of the stack."""
@@ -56,7 +67,7 @@ class StackInputs:
             before = (await self._ports.planning.summary(operation)).values
             parameters.refuse_immutable(template.parameters, before, goal.values)
 
-    def _hidden(self, stack: lookups.Row, asked: desired.Asked) -> dict[str, Any]:
+    def _hidden(self, stack: Mapping[Any, Any], asked: desired.Asked) -> dict[str, Any]:
         """Return the values of hidden parameters, by name."""
         identity = desired.Identity(stack["name"], stack["id"], self._project)
         values = desired.values_of(asked, identity)
