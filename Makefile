@@ -1,4 +1,4 @@
-# The commands of this project. Each works on a fresh clone: it makes what it needs first.
+# The commands of this project. Each works on a fresh clone and sets itself up first.
 # `make` alone lists them; the text after ## is what it prints.
 
 SHELL   := /bin/sh
@@ -28,31 +28,31 @@ $(STAMP): $(SOURCES)
 	@$(PYTHON) tools/environment.py
 	@touch $@
 
-run: setup ## see it at work: sample templates deployed, updated and rolled back, live
+run: setup ## deploy, update and roll back sample templates, live
 	@$(BIN)/python examples/tour.py
 
 test: setup ## everything that CI runs: lint, types, layers, tests
 	@$(BIN)/python tools/gate.py test --jobs $(JOBS) $(ARGS)
 
-test-all: setup ## the same in its long form: everything on every database, 2,000 seeds, longer faults
+test-all: setup ## the long form: everything on every database, more seeds, longer faults (docs/testing.md)
 	@$(BIN)/python tools/gate.py test-all --jobs $(JOBS) $(ARGS)
 
-quick: setup ## the unit tests only, within half a minute
+quick: setup ## the unit and command line tests, within half a minute
 	@$(BIN)/python tools/gate.py quick --jobs $(JOBS) $(ARGS)
 
 check: setup ## lint (ruff), types (mypy strict), layers (import-linter)
 	@$(BIN)/python tools/gate.py check
 
-fmt: setup ## sort imports and mend what ruff can mend
+fmt: setup ## sort imports and fix what ruff can fix
 	@$(BIN)/ruff check --fix .
 
 sim: setup ## run the simulator: make sim SEEDS=5000
 	@$(BIN)/isotherm sim --seeds $(SEEDS) $(ARGS)
 
-scenarios: setup ## step every scripted scenario in 200 orders of its messages
+scenarios: setup ## run every scenario in 200 orders of its messages
 	@ISOTHERM_ORDERS=200 $(BIN)/python -m pytest -q -n $(JOBS) tests/sim/test_scenarios.py $(ARGS)
 
-soak: setup ## run the simulator until it is stopped
+soak: setup ## run the simulator until it is interrupted
 	@$(BIN)/isotherm sim --soak $(ARGS)
 
 bench: setup ## all benchmarks, as JSON lines
@@ -76,26 +76,26 @@ build: setup $(VENV)/.ready-release ## build the wheel and the source archive in
 release-check: setup $(VENV)/.ready-release ## build wheel and sdist, install the wheel into an empty environment, run the tour
 	@$(BIN)/python tools/release_check.py
 
-diff-heat: setup ## compare with the real Heat, in an environment of its own
+diff-heat: setup ## compare the template language with a real Heat, in an environment of its own
 	@$(BIN)/python tools/diff_heat.py $(ARGS)
 
-import-heat: setup ## a real Heat makes stacks, and they are brought over: two minutes, on private services
+import-heat: setup ## import stacks from a real Heat, on private services: two minutes
 	@ISOTHERM_REAL_HEAT=1 $(BIN)/python -m pytest -q tests/importing tests/e2e/test_import_heat.py $(ARGS)
 
-migrate-torture: setup ## a hundred kills at random moments while stacks are migrated to convergence
+migrate-torture: setup ## kill a migration to convergence a hundred times at random moments
 	@ISOTHERM_KILLS=100 $(BIN)/python -m pytest -q -s tests/e2e/test_migrate_kill.py $(ARGS)
 
-torture: setup ## real processes and a fault every few seconds, on any database: make torture ARGS="--help"
+torture: setup ## run real processes with a fault every few seconds: make torture ARGS="--help"
 	@$(BIN)/python -m tools.torture $(ARGS)
 
-tempest: setup ## OpenStack's own tests of Heat, against this service and a real Keystone
+tempest: setup ## run OpenStack's own tests of Heat against this service and a real Keystone
 	@$(BIN)/python -m tools.tempest $(ARGS)
 
-pins: setup $(VENV)/.ready-release ## choose the newest versions that pyproject.toml allows, and write constraints.txt
+pins: setup $(VENV)/.ready-release ## write the newest versions that pyproject.toml allows to constraints.txt
 	@UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --group docs --group release \
 	  --no-header --no-annotate pyproject.toml --output-file constraints.txt
 
-clean: ## remove what was built; keep .venv
+clean: ## remove build results; keep .venv
 	@rm -rf build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/.ready-%: $(STAMP)

@@ -56,3 +56,10 @@ def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^([\w/-]+)$", index, re.MULTILINE))
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= listed
+
+
+def test_every_make_command_that_a_page_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {(name(page), target) for page in PAGES
+             for target in re.findall(r"(?:`|\$ |^ {4})make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert {one for one in named if one[1] not in targets} == set()
