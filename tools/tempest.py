@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tools import keystone, running, side_environment
+from tools import instance, keystone, side_environment
 from tools.identity import seed
 
 TESTS = side_environment.ROOT / "tests" / "tempest"
@@ -103,9 +103,9 @@ def group(name: str) -> str:
 def site(folder: Path) -> Iterator[keystone.Keystone]:
     """Isotherm and Keystone, each in the other's papers."""
     with keystone.started(folder / "keystone") as identity:
-        options = running.with_keystone(identity.options(), hidden_stack_tags=HIDDEN, enable_stack_abandon="true",
+        options = instance.with_keystone(identity.options(), hidden_stack_tags=HIDDEN, enable_stack_abandon="true",
                                         enable_stack_adopt="true")
-        with running.isotherm(folder / "isotherm", options) as service:
+        with instance.isotherm(folder / "isotherm", options) as service:
             identity.point(service.url)
             yield identity
 

@@ -19,7 +19,7 @@ from tests.api import things
 from tests.api.conftest import ROOT, Api, fault, resource, serving, template
 from tests.api.test_policy import write
 from tests.api.test_watching import listening
-from tools import running
+from tools import instance
 from tools.identity import seed
 from tools.keystone import Keystone
 
@@ -156,13 +156,13 @@ def test_the_log_tells_who_acted_and_whose_it_was(strict: Api) -> None:
 
 
 @pytest.fixture(scope="module")
-def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[running.Isotherm]:
-    with running.isotherm(tmp_path_factory.mktemp("home"), running.with_keystone(keystone.options())) as it:
+def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[instance.Isotherm]:
+    with instance.isotherm(tmp_path_factory.mktemp("home"), instance.with_keystone(keystone.options())) as it:
         keystone.point(it.url)
         yield it
 
 
-def test_the_work_is_done_with_what_the_owner_has_lent(keystone: Keystone, service: running.Isotherm) -> None:
+def test_the_work_is_done_with_what_the_owner_has_lent(keystone: Keystone, service: instance.Isotherm) -> None:
     def ask(method: str, path: str, who: str, **body: Any) -> httpx2.Response:
         project = keystone.project(seed.PEOPLE[who].project)
         return httpx2.request(method, f"{service.url}/v1/{project}{path}", trust_env=False, json=body or None,

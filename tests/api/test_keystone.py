@@ -19,7 +19,7 @@ from isotherm.api.http import faults
 from isotherm.api.policy.enforcer import Enforcer
 from isotherm.config import files
 from isotherm.identity.caller import Caller
-from tools import running
+from tools import instance
 from tools.identity import seed
 from tools.keystone import Keystone, started
 
@@ -27,15 +27,15 @@ Ask = Callable[..., httpx2.Response]
 
 
 @pytest.fixture(scope="module")
-def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[running.Isotherm]:
+def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[instance.Isotherm]:
     """`isotherm up`, which asks that Keystone and stands in its catalogue."""
-    with running.isotherm(tmp_path_factory.mktemp("home"), running.with_keystone(keystone.options())) as it:
+    with instance.isotherm(tmp_path_factory.mktemp("home"), instance.with_keystone(keystone.options())) as it:
         keystone.point(it.url)
         yield it
 
 
 @pytest.fixture(scope="module")
-def ask(keystone: Keystone, service: running.Isotherm) -> Ask:
+def ask(keystone: Keystone, service: instance.Isotherm) -> Ask:
     """Ask as one of the seeded people, in their project or in that of `project`."""
 
     def ask(method: str, path: str, who: str, *, project: str = "", **options: Any) -> httpx2.Response:
@@ -69,7 +69,7 @@ class TestService:
     def test_an_administrator_uses_any_project(self, ask: Ask) -> None:
         assert ask("GET", "/stacks", "admin", project="demo").status_code == 200
 
-    def test_without_a_token_one_is_told_where_to_get_one(self, keystone: Keystone, service: running.Isotherm) -> None:
+    def test_without_a_token_one_is_told_where_to_get_one(self, keystone: Keystone, service: instance.Isotherm) -> None:
         answer = httpx2.get(f"{service.url}/v1/x/stacks", trust_env=False)
         assert answer.status_code == 401
         assert answer.headers["WWW-Authenticate"] == f'Keystone uri="{keystone.v3}"'
@@ -88,7 +88,7 @@ def conf(keystone: Keystone, tmp_path: Path) -> Callable[..., Any]:
     """Return the options of a service that uses this Keystone, and those of the test."""
 
     def conf(**others: str) -> Any:
-        running.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), **others}})
+        instance.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), **others}})
         return files.opened([str(tmp_path / "x.conf")])
 
     return conf
@@ -156,7 +156,7 @@ class TestAuthenticator:
 class TestOutage:
     def test_known_callers_are_let_in_for_a_while_and_others_are_told_to_wait(self, tmp_path: Path) -> None:
         with started(tmp_path / "keystone") as keystone:
-            running.write_options(tmp_path / "x.conf", {"keystone_authtoken": keystone.options()})
+            instance.write_options(tmp_path / "x.conf", {"keystone_authtoken": keystone.options()})
             authenticator = Authenticator(files.opened([str(tmp_path / "x.conf")]), Enforcer())
             known, unknown = keystone.token("demo"), keystone.token("reader")
             judge_again(authenticator, known)

@@ -31,7 +31,7 @@ from isotherm.store import tables as t
 from isotherm.store.records import Event
 from tests import databases
 from tests.api.conftest import PATIENCE_S, TOKEN, Api, fault, resource, template
-from tools import running
+from tools import instance
 
 PROJECT = "/v1/default/events/stream"
 
@@ -383,7 +383,7 @@ def test_a_stream_that_is_never_silent_is_checked_as_well(api, serve, monkeypatc
 @pytest.mark.parametrize("lost", ["token", "role"])
 def test_with_keystone_a_stream_ends_with_its_token_and_its_role(api, serve, monkeypatch, keystone, tmp_path, lost):
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
-    running.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), "token_cache_time": "-1"}})
+    instance.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), "token_cache_time": "-1"}})
     policy = Enforcer()
     server = serve(Keystone(files.opened([str(tmp_path / "x.conf")]), policy), policy)
     token, project, admin = keystone.token("reader"), keystone.project("demo"), keystone.admin()

@@ -24,7 +24,7 @@ from isotherm.identity.caller import Caller
 from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.trusts import Trusts
 from tests import databases
-from tools import running
+from tools import instance
 from tools.identity import seed
 from tools.keystone import Keystone
 
@@ -39,7 +39,7 @@ class Site:
         self.keystone = keystone
         self.engine = Embedded(folder)
         settings = dataclasses.replace(self.engine.settings, **options)
-        running.write_options(folder / "x.conf", {"keystone_authtoken": keystone.options()})
+        instance.write_options(folder / "x.conf", {"keystone_authtoken": keystone.options()})
         kept = CredentialStore(self.engine.store, self.engine.clock, new_id)
         self.trusts = Trusts(files.opened([str(folder / "x.conf")]), settings, kept)
 

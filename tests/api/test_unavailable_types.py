@@ -13,7 +13,7 @@ import pytest
 
 from isotherm.resources.catalog import heat_types
 from tests.api.conftest import Api, fault, template
-from tools import running
+from tools import instance
 from tools.identity import seed
 from tools.keystone import Keystone
 
@@ -127,8 +127,8 @@ def test_validate_ignores_it_where_it_is_asked_to(api: Api) -> None:
 
 
 @pytest.fixture(scope="module")
-def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[running.Isotherm]:
-    with running.isotherm(tmp_path_factory.mktemp("home"), running.with_keystone(keystone.options())) as it:
+def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[instance.Isotherm]:
+    with instance.isotherm(tmp_path_factory.mktemp("home"), instance.with_keystone(keystone.options())) as it:
         keystone.point(it.url)
         yield it
 
@@ -140,7 +140,7 @@ def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Ite
     ("admin", "OS::Nova::Flavor", (400, "ResourceTypeUnavailable"), "nova compute endpoint is not in service catalog"),
     ("admin", "OS::Heat::SwiftSignal", (400, "ResourceTypeUnavailable"), "swift object-store endpoint is not in"),
 ])
-def test_with_keystone(keystone: Keystone, service: running.Isotherm, who: str, name: str, expected: tuple[int, str],
+def test_with_keystone(keystone: Keystone, service: instance.Isotherm, who: str, name: str, expected: tuple[int, str],
                        said: str) -> None:
     project = keystone.project(seed.PEOPLE[who].project)
     for method, path, body in (("POST", "/stacks", wrong(name)), ("GET", f"/resource_types/{name}", None)):

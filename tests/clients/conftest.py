@@ -19,19 +19,19 @@ from openstack.orchestration.util import event_utils
 from tests.clients import exercise
 from tests.clients.command import STANDALONE, Loaded, OpenStack, template
 from tests.clients.sdk import Watched
-from tools import running
+from tools import instance
 
 ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[running.Isotherm]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[instance.Isotherm]:
     """`isotherm up` as it is without a word of configuration."""
-    with running.isotherm(tmp_path_factory.mktemp("home"), {}) as it:
+    with instance.isotherm(tmp_path_factory.mktemp("home"), {}) as it:
         yield it
 
 
 @pytest.fixture(scope="session")
-def clouds(service: running.Isotherm) -> Path:
+def clouds(service: instance.Isotherm) -> Path:
     return service.home / "clouds.yaml"
 
 

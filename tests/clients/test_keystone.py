@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.clients.command import Loaded, OpenStack, Refused, resource, template
+from tools import instance
 from tools import keystone as identity
-from tools import running
 
 As = Callable[[str], OpenStack]
 
@@ -19,7 +19,7 @@ As = Callable[[str], OpenStack]
 def keystone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[identity.Keystone]:
     """Yield a real Keystone whose catalog has an Isotherm that uses it."""
     with identity.started(tmp_path_factory.mktemp("keystone")) as it, \
-            running.isotherm(tmp_path_factory.mktemp("home"), running.with_keystone(it.options())) as service:
+            instance.isotherm(tmp_path_factory.mktemp("home"), instance.with_keystone(it.options())) as service:
         it.point(service.url)
         yield it
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.command import PATIENCE_S
-from tools import running
+from tools import instance
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -55,7 +55,7 @@ def test_what_the_readme_says(user: dict[str, str], tmp_path: Path) -> None:
     assert lines[0].startswith("export OS_CLIENT_CONFIG_FILE=")
     assert len(lines) >= 6
 
-    with running.isotherm(tmp_path / ".local" / "share" / "isotherm", {}):
+    with instance.isotherm(tmp_path / ".local" / "share" / "isotherm", {}):
         said = typed([*lines[:-1], f"python - <<'END'\n{program}END", lines[-1]], user)
     by_line = dict(zip((" ".join(line.split()[3:5]) for line in lines), said[:-2] + said[-1:], strict=True))
     assert "CREATE_COMPLETE" in by_line["stack create"]
@@ -86,7 +86,7 @@ def test_the_readme_repairs_drift(user: dict[str, str], tmp_path: Path) -> None:
     lines[0] += f" --parameter port={free_port()}"
     outputs = ["isotherm outputs web config", "isotherm outputs web pid"]
     config, pid = (Path(text.strip()) for text in typed([*lines[:2], *outputs], user)[2:])
-    with running.isotherm(home, {}):
+    with instance.isotherm(home, {}):
         typed([*lines[2:4], f"until test -e {config} && ! test -e /proc/{pid}; do sleep 0.1; done"], user)
         until = "until isotherm drift web --json | grep -q '\"drift\": *\"in_sync\"'; do sleep 0.1; done"
         said = typed([until, *lines[4:], "isotherm outputs web pid", "isotherm delete web --yes"], user)

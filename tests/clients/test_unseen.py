@@ -14,7 +14,7 @@ import pytest
 
 from isotherm.api import routes
 from tests.clients.command import resource, template, until
-from tools import running
+from tools import instance
 
 WORDS = re.compile(r"convergence|legacy|architecture|traversal", re.IGNORECASE)
 TEMPLATE = template({"r": {"type": "OS::Heat::WaitConditionHandle"}, "plain": {**resource(), "depends_on": "r"}},
@@ -48,7 +48,7 @@ OWN = [(re.compile(pattern), mark) for pattern, mark in (
 class Service:
     """A client that goes through all routes."""
 
-    def __init__(self, it: running.Isotherm) -> None:
+    def __init__(self, it: instance.Isotherm) -> None:
         self.home = it.home
         token = (it.home / "token").read_text().strip()
         self.http = httpx2.Client(base_url=f"{it.url}/v1/default", headers={"X-Auth-Token": token}, timeout=60,
@@ -123,7 +123,7 @@ def alike(reply: str) -> str:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
     """Start a service of its own, with an observer interval longer than the test."""
-    with running.isotherm(tmp_path / "home", {"DEFAULT": {"observer_interval": "86400"}}) as it:
+    with instance.isotherm(tmp_path / "home", {"DEFAULT": {"observer_interval": "86400"}}) as it:
         made = Service(it)
         with made.http:
             made.make()

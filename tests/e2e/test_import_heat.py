@@ -16,7 +16,7 @@ from isotherm.engine.process.embedded import Embedded
 from tests.e2e.conftest import Home
 from tests.importing import story
 from tools import real_heat, services
-from tools.real_heat import filling
+from tools.real_heat import sample_stacks
 
 pytestmark = pytest.mark.skipif(not os.environ.get("ISOTHERM_REAL_HEAT"),
                                 reason="`make import-heat` runs it: it takes minutes")
@@ -29,7 +29,7 @@ def heat(tmp_path_factory):
     """A Heat that has made its stacks, and has no engine any more; with what it said of them."""
     try:
         with real_heat.started(tmp_path_factory.mktemp("heat")) as running:
-            yield running, filling.fill(running)
+            yield running, sample_stacks.fill(running)
     except services.Impossible as error:
         pytest.skip(f"NO REAL HEAT, SO import-heat WAS NOT TESTED ON ONE: {error}")
 

@@ -93,10 +93,10 @@ def test_a_number_that_was_used_again_is_left_alone(tmp_path):
 
 def test_what_cannot_be_installed_is_told(tmp_path):
     """No programs anywhere: neither those of the services nor apt."""
-    code = ("from tools.services import installing, keeper\n"
-            "installing.is_installed = lambda service: False\n"
+    code = ("from tools.services import packages, keeper\n"
+            "packages.is_installed = lambda service: False\n"
             f"try: keeper.Keeper(__import__('pathlib').Path({str(tmp_path)!r})).up(['mariadb'])\n"
-            "except installing.Impossible as error: print(error)")
+            "except packages.Impossible as error: print(error)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT,
                           env={**os.environ, "PATH": str(tmp_path)})
     assert "mariadb-server is not installed" in done.stdout and "apt-get" in done.stdout

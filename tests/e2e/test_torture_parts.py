@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.torture import book, members, proxy, rest, shapes
+from tools.torture import book, idle, members, proxy, shapes
 from tools.torture.book import Book, Operation
 from tools.torture.cloud import Store
 from tools.torture.reality import Thing
@@ -51,7 +51,7 @@ def things() -> list[Thing]:
 
 
 def test_what_is_as_it_should_be_is_not_complained_of() -> None:
-    assert list(rest.compare(shapes.expected(SHAPE), things())) == []
+    assert list(idle.compare(shapes.expected(SHAPE), things())) == []
     assert list(shapes.tests(SHAPE)) == [("t", 4, ["a", "p/two"])]
 
 
@@ -66,7 +66,7 @@ def test_what_is_as_it_should_be_is_not_complained_of() -> None:
 def test_what_differs_is_told(change, told: str) -> None:
     found = things()
     change(found)
-    assert any(told in one for one in rest.compare(shapes.expected(SHAPE), found))
+    assert any(told in one for one in idle.compare(shapes.expected(SHAPE), found))
 
 
 def test_shapes_need_only_what_is_there() -> None:

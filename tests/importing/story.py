@@ -11,7 +11,7 @@ from isotherm.engine.process.home import JOURNAL
 from isotherm.importing import heat_rows, run
 from isotherm.resources.journal import JournalReality
 from isotherm.store import tables as t
-from tools.real_heat import filling
+from tools.real_heat import sample_stacks
 
 MASK = "******"
 
@@ -27,7 +27,7 @@ async def bring(engine: Embedded, url: str, one: run.ImportRequest) -> list[run.
 
 def request(name: str, **more: Any) -> Request:
     """What the stack is already, handed in by its user once more."""
-    given = filling.wanted(name.partition("-")[0])
+    given = sample_stacks.wanted(name.partition("-")[0])
     return Request(given["template"], given["files"], {**given["environment"], **more})
 
 
@@ -61,7 +61,7 @@ async def is_as_heat_told(engine: Embedded, told: dict[str, Any]) -> None:
         assert (stack["id"], stack["stack_status"], stack["tags"]) == (heat["id"], heat["status"], heat["tags"] or [])
         assert stack["disable_rollback"] == heat["disable_rollback"]
         outputs = {one["output_key"]: one["output_value"] for one in await engine.orchestrator.outputs.list(name)}
-        assert outputs == {key: MASK if filling.PASSWORD in str(value) else value
+        assert outputs == {key: MASK if sample_stacks.PASSWORD in str(value) else value
                            for key, value in heat["outputs"].items()}
     expected = sorted((name, id_, status) for one in told.values() for _, name, _, id_, status in one["resources"] if id_)
     found = await rows(engine, t.resources)

@@ -12,7 +12,7 @@ from isotherm.importing import heat_rows
 from isotherm.importing.run import ImportOutcome
 from isotherm.store import tables as t
 from tests.importing import recorded, story
-from tools.real_heat import filling
+from tools.real_heat import sample_stacks
 
 KEY = recorded.record()["key"]
 # All but what is known to stay: an update of the legacy engine that failed has left a backup.
@@ -95,7 +95,7 @@ def test_an_update_changes_what_it_says_and_nothing_else(engine, url):
 
     async def work():
         async with engine.driving():
-            for path in filling.PATHS:
+            for path in sample_stacks.PATHS:
                 name = f"groups-{path}"
                 change = story.request(name, parameters={"size": 5})
                 accepted = await engine.orchestrator.stacks.update(name, change)

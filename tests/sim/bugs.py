@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeding import Bugs, Patch, nothing, wrapped
+from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.convergence import worker
 from isotherm.engine.steps import act, consider

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import sqlalchemy as sa
-from seeding import Bugs, Patch, wrapped
+from seeded_bugs import Bugs, Patch, wrapped
 
 from isotherm.engine.steps import consider, decide
 from isotherm.store import tables as t

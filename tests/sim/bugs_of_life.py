@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeding import Bugs, Patch, nothing, wrapped
+from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.nested import inner_stacks
 from isotherm.engine.steps import visit as visit_steps

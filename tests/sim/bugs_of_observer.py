@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeding import Bugs, Patch, nothing, wrapped
+from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.observer import observe, policies, rate_limit, record, service
 from isotherm.resources import contract

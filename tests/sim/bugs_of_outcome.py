@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeding import Bugs, Patch, nothing, wrapped
+from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.steps import act, consider, decide
 from isotherm.planning import publish

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from seeding import Bugs, Patch, wrapped
+from seeded_bugs import Bugs, Patch, wrapped
 
 from isotherm.engine.steps import act, consider
 from isotherm.planning import publish

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import finding
+import bug_histories
 import pytest
 
 from isotherm.sim import run
@@ -142,7 +142,7 @@ def test_what_is_abandoned_while_it_is_made_is_there_once_after_the_adoption(see
 
 def test_a_history_with_observers_is_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     """The history is a written one, and the shrinker has as long as it takes: how fast the machine is does not matter."""
-    finding.OF_OBSERVER["a_repair_is_for_everything"](monkeypatch)
+    bug_histories.OF_OBSERVER["a_repair_is_for_everything"](monkeypatch)
     requests = created(), Request(50.0, "s0", Verb.READ), Request(100.0, "s0", Verb.DRIFT), Request(200.0, "s0", Verb.READ)
     whole = world(0, *requests, watched=Watched(2, 30.0, policy="repair"))
     outcome = whole.play()

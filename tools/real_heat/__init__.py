@@ -3,7 +3,7 @@
     python -m tools.real_heat            runs one until it is interrupted, and says how to reach it
 
 As a library: `with real_heat.started(folder) as heat: ...`. Heat lives in an environment of its own; nothing of ours
-imports it. What it is filled with for the tests of `import-heat` is in `filling` and in the folder `stacks`.
+imports it. What it is filled with for the tests of `import-heat` is in `sample_stacks` and in the folder `stacks`.
 """
 
 from __future__ import annotations

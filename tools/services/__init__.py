@@ -7,8 +7,8 @@ Each lives under one scratch folder, on free loopback ports, with a password of 
 machine runs. Nothing here needs more than a Python: it uses the standard library only.
 """
 
-from tools.services.installing import Impossible
 from tools.services.keeper import NAMES, Keeper, running
+from tools.services.packages import Impossible
 from tools.services.processes import Running, began
 
 __all__ = ["NAMES", "Impossible", "Keeper", "Running", "began", "running"]

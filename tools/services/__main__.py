@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.services import keeper
-from tools.services.installing import Impossible
+from tools.services.packages import Impossible
 from tools.services.processes import Running
 
 _EXAMPLE = """\

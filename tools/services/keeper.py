@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tools import side_environment
-from tools.services import installing, mariadb, postgresql, processes, rabbitmq
+from tools.services import mariadb, packages, postgresql, processes, rabbitmq
 from tools.services.processes import Running
 
 
@@ -44,7 +44,7 @@ class Keeper:
 
     def up(self, names: Sequence[str] = NAMES) -> dict[str, Running]:
         """All of these run afterwards; those that did already are left alone."""
-        installing.install(list(names))
+        packages.install(list(names))
         with self._alone():
             known = self._read()
             for name in names:
@@ -78,7 +78,7 @@ class Keeper:
                 return _KINDS[name].start(self._folder, self._password(), sync=self._sync)
             except processes.Died as error:
                 if attempt == _TRIES - 1:
-                    raise installing.Impossible(f"{name} does not start: {error}") from error
+                    raise packages.Impossible(f"{name} does not start: {error}") from error
         raise AssertionError("there is always a last attempt")
 
     def _password(self) -> str:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from tools.services import processes, templates
-from tools.services.installing import need
+from tools.services.packages import need
 from tools.services.processes import LOOPBACK, Running
 
 STOP = signal.SIGTERM

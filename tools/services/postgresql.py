@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from tools.services import processes, templates
-from tools.services.installing import Impossible, postgresql_folder
+from tools.services.packages import Impossible, postgresql_folder
 from tools.services.processes import LOOPBACK, Process, Running
 
 STOP = signal.SIGINT  # end without waiting for those who are connected

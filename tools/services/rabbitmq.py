@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from tools.services import processes
-from tools.services.installing import need, rabbitmq_server
+from tools.services.packages import need, rabbitmq_server
 from tools.services.processes import LOOPBACK, Running
 
 STOP = signal.SIGTERM

@@ -6,5 +6,5 @@ ended, and nobody has done anything, every stack must be what its newest accepte
 must hold that and nothing else.
 
 What the engine's tables say counts for nothing here: the users' own book of what was accepted (`book`) and the cloud's
-own store (`cloud`) are the witnesses. Only who owns an object is looked up in the database (`rest`).
+own store (`cloud`) are the witnesses. Only who owns an object is looked up in the database (`idle`).
 """

@@ -15,8 +15,8 @@ from typing import Any
 from tools.torture.book import Book
 from tools.torture.farm import NONE, SQLITE, Farm, Plan
 from tools.torture.faults import Faults
+from tools.torture.idle import IdleCheck
 from tools.torture.reality import Reality
-from tools.torture.rest import Rest
 from tools.torture.users import Door, Users
 from tools.torture.watch import Watch
 
@@ -96,7 +96,7 @@ async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
 
     faults = Faults(farm, watch, random.Random(f"{wish.seed} faults"), told, wish.longest_cut_s)
     watching = asyncio.create_task(watch.run())
-    rest = Rest(farm, door, book, names, told)
+    rest = IdleCheck(farm, door, book, names, told)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(crowd.run(USERS))

@@ -33,7 +33,7 @@ CANCELLED = "cancelled"
 
 
 @dataclass(slots=True)
-class Rest:
+class IdleCheck:
     """The check at rest, with what it found."""
 
     farm: Farm

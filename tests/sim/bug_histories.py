@@ -1,11 +1,10 @@
-"""Which history finds which seeded bug. They are stored beside this file: a test run plays them and need not search.
+"""The stored histories that find the seeded bugs, so that a test run need not search for them.
 
-    .venv/bin/python tests/sim/finding.py [NAME ...]    renew the stored histories that do not find their bugs any more
+    .venv/bin/python tests/sim/bug_histories.py [NAME ...]    replaces those that do not find their bugs any more
 
-A history holds all that a run depends on, the dice included. A change of the engine or of the simulator makes another run
-of it, so each is played with a few other dice as well before the test gives it up. The program searches then: it draws
-histories of many seeds until one finds the bug. Where none does, a history can be written by hand: that of
-a_check_forgets_what_an_update_had_begun was.
+A history holds everything that a run depends on, the dice included. A change of the engine or of the simulator changes the
+run, so each history is played with a few other dice before the test fails. The program then draws histories of many seeds
+until one finds the bug. Where none does, write one by hand, as that of a_check_forgets_what_an_update_had_begun.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from isotherm.sim.histories.drawn_histories import draw
 from isotherm.sim.histories.history import History
 
 STORED = Path(__file__).with_name("histories.json")
-RENEW = "`.venv/bin/python tests/sim/finding.py` searches for another one, and stores it"
+RENEW = "`.venv/bin/python tests/sim/bug_histories.py` searches for another one, and stores it"
 OF_ENGINE = {**bugs.BUGS, **bugs_of_outcome.BUGS, **bugs_of_life.BUGS, **bugs_of_types.BUGS, **bugs_of_identity.BUGS}
 OF_OBSERVER = bugs_of_observer.BUGS
 # With so many other dice a stored history is played, and among so many seeds the program searches.
