@@ -31,7 +31,7 @@ class Stop(msgspec.Struct, frozen=True, gc=False):
 
     id: int
     kind: NodeKind
-    dirty: bool
+    outdated: bool
 
 
 class Phase(msgspec.Struct, frozen=True, gc=False):
@@ -50,7 +50,7 @@ class Wave(msgspec.Struct, frozen=True, gc=False):
     """What follows from the end of a node: others that end without being looked at, or that will have to be."""
 
     ended: Mapping[int, NodeState] = {}
-    dirty: Collection[int] = ()
+    outdated: Collection[int] = ()
 
 
 def phase(connection: sa.Connection, lock: Lock, now: float) -> Phase | None:
@@ -72,14 +72,14 @@ def phase(connection: sa.Connection, lock: Lock, now: float) -> Phase | None:
 
 def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
     found = connection.execute(
-        sa.select(_NODE.id, _NODE.kind, _NODE.dirty)
+        sa.select(_NODE.id, _NODE.kind, _NODE.outdated)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
                _NODE.state.in_(nodes.UNENDED),
                # What the template dropped is held back until clean-up plans it.
-               sa.or_(_NODE.kind != NodeKind.CLEANUP, _NODE.dirty > 0))
+               sa.or_(_NODE.kind != NodeKind.CLEANUP, _NODE.awaits_cleanup == sa.false()))
         .order_by(_NODE.id)
     )
-    return [Stop(id_, NodeKind(kind), bool(dirty)) for id_, kind, dirty in found]
+    return [Stop(id_, NodeKind(kind), bool(outdated)) for id_, kind, outdated in found]
 
 
 def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection[int]) -> list[Edge]:
@@ -133,7 +133,8 @@ def record(
     """
     wanted, mine = locks.hold(connection, lock), report.claim
     row = connection.execute(
-        sa.select(_NODE.state, _NODE.generation, _NODE.fence, _NODE.dirty).where(_NODE.id == mine.node_id)
+        sa.select(_NODE.state, _NODE.generation, _NODE.fence, _NODE.outdated, _NODE.awaits_cleanup)
+        .where(_NODE.id == mine.node_id)
     ).one_or_none()
     if row is None or row.fence != mine.fence:
         return None
@@ -145,14 +146,15 @@ def record(
     if overtaken:
         nodes.release(connection, [mine.node_id], now)
         return None
-    over = _write_node(connection, report, dirty=row.dirty, now=now)
+    kind, state = visit.after_report(
+        report.claim.kind, report.state, outdated=row.outdated, awaits_cleanup=row.awaits_cleanup)
+    over = _write_node(connection, report, kind, state, now)
     if report.state in (NodeState.DONE, NodeState.FAILED):
         _end(connection, report, wave, new_id, now)
     return over
 
 
-def _write_node(connection: sa.Connection, report: Report, *, dirty: int, now: float) -> bool:
-    kind, state = visit.left(report.claim.kind, report.state, dirty)
+def _write_node(connection: sa.Connection, report: Report, kind: NodeKind, state: NodeState, now: float) -> bool:
     over = bool(hooks.pause(connection, [report], now))
     if report.awaits:
         if report.seen is None:
@@ -184,8 +186,8 @@ def follow(connection: sa.Connection, lock: Lock, operation: Operation, wave: Wa
 
 
 def _follow(connection: sa.Connection, operation: Operation, wave: Wave) -> int:
-    if wave.dirty:
-        nodes.mark_outdated(connection, wave.dirty, operation.generation)
+    if wave.outdated:
+        nodes.mark_outdated(connection, wave.outdated, operation.generation)
     count = 0
     for state in set(wave.ended.values()):
         ids = [id_ for id_, one in wave.ended.items() if one is state]

@@ -283,7 +283,9 @@ class NodeWrite(msgspec.Struct, frozen=True, gc=False):
     kind: NodeKind
     state: NodeState
     pending: int
-    dirty: int
+    # See the columns of the same names.
+    outdated: bool = False
+    awaits_cleanup: bool = False
     definition: str | None = None
     digest: str | None = None
     resource_id: int | None = None

@@ -160,7 +160,7 @@ def test_dead_engines_are_listed_and_cleaned_up_after(run: Run, home: Path) -> N
     alive.join()
     (home / "workers" / "dead.lock").touch()
     change(home, lambda connection: connection.execute(sa.insert(t.nodes), [
-        {"id": number, "stack_id": "s", "name": name, "kind": 1, "state": 2, "generation": 1, "pending": 0, "dirty": 0,
+        {"id": number, "stack_id": "s", "name": name, "kind": 1, "state": 2, "generation": 1, "pending": 0,
          "fence": 1, "worker": name, "lease_until": time.time() + 600}
         for number, name in enumerate(("alive", "dead"))]))
     assert {one["engine_id"]: one["status"] for one in run("manage", "service", "list", "--json").data} == {

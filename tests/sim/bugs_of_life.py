@@ -101,11 +101,11 @@ def an_overtaken_check_forgets_what_is_to_be_deleted(patch: Patch) -> None:
 
     def clear(original: Any, connection: Any, stack_id: str) -> None:
         node = t.nodes.c
-        visited = (node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.dirty == visit.DOOMED)
+        visited = (node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.awaits_cleanup == sa.true())
         doomed = connection.execute(sa.select(node.id).where(*visited)).scalars().all()
         original(connection, stack_id)
         connection.execute(
-            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT, dirty=visit.DOOMED), rows.ids(doomed))
+            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT), rows.ids(doomed))
 
     wrapped(patch, order, "clear", clear)
 

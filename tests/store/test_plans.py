@@ -39,7 +39,7 @@ _STACKS = bulk.insert(t.stacks, "id", "project", "name", "tomb", "generation", "
 _OPERATIONS = bulk.insert(t.operations, "id", "stack_id", "generation", "action", "state", "input", "disable_rollback",
                           "tags", "remaining", "created_at", "fence")
 _USES = bulk.insert(t.uses, "operation_id", "hash")
-_NODES = bulk.insert(t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "dirty", "definition",
+_NODES = bulk.insert(t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "outdated", "definition",
                      "digest", "resource_id", "fence")
 _DONE = (int(Action.CREATE), int(Status.COMPLETE))
 
@@ -52,7 +52,7 @@ def fill(connection: sa.Connection) -> None:
                               0, 1.0, 0) for n in range(STACKS)))
     _USES(connection, ((f"op-{n}", f"hash-{number}") for n in range(STACKS) for number in range(3)))
     places = [(10_000_000 + n * NODES + at, f"stack-{n}", f"op-{n}", at) for n in range(STACKS) for at in range(NODES)]
-    _NODES(connection, ((id_, stack, f"r{at}", int(NodeKind.UPDATE), int(NodeState.DONE), 1, 0, 0, "[]", "d", id_, 0)
+    _NODES(connection, ((id_, stack, f"r{at}", int(NodeKind.UPDATE), int(NodeState.DONE), 1, 0, False, "[]", "d", id_, 0)
                         for id_, stack, _, at in places))
     version_rows.create(connection, (
         Version(id_, stack, f"r{at}", "T", "T", f"token-{id_}", f"p{id_}", Action.CREATE, Status.COMPLETE, "", "{}", "d",

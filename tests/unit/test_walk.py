@@ -26,13 +26,13 @@ def phases(draw: st.DrawFn) -> Phase:
 @given(phases(), st.randoms(use_true_random=False))
 def test_a_walk(phase: Phase, dice) -> None:
     walk, ended = PhaseGraph(phase), dict[int, NodeState]()
-    kinds, dirty = {stop.id: stop.kind for stop in phase.stops}, {stop.id for stop in phase.stops if stop.dirty}
+    kinds, outdated = {stop.id: stop.kind for stop in phase.stops}, {stop.id for stop in phase.stops if stop.outdated}
     step, ready = walk.start(), list[int]()
     looked_at = set[int]()
     while True:
         assert not step.ended.keys() & ended.keys(), "each ends once"
         ended |= step.ended
-        dirty |= step.dirty
+        outdated |= step.outdated
         ready += step.ready
         if not ready:
             break
@@ -42,7 +42,7 @@ def test_a_walk(phase: Phase, dice) -> None:
         before = [edge for edge in phase.edges if edge.dst == node]
         assert all(edge.src in ended for edge in before), "requirements first"
         assert all(ended[edge.src] is NodeState.DONE or edge.kind is EdgeKind.SOFT for edge in before)
-        assert kinds[node] is NodeKind.CLEANUP or (kinds[node] is NodeKind.UPDATE and node in dirty)
+        assert kinds[node] is NodeKind.CLEANUP or (kinds[node] is NodeKind.UPDATE and node in outdated)
         ended[node] = NodeState.FAILED if dice.random() < 0.3 else NodeState.DONE
         step = walk.end(node, ended[node], changed=dice.random() < 0.5)
     assert walk.is_over

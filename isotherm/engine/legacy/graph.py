@@ -14,13 +14,13 @@ class _OpenNode:
     """A node that has not ended."""
 
     kind: NodeKind
-    dirty: bool
+    outdated: bool
     pending: int
 
     @property
     def passes(self) -> bool:
         """Ready, but there is nothing to look at."""
-        idle = self.kind is NodeKind.BARRIER or (self.kind is NodeKind.UPDATE and not self.dirty)
+        idle = self.kind is NodeKind.BARRIER or (self.kind is NodeKind.UPDATE and not self.outdated)
         return not self.pending and idle
 
 
@@ -30,11 +30,11 @@ class Consequences:
 
     ready: list[int] = field(default_factory=list)
     ended: dict[int, NodeState] = field(default_factory=dict)
-    dirty: set[int] = field(default_factory=set)
+    outdated: set[int] = field(default_factory=set)
 
     @property
     def wave(self) -> Wave:
-        return Wave(self.ended, sorted(self.dirty))
+        return Wave(self.ended, sorted(self.outdated))
 
 
 class PhaseGraph:
@@ -50,7 +50,7 @@ class PhaseGraph:
         self._graph = DependencyTaskGraph[int](requires)
         self._hard = hard
         self._places = {
-            stop.id: _OpenNode(stop.kind, stop.dirty, len(requires[stop.id])) for stop in phase.stops
+            stop.id: _OpenNode(stop.kind, stop.outdated, len(requires[stop.id])) for stop in phase.stops
         }
 
     @property
@@ -82,8 +82,8 @@ class PhaseGraph:
                     continue
                 place.pending -= 1
                 if news:
-                    place.dirty = True
-                    step.dirty.add(follower)
+                    place.outdated = True
+                    step.outdated.add(follower)
                 if how is not NodeState.DONE and (ended, follower) in self._hard:
                     step.ended[follower] = NodeState.SKIPPED
                     todo.append((follower, NodeState.SKIPPED, False))

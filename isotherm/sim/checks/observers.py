@@ -88,7 +88,7 @@ class ObserverChecks:
         elif previous.action in INACTIVE or operation.action is not Action.UPDATE:
             broken("I19", f"an observer requested {operation.action.name} of {name} after {previous.action.name}")
         roots = tuple(node.name for node in self._evidence.database.look("nodes") if node.stack_id == operation.stack_id
-                      and node.generation == operation.generation and node.kind == NodeKind.UPDATE and node.dirty)
+                      and node.generation == operation.generation and node.kind == NodeKind.UPDATE and node.outdated)
         sound = self.sound.get(operation.stack_id, False)
         self.repairs[operation.id] = Repair(roots, _with_dependants(operation.shape, roots), sound)
         self._requested[operation.stack_id] += 1

@@ -102,7 +102,7 @@ def _write_clean_up(
         node_id = node_of[id_] or 0
         pending = len(waits_for[id_])
         state = NodeState.PENDING if pending else NodeState.SCHEDULED
-        writes.append(NodeWrite(node_id, version.name, NodeKind.CLEANUP, state, pending, 1, resource_id=id_))
+        writes.append(NodeWrite(node_id, version.name, NodeKind.CLEANUP, state, pending, resource_id=id_))
     nodes.insert(connection, [w for w in writes if w.resource_id in fresh], operation, now)
     nodes.plan(connection, [w for w in writes if w.resource_id not in fresh], operation.generation, now)
     edges = (Edge(node_of[w] or 0, node_of[id_] or 0, EdgeKind.ORDER) for id_, ws in waits_for.items() for w in ws)
@@ -167,7 +167,7 @@ def _barrier(
     if not first or not roots:
         return 0
     (barrier,) = rows.take_ids(connection, 1)
-    meeting = NodeWrite(barrier, "", NodeKind.BARRIER, NodeState.PENDING, len(first), 0)
+    meeting = NodeWrite(barrier, "", NodeKind.BARRIER, NodeState.PENDING, len(first))
     nodes.insert(connection, [meeting], operation, now)
     arriving = [Edge(node_id, barrier, EdgeKind.SOFT) for node_id in first]
     leaving = [Edge(barrier, node_id, EdgeKind.ORDER) for node_id in roots]

@@ -220,8 +220,8 @@ def _node(want: Wanted, fresh: dict[str, int], kept: dict[str, Place], present: 
     state = NodeState.DONE if version is not None else NodeState.SKIPPED
     if place is not None and place.state in ENDED:
         state = NodeState(place.state)
-    return NodeWrite(id_, want.name, NodeKind.UPDATE, state, 0, 0, want.definition, want.digest,
-                     None if version is None else version.id)
+    return NodeWrite(id_, want.name, NodeKind.UPDATE, state, 0, definition=want.definition, digest=want.digest,
+                     resource_id=None if version is None else version.id)
 
 
 def _write_versions(

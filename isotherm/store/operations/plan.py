@@ -108,8 +108,8 @@ class _Writer:
     def _node(self, want: Wanted, id_: int, visits: planning.Visits) -> NodeWrite:
         pending = visits.pending[want.name]
         state = NodeState.PENDING if pending else NodeState.SCHEDULED
-        dirty = int(want.name in visits.changed)
-        return NodeWrite(id_, want.name, NodeKind.UPDATE, state, pending, dirty, want.definition, want.digest)
+        return NodeWrite(id_, want.name, NodeKind.UPDATE, state, pending, want.name in visits.changed,
+                         definition=want.definition, digest=want.digest)
 
     def _rewrite(self, writes: Sequence[NodeWrite]) -> None:
         nodes.plan(self._connection, writes, self._operation.generation, self._now)
@@ -135,7 +135,7 @@ def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot
     """What the template does not have any more is held back until clean-up plans it."""
     if not doomed:
         return
-    held = [NodeWrite(slot.id, slot.name, NodeKind.CLEANUP, NodeState.PENDING, 1, 0) for slot in doomed]
+    held = [NodeWrite(slot.id, slot.name, NodeKind.CLEANUP, NodeState.PENDING, 1, awaits_cleanup=True) for slot in doomed]
     nodes.plan(connection, held, operation.generation, 0.0)
     gone = [slot.id for slot in doomed]
     rows.delete_by_id(connection, t.edges.c.dst, gone)

@@ -8,7 +8,7 @@ lease is all that it waits for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,7 +36,8 @@ from isotherm.store.versions import shared_objects
 from isotherm.store.watch import observations
 
 _NODE = t.nodes.c
-_SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.dirty).where(rows.among(_NODE.id))
+_SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.outdated, _NODE.awaits_cleanup).where(
+    rows.among(_NODE.id))
 
 
 class _Node(NamedTuple):
@@ -46,7 +47,8 @@ class _Node(NamedTuple):
     state: int
     generation: int
     fence: int
-    dirty: int
+    outdated: bool
+    awaits_cleanup: bool
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
     counts = [late(r, found[r.claim.node_id].state, found[r.claim.node_id].generation) for r in stale if still_counts(r)]
     record(connection, [*live, *counts], now)
     nodes.release(connection, [r.claim.node_id for r in stale], now)
-    _write_nodes(connection, live, {id_: row.dirty for id_, row in found.items()}, now)
+    _write_nodes(connection, live, found, now)
     _propagate(connection, [r for r in live if r.state in (NodeState.DONE, NodeState.FAILED)], new_id, now)
 
 
@@ -165,7 +167,7 @@ def _puts_right(report: Report) -> bool:
 _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 
-def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[int, int], now: float) -> None:
+def _write_nodes(connection: sa.Connection, live: Sequence[Report], found: Mapping[int, _Node], now: float) -> None:
     writes = []
     waiting = [report for report in live if report.awaits]
     for report in waiting:
@@ -173,7 +175,9 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], dirty: dict[
             stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
     passed = over(connection, waiting) | hooks.pause(connection, live, now)
     for report in live:
-        kind, state = visit.left(report.claim.kind, report.state, dirty[report.claim.node_id])
+        node = found[report.claim.node_id]
+        kind, state = visit.after_report(
+            report.claim.kind, report.state, outdated=node.outdated, awaits_cleanup=node.awaits_cleanup)
         wake_at = now if report.claim.node_id in passed else max(now, (report.ended_at or now) + report.wake_in_s)
         due = wake_at if state in _COMES_BACK else None
         writes.append((report.claim.node_id, int(kind), int(state), due, report.reason or None, report.awaits or None))
@@ -264,18 +268,18 @@ class _Waiter:
 
     kind: int
     pending: int
-    dirty: int
+    outdated: bool
     skipped: bool = False
 
     @property
     def passes(self) -> bool:
         """Ready, but there is nothing to look at: it ends at once, without a worker."""
-        idle = self.kind == NodeKind.BARRIER or (self.kind == NodeKind.UPDATE and not self.dirty)
+        idle = self.kind == NodeKind.BARRIER or (self.kind == NodeKind.UPDATE and not self.outdated)
         return not self.pending and idle
 
 
 _FOLLOW = (
-    sa.select(t.edges.c.src, t.edges.c.dst, t.edges.c.kind, _NODE.kind, _NODE.pending, _NODE.dirty)
+    sa.select(t.edges.c.src, t.edges.c.dst, t.edges.c.kind, _NODE.kind, _NODE.pending, _NODE.outdated)
     .join(t.nodes, _NODE.id == t.edges.c.dst)
     .where(rows.among(t.edges.c.src), _NODE.state == NodeState.PENDING,
            _NODE.generation == sa.bindparam("generation"))
@@ -292,12 +296,12 @@ def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended
     while wave:
         waiters: dict[int, _Waiter] = {}
         parameters = {**rows.ids(wave), "generation": operation.generation}
-        for src, dst, edge, kind, pending, dirty in connection.execute(follow, parameters):
-            waiter = waiters.setdefault(dst, _Waiter(kind, pending, dirty))
+        for src, dst, edge, kind, pending, outdated in connection.execute(follow, parameters):
+            waiter = waiters.setdefault(dst, _Waiter(kind, pending, bool(outdated)))
             waiter.pending -= 1
-            waiter.dirty += wave[src].changed
+            waiter.outdated |= wave[src].changed
             waiter.skipped |= wave[src].failed and edge != EdgeKind.SOFT
-        nodes.follow(connection, ((id_, _state(w), w.pending, w.dirty) for id_, w in waiters.items()), now)
+        nodes.follow(connection, ((id_, _state(w), w.pending, w.outdated) for id_, w in waiters.items()), now)
         wave = {id_: Ended(id_, w.skipped) for id_, w in waiters.items() if w.skipped or w.passes}
         count += len(wave)
     return count

@@ -27,8 +27,6 @@ from isotherm.store.transitions import nodes, operations
 from isotherm.store.versions import current, shared_objects
 from isotherm.store.versions.current import Slot
 
-DOOMED = -1
-
 
 def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     """Plan the visits and start them; raises Superseded if the operation is not the newest any more."""
@@ -38,7 +36,7 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
     order.clear(connection, operation.stack_id)
     visited = {
         slot.id: slot for slot in current.of(connection, operation.stack_id).values()
-        if slot.resource_id is not None and (operation.action is Action.CHECK or _before(slot) != DOOMED)
+        if slot.resource_id is not None and (operation.action is Action.CHECK or not _is_dropped(slot))
     }
     _begin(connection, operation, visited, OperationState.UPDATING, now)
     if not visited:
@@ -76,7 +74,7 @@ def _begin(
     pending = Counter(edge.dst for edge in edges)
     writes = [
         NodeWrite(id_, slot.name, NodeKind.VISIT, NodeState.PENDING if pending[id_] else NodeState.SCHEDULED, pending[id_],
-                  _before(slot))
+                  _is_outdated(slot), _is_dropped(slot))
         for id_, slot in visited.items()
     ]
     nodes.plan(connection, writes, operation.generation, now)
@@ -86,19 +84,27 @@ def _begin(
         scheduling.of(operation.convergence).start_phase(connection, operation.stack_id)
 
 
-def _before(slot: Slot) -> int:
-    """What must not be forgotten of a node because of a visit, nor because of one that overtakes it."""
-    if slot.kind == NodeKind.VISIT:
-        return slot.dirty
-    return DOOMED if slot.kind == NodeKind.CLEANUP else int(slot.state != NodeState.DONE)
+def _is_dropped(slot: Slot) -> bool:
+    """Return whether the resource is to be deleted: a visit, or one that supersedes it, must not forget that."""
+    return slot.awaits_cleanup if slot.kind == NodeKind.VISIT else slot.kind == NodeKind.CLEANUP
 
 
-def left(kind: NodeKind, state: NodeState, dirty: int) -> tuple[NodeKind, NodeState]:
-    """What a report leaves of its node. A visit proves that the object is there, not that it is what anybody wants."""
-    if kind is NodeKind.VISIT and state in ENDED and dirty == DOOMED:
+def _is_outdated(slot: Slot) -> bool:
+    """Return whether the resource was not proven up to date before the visit."""
+    return slot.outdated if slot.kind == NodeKind.VISIT else slot.state != NodeState.DONE
+
+
+def after_report(
+    kind: NodeKind, state: NodeState, *, outdated: bool, awaits_cleanup: bool
+) -> tuple[NodeKind, NodeState]:
+    """Return the kind and state of a node after a report.
+
+    A visit proves that the object exists, not that it is as the template wants it: the node returns to what it was.
+    """
+    if kind is NodeKind.VISIT and state in ENDED and awaits_cleanup:
         return NodeKind.CLEANUP, state
     if kind is NodeKind.VISIT and state is NodeState.DONE:
-        return NodeKind.UPDATE, NodeState.SKIPPED if dirty else NodeState.DONE
+        return NodeKind.UPDATE, NodeState.SKIPPED if outdated else NodeState.DONE
     return kind, state
 
 

@@ -20,9 +20,14 @@ nodes = sa.Table(
     sa.Column("kind", sa.SmallInteger, nullable=False),
     sa.Column("state", sa.SmallInteger, nullable=False),
     sa.Column("generation", sa.Integer, nullable=False),
-    # How many nodes the node still waits for, and how many reasons there are to visit it when those have ended.
+    # How many nodes the node still waits for.
     sa.Column("pending", sa.Integer, nullable=False),
-    sa.Column("dirty", sa.Integer, nullable=False),
+    # Not proven up to date: the definition, or something that it reads, has changed. Without this, the node of an update
+    # passes without a step, and a visit leaves the resource as up to date as it was.
+    sa.Column("outdated", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Dropped from the template, and its deletion is not planned yet. The node is held back (CLEANUP), or visited in
+    # between (VISIT) and held back again.
+    sa.Column("awaits_cleanup", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("definition", Json),
     sa.Column("digest", sa.String(40)),
     sa.Column("resource_id", Id),
@@ -42,6 +47,9 @@ nodes = sa.Table(
     # The queue of one stack: stacks share when more is due than a worker can take.
     sa.Index("ix_nodes_turns", "stack_id", "due", sqlite_where=sa.text("due IS NOT NULL"),
              postgresql_where=sa.text("due IS NOT NULL")),
+    # Released when a worker is proved dead.
+    sa.Index("ix_nodes_worker", "worker", sqlite_where=sa.text("worker IS NOT NULL"),
+             postgresql_where=sa.text("worker IS NOT NULL")),
     # Running steps: counted where the number of steps per project is limited.
     sa.Index("ix_nodes_running", "state", "stack_id", sqlite_where=sa.text("state = 2"),
              postgresql_where=sa.text("state = 2")),

@@ -41,8 +41,8 @@ def _due_when_free(now: str) -> sa.ColumnElement[Any]:
 # Planning.
 
 _INSERT = bulk.insert(
-    t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "dirty", "definition", "digest",
-    "resource_id", "fence", "due",
+    t.nodes, "id", "stack_id", "name", "kind", "state", "generation", "pending", "outdated", "awaits_cleanup", "definition",
+    "digest", "resource_id", "fence", "due",
 )
 
 
@@ -52,8 +52,8 @@ def insert(connection: sa.Connection, new: Iterable[NodeWrite], operation: Opera
     seal = sealing.of(connection).seal
     _INSERT(
         connection,
-        ((w.id, operation.stack_id, w.name, int(w.kind), int(w.state), operation.generation, w.pending, w.dirty,
-          seal(w.definition, "definition", w.id, operation.stack_id), w.digest, w.resource_id, 0,
+        ((w.id, operation.stack_id, w.name, int(w.kind), int(w.state), operation.generation, w.pending, w.outdated,
+          w.awaits_cleanup, seal(w.definition, "definition", w.id, operation.stack_id), w.digest, w.resource_id, 0,
           now if w.state is SCHEDULED else None)
          for w in new),
     )
@@ -64,9 +64,10 @@ _PLAN = bulk.Bulk(
     sa.update(t.nodes)
     .where(_NODE.id == sa.bindparam("n_id"))
     .values(kind=sa.bindparam("n_kind"), state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"),
-            dirty=sa.bindparam("n_dirty"), generation=sa.bindparam("n_generation"), reason=None,
+            outdated=sa.bindparam("n_outdated"), awaits_cleanup=sa.bindparam("n_awaits_cleanup"),
+            generation=sa.bindparam("n_generation"), reason=None,
             due=sa.case((_READY, _due_when_free("n_now")), else_=None)),
-    "n_id", "n_kind", "n_state", "n_pending", "n_dirty", "n_generation", "n_ready", "n_now",
+    "n_id", "n_kind", "n_state", "n_pending", "n_outdated", "n_awaits_cleanup", "n_generation", "n_ready", "n_now",
 )
 
 
@@ -75,7 +76,8 @@ def plan(connection: sa.Connection, writes: Iterable[NodeWrite], generation: int
     """Give existing nodes a part in a new traversal; a lease that a worker still holds stays."""
     _PLAN(
         connection,
-        ((w.id, int(w.kind), int(w.state), w.pending, w.dirty, generation, int(w.state is SCHEDULED), now)
+        ((w.id, int(w.kind), int(w.state), w.pending, w.outdated, w.awaits_cleanup, generation,
+          int(w.state is SCHEDULED), now)
          for w in writes),
     )
 
@@ -119,8 +121,8 @@ def halt_legacy(connection: sa.Connection, stack_id: str) -> None:
 @_transition()
 def return_to_cleanup(connection: sa.Connection, stack_id: str) -> None:
     """Make nodes that were to be deleted, and were visited in between, clean-up nodes again."""
-    doomed = sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.kind == NodeKind.VISIT, _NODE.dirty == -1)
-    connection.execute(doomed.values(kind=NodeKind.CLEANUP, dirty=0))
+    visited = (_NODE.stack_id == stack_id, _NODE.kind == NodeKind.VISIT, _NODE.awaits_cleanup == sa.true())
+    connection.execute(sa.update(t.nodes).where(*visited).values(kind=NodeKind.CLEANUP))
 
 
 # Leases.
@@ -208,7 +210,7 @@ def move_lease(connection: sa.Connection, node_id: int, worker: str, lease_until
 def insert_leased(connection: sa.Connection, node_id: int, name: str, lease: Mapping[str, Any]) -> None:
     """Insert a clean-up node that takes over the lease on a version that is no longer current."""
     connection.execute(sa.insert(t.nodes).values(
-        id=node_id, name=name, kind=NodeKind.CLEANUP, state=PENDING, pending=1, dirty=0, **lease))
+        id=node_id, name=name, kind=NodeKind.CLEANUP, state=PENDING, pending=1, awaits_cleanup=True, **lease))
 
 
 _HOLD_BACK = (
@@ -302,17 +304,17 @@ def report_legacy(
 _FOLLOW = bulk.Bulk(
     sa.update(t.nodes)
     .where(_NODE.id == sa.bindparam("n_id"))
-    .values(state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"), dirty=sa.bindparam("n_dirty"),
-            due=sa.case((_READY, _due_when_free("n_now")), else_=None)),
-    "n_id", "n_state", "n_pending", "n_dirty", "n_ready", "n_now",
+    .values(state=sa.bindparam("n_state"), pending=sa.bindparam("n_pending"),
+            outdated=sa.bindparam("n_outdated"), due=sa.case((_READY, _due_when_free("n_now")), else_=None)),
+    "n_id", "n_state", "n_pending", "n_outdated", "n_ready", "n_now",
 )
 
 
 @_transition(from_=(PENDING,), to=(SCHEDULED, DONE, SKIPPED), keeps=("I6", "I7", "I10"))
-def follow(connection: sa.Connection, waiters: Iterable[tuple[int, NodeState, int, int]], now: float) -> None:
-    """Count the ended requirements of nodes. In order: node, state, pending, dirty; SCHEDULED ones are due."""
-    _FOLLOW(connection, ((id_, int(state), pending, dirty, int(state is SCHEDULED), now)
-                         for id_, state, pending, dirty in waiters))
+def follow(connection: sa.Connection, waiters: Iterable[tuple[int, NodeState, int, bool]], now: float) -> None:
+    """Count the ended requirements of nodes. In order: node, state, pending, outdated; SCHEDULED ones are due."""
+    _FOLLOW(connection, ((id_, int(state), pending, outdated, int(state is SCHEDULED), now)
+                         for id_, state, pending, outdated in waiters))
 
 
 def _live(generation: int) -> sa.ColumnElement[bool]:
@@ -329,7 +331,7 @@ def follow_legacy(connection: sa.Connection, node_ids: Collection[int], generati
 @_transition(keeps=("I6",))
 def mark_outdated(connection: sa.Connection, node_ids: Collection[int], generation: int) -> None:
     """Record that something that these nodes read has changed."""
-    changed = sa.update(t.nodes).where(_live(generation)).values(dirty=_NODE.dirty + 1)
+    changed = sa.update(t.nodes).where(_live(generation)).values(outdated=True)
     connection.execute(changed, rows.ids(node_ids))
 
 
@@ -418,7 +420,7 @@ def revisit_done(connection: sa.Connection, stack_id: str) -> None:
 @_transition(from_=(PENDING, SCHEDULED), to=(DONE, FAILED, SKIPPED), keeps=("I1",))
 def end_imported(connection: sa.Connection, stack_id: str, states: Mapping[str, NodeState]) -> None:
     """End the nodes of an imported stack: as DONE, or in the state given for the name."""
-    ended = {"pending": 0, "dirty": 0, "due": None}
+    ended = {"pending": 0, "outdated": False, "awaits_cleanup": False, "due": None}
     connection.execute(sa.update(t.nodes).where(_NODE.stack_id == stack_id).values(state=DONE, **ended))
     for name, state in states.items():
         connection.execute(sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.name == name).values(state=state))
@@ -435,7 +437,8 @@ def lock_idle(connection: sa.Connection, node_id: int, version_id: int) -> bool:
     return bool(idle.rowcount)
 
 
-_IDLE = {"pending": 0, "dirty": 0, "worker": None, "lease_until": None, "due": None, "awaits": None, "reason": None}
+_IDLE = {"pending": 0, "outdated": False, "awaits_cleanup": False, "worker": None, "lease_until": None, "due": None,
+         "awaits": None, "reason": None}
 _MIGRATE = bulk.Bulk(
     sa.update(t.nodes).where(_NODE.id == sa.bindparam("n_id"))
     .values(kind=int(NodeKind.UPDATE), state=sa.bindparam("n_state"), generation=sa.bindparam("n_generation"),

@@ -23,7 +23,8 @@ class Slot(NamedTuple):
     name: str
     kind: int
     state: int
-    dirty: int
+    outdated: bool
+    awaits_cleanup: bool
     resource_id: int | None
     status: int | None
     digest: str | None
@@ -41,7 +42,8 @@ class Slot(NamedTuple):
 def of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
     """The nodes of the stack by name, without those that only delete a superseded version: clean-up deals with them."""
     found = connection.execute(
-        sa.select(_NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.dirty, _NODE.resource_id, _VERSION.status,
+        sa.select(_NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.outdated, _NODE.awaits_cleanup,
+                  _NODE.resource_id, _VERSION.status,
                   _VERSION.digest, _VERSION.intent.is_not(None), _VERSION.suspended, _NODE.generation)
         .outerjoin(t.resources, _VERSION.id == _NODE.resource_id)
         .where(_NODE.stack_id == stack_id, sa.or_(_VERSION.superseded.is_(None), _VERSION.superseded == sa.false()),
@@ -54,8 +56,9 @@ def add(connection: sa.Connection, operation: Operation, names: Sequence[str]) -
     """Insert nodes for names that have none. No version stands for them yet."""
     if not names:
         return {}
-    new = [NodeWrite(id_, name, NodeKind.UPDATE, NodeState.PENDING, 0, 0)
+    new = [NodeWrite(id_, name, NodeKind.UPDATE, NodeState.PENDING, 0)
            for id_, name in zip(rows.take_ids(connection, len(names)), names, strict=True)]
     nodes.insert(connection, new, operation, 0.0)
-    return {w.name: Slot(w.id, w.name, w.kind, w.state, w.dirty, None, None, None, False, None, operation.generation)
+    return {w.name: Slot(w.id, w.name, w.kind, w.state, w.outdated, w.awaits_cleanup, None, None, None, False, None,
+                         operation.generation)
             for w in new}
