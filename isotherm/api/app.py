@@ -28,7 +28,7 @@ from isotherm.api.monitoring.requests import RequestMonitor
 from isotherm.api.openapi import document
 from isotherm.api.policy.enforcer import Policy
 from isotherm.api.request.call import Call
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.identity.caller import Caller
 
 # Attempts to serve a GET whose stack changes while it is read.
@@ -51,7 +51,7 @@ class _Arn(Convertor[str]):
 register_url_convertor("arn", _Arn())
 
 
-def build(service: Service, authenticator: Authenticator, policy: Policy) -> ASGIApp:
+def build(service: ApiPorts, authenticator: Authenticator, policy: Policy) -> ASGIApp:
     """Build the API as an ASGI application."""
     places = [
         StarletteRoute(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
@@ -97,7 +97,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 class _Endpoint:
     """Serves one path, with all its methods."""
 
-    def __init__(self, service: Service, authenticator: Authenticator, policy: Policy,
+    def __init__(self, service: ApiPorts, authenticator: Authenticator, policy: Policy,
                  methods: Mapping[str, routes.Route]) -> None:
         self._service = service
         self._authenticator = authenticator

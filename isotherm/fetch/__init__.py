@@ -3,7 +3,7 @@
 `Fetcher` fetches, `AllowedAddresses` decides which addresses may be connected to. The API and resource types use both.
 """
 
-from isotherm.fetch.addresses import AllowedAddresses, Refused
+from isotherm.fetch.addresses import AllowedAddresses, UrlRefused
 from isotherm.fetch.fetcher import Fetcher
 
-__all__ = ["AllowedAddresses", "Fetcher", "Refused"]
+__all__ = ["AllowedAddresses", "Fetcher", "UrlRefused"]

@@ -28,7 +28,7 @@ _INSIDE = tuple(ipaddress.ip_network(text) for text in (
 ))
 
 
-class Refused(errors.UserError):
+class UrlRefused(errors.UserError):
     """The URL may not be fetched. The message is the same for all reasons, so that it reveals nothing."""
 
     default_kind = "HTTPBadRequest"
@@ -56,9 +56,9 @@ class AllowedAddresses:
         try:
             found = await self._resolve(host, port)
         except (OSError, UnicodeError):
-            raise Refused from None
+            raise UrlRefused from None
         if not found or not all(self.is_outside(text) for text in found):
-            raise Refused
+            raise UrlRefused
         return found[0]
 
     def is_outside(self, text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from isotherm.fetch.addresses import Refused
+from isotherm.fetch.addresses import UrlRefused
 
 PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 8192
@@ -38,14 +38,14 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
 def target(url: str) -> httpx2.URL:
     """Parse the URL and refuse it unless it is http or https, without credentials. The result is used for the request."""
     if len(url) > _LONGEST_URL:
-        raise Refused
+        raise UrlRefused
     try:
         found = httpx2.URL(url)
         allowed = found.scheme in PORTS and found.host and not found.userinfo and 0 < (found.port or 80) < 65536
     except (httpx2.InvalidURL, UnicodeError, ValueError):
-        raise Refused from None
+        raise UrlRefused from None
     if not allowed:
-        raise Refused
+        raise UrlRefused
     return found
 
 

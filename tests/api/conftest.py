@@ -21,7 +21,7 @@ from starlette.requests import Request
 from isotherm.api import app
 from isotherm.api.auth import standalone
 from isotherm.api.http import faults
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.config import Settings
 from isotherm.engine.process import gauges, service_list
 from isotherm.engine.process.embedded import Embedded
@@ -83,7 +83,7 @@ class Api:
         self.project = PROJECT
         self.token: str | None = TOKEN
         self._loop = loop
-        service = Service(
+        service = ApiPorts(
             engine.orchestrator_for,
             engine.types,
             settings,

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from isotherm.api import app
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.engine.process import service_list
 from tests.api.conftest import PATIENCE_S, TOKEN, Api, serving
 
@@ -29,7 +29,7 @@ class Server:
 
     def __init__(self, api: Api) -> None:
         engine = api.engine
-        service = Service(engine.orchestrator_for, engine.types, engine.settings, lambda: service_list.engines(engine),
+        service = ApiPorts(engine.orchestrator_for, engine.types, engine.settings, lambda: service_list.engines(engine),
                           signer=engine.signer)
         config = uvicorn.Config(app.build(service, api.doorkeeper, api.rules), "127.0.0.1", 0, log_config=None,
                                 access_log=False, lifespan="off", server_header=False, ws="none")

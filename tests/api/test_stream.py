@@ -21,7 +21,7 @@ from isotherm.api import app
 from isotherm.api.auth.keystone import Keystone
 from isotherm.api.handlers import stream
 from isotherm.api.policy.enforcer import Enforcer
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.config import files
 from isotherm.engine.queries.feed import Feed
 from isotherm.identity.caller import Caller
@@ -76,7 +76,7 @@ class Server:
 
     def __init__(self, api: Api, feed: Feed, authenticator: Any = None, policy: Any = None) -> None:
         self.api, self.feed = api, feed
-        service = Service(api.engine.orchestrator_for, api.engine.types, api.engine.settings, feed=feed)
+        service = ApiPorts(api.engine.orchestrator_for, api.engine.types, api.engine.settings, feed=feed)
         made = app.build(service, authenticator or api.doorkeeper, policy or api.rules)
         config = uvicorn.Config(made, "127.0.0.1", 0, log_config=None, lifespan="off", ws="none")
         self.server = uvicorn.Server(config)

@@ -14,11 +14,11 @@ import pytest
 import uvicorn
 
 from isotherm.cli.service import connections
-from isotherm.cli.service.connections import Guard, Limits, RateLimitedLog
+from isotherm.cli.service.connections import ConnectionLimits, Guard, RateLimitedLog
 from isotherm.config import Settings
 
 PATIENCE_S = 120.0
-LIMITS = Limits(header_s=20, body_s=30, keep_alive_s=5, most=8, most_per_peer=4)
+LIMITS = ConnectionLimits(header_s=20, body_s=30, keep_alive_s=5, most=8, most_per_peer=4)
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\n"
 WHOLE = HALF + b"\r\n"
 STREAM = b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -62,7 +62,7 @@ class Line:
 class Stage:
     """A server with these limits, an app, and the lines to it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self.clock = Clock()
         self.guard = Guard(limits, self.clock)
         self.more = asyncio.Event()
@@ -126,7 +126,7 @@ class Stage:
             await task
 
 
-def story(tell: Callable[[Stage], Any], limits: Limits = LIMITS) -> None:
+def story(tell: Callable[[Stage], Any], limits: ConnectionLimits = LIMITS) -> None:
     async def told() -> None:
         async with asyncio.timeout(PATIENCE_S), Stage(limits).serving() as stage:
             await tell(stage)
@@ -200,7 +200,7 @@ def test_a_kept_connection_has_a_time_of_its_own() -> None:
         await late.send(b"\r\n")
         assert await late.answered()
 
-    story(tell, Limits(header_s=20, body_s=30, keep_alive_s=60, most=8, most_per_peer=4))
+    story(tell, ConnectionLimits(header_s=20, body_s=30, keep_alive_s=60, most=8, most_per_peer=4))
 
 
 def test_an_answer_may_take_for_ever_if_it_is_read() -> None:
@@ -250,12 +250,12 @@ def test_descriptors_stay_in_reserve() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (400, before[1]))
-        few = Limits.of(Settings(max_connections=100_000, max_connections_per_peer=50_000))
+        few = ConnectionLimits.of(Settings(max_connections=100_000, max_connections_per_peer=50_000))
         resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert 1 <= few.most_per_peer == few.most < 300
-    assert Limits.of(Settings(max_connections=10, max_connections_per_peer=3)).most_per_peer == 3
+    assert ConnectionLimits.of(Settings(max_connections=10, max_connections_per_peer=3)).most_per_peer == 3
 
 
 def test_what_happens_often_is_logged_seldom(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.config import Settings
-from isotherm.fetch import AllowedAddresses, Fetcher, Refused
+from isotherm.fetch import AllowedAddresses, Fetcher, UrlRefused
 from tests.fetch.misbehaving import TEMPLATE, Server, certificate
 
 LOOPBACK = ("127.0.0.1/32",)
@@ -68,7 +68,7 @@ def test_a_template_is_fetched():
 ])
 def test_what_may_not_be_fetched_is_refused_in_one_text(url, caplog):
     caplog.set_level(logging.DEBUG)
-    with pytest.raises(Refused) as error:
+    with pytest.raises(UrlRefused) as error:
         asyncio.run(fetcher(allowed_fetch_networks=()).text(url))
     assert str(error.value) == REFUSED
     assert error.value.kind == "HTTPBadRequest"
@@ -120,7 +120,7 @@ def test_a_redirect_is_judged_like_the_first_hop(location, caplog):
     async def story():
         async with Server().running() as server:
             server.redirect_to = location.format(port=server.port)
-            with pytest.raises(Refused) as error:
+            with pytest.raises(UrlRefused) as error:
                 await fetcher(answers).text(server.url("/redirect"))
             assert server.asked == ["/redirect"]
             assert str(error.value) == REFUSED
@@ -157,7 +157,7 @@ def test_one_bad_address_of_a_name_is_enough():
 
     async def story():
         async with Server().running() as server:
-            with pytest.raises(Refused):
+            with pytest.raises(UrlRefused):
                 await fetcher(mixed).text(server.url(host="templates.test"))
             assert server.asked == []
 

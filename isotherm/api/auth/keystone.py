@@ -42,7 +42,7 @@ Environ = dict[str, Any]
 Wsgi = Callable[[Environ, Callable[..., None]], Iterable[bytes]]
 
 
-class Verdict(NamedTuple):
+class TokenVerdict(NamedTuple):
     """The middleware's decision: a status, the caller if it is 200, and the end of its validity (0: this request only)."""
 
     status: int
@@ -59,12 +59,13 @@ class Keystone:
         self._remember = int(options["token_cache_time"])
         self._challenge = f'Keystone uri="{options["www_authenticate_uri"] or options["auth_url"]}"'
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="keystone")
-        self._known: dict[bytes, Verdict] = {}
-        self._asked: dict[bytes, asyncio.Future[Verdict]] = {}
+        self._known: dict[bytes, TokenVerdict] = {}
+        self._asked: dict[bytes, asyncio.Future[TokenVerdict]] = {}
 
     async def authenticate(self, request: Request) -> Caller:
         question = _question(request)
-        verdict = await self._verdict(question) if _is_plausible(question.get("HTTP_X_AUTH_TOKEN", "")) else Verdict(401)
+        plausible = _is_plausible(question.get("HTTP_X_AUTH_TOKEN", ""))
+        verdict = await self._verdict(question) if plausible else TokenVerdict(401)
         if verdict.caller is not None:
             # Not cached: the policy may have changed since the token was validated.
             return replace(verdict.caller, is_admin=self._policy.is_admin(verdict.caller))
@@ -75,7 +76,7 @@ class Keystone:
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _verdict(self, question: Environ) -> Verdict:
+    async def _verdict(self, question: Environ) -> TokenVerdict:
         """Return the cached verdict, or validate the token. Concurrent requests with one token validate it once."""
         key = _key(question)
         known = self._known.get(key)
@@ -86,7 +87,7 @@ class Keystone:
             return shared
         return await self._ask(key, question)
 
-    async def _ask(self, key: bytes, question: Environ) -> Verdict:
+    async def _ask(self, key: bytes, question: Environ) -> TokenVerdict:
         asked = asyncio.get_running_loop().run_in_executor(self._pool, self._judge, question)
         self._asked[key] = asked
         try:
@@ -99,12 +100,12 @@ class Keystone:
             self._keep(key, verdict)
         return verdict
 
-    def _keep(self, key: bytes, verdict: Verdict) -> None:
+    def _keep(self, key: bytes, verdict: TokenVerdict) -> None:
         if len(self._known) >= _MOST_CALLERS:
             del self._known[next(iter(self._known))]
         self._known[key] = verdict
 
-    def _judge(self, question: Environ) -> Verdict:
+    def _judge(self, question: Environ) -> TokenVerdict:
         """Run the middleware, on a thread. It writes the identity of the caller into the environ."""
         environ, said = dict(question), [503]
 
@@ -115,17 +116,17 @@ class Keystone:
             list(self._middleware(environ, start_response))
         except Exception:
             log.exception("Keystone cannot validate a token")
-            return Verdict(503)
-        return self._accepted(environ) if said[0] == 200 else Verdict(said[0])
+            return TokenVerdict(503)
+        return self._accepted(environ) if said[0] == 200 else TokenVerdict(said[0])
 
-    def _accepted(self, environ: Environ) -> Verdict:
+    def _accepted(self, environ: Environ) -> TokenVerdict:
         token = environ["keystone.token_info"]["token"]
         caller = _caller(environ, token)
         # Access rules of an application credential allow some paths only: the verdict holds for this request.
         if self._remember <= 0 or (token.get("application_credential") or {}).get("access_rules") is not None:
-            return Verdict(200, caller)
+            return TokenVerdict(200, caller)
         expires = datetime.fromisoformat(token["expires_at"]).timestamp()
-        return Verdict(200, caller, min(time.time() + self._remember, expires))
+        return TokenVerdict(200, caller, min(time.time() + self._remember, expires))
 
 
 def _middleware(conf: cfg.ConfigOpts) -> tuple[Wsgi, Mapping[str, Any]]:

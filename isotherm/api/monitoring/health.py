@@ -11,7 +11,7 @@ from starlette.routing import Route as StarletteRoute
 from isotherm import errors
 from isotherm.api.http import responses
 from isotherm.api.monitoring.metrics import CONTENT_TYPE, Metrics
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.engine.process.gauges import Gauges
 
 # Time limit of reading the gauges; a slower database counts as not ready.
@@ -19,7 +19,7 @@ PATIENCE_S = 5.0
 ALIVE, READY, METRICS = "/healthcheck", "/health/ready", "/metrics"
 
 
-def routes(service: Service, metrics: Metrics) -> list[StarletteRoute]:
+def routes(service: ApiPorts, metrics: Metrics) -> list[StarletteRoute]:
     probes = Probes(service, metrics)
     open_ = [StarletteRoute(ALIVE, probes.alive), StarletteRoute(READY, probes.ready)]
     return [*open_, StarletteRoute(METRICS, probes.metrics)] if service.settings.metrics else open_
@@ -28,7 +28,7 @@ def routes(service: Service, metrics: Metrics) -> list[StarletteRoute]:
 class Probes:
     """The endpoints that need no token."""
 
-    def __init__(self, service: Service, metrics: Metrics) -> None:
+    def __init__(self, service: ApiPorts, metrics: Metrics) -> None:
         self._service = service
         self._metrics = metrics
 

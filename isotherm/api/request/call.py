@@ -15,7 +15,7 @@ from isotherm import errors
 from isotherm.api.http import bodies, faults, queries
 from isotherm.api.http.links import Links
 from isotherm.api.policy.enforcer import Policy
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.queries.stacks import Kind
 from isotherm.identity.caller import Caller
@@ -31,7 +31,7 @@ class Call:
 
     request: Request
     caller: Caller
-    service: Service
+    service: ApiPorts
     policy: Policy
     # Authenticates the request again and checks the rule of the route; raises a fault.
     admit: Callable[[], Awaitable[Caller]]

@@ -26,7 +26,7 @@ async def _no_engines() -> list[ServiceStatus]:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ApiPorts:
     """The ports of the API, built once per process."""
 
     # Makes the facade of the engine for one requester.

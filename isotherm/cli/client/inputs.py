@@ -26,7 +26,7 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class TemplateInputs:
     """The template, the environment and all files, in memory."""
 
     text: str
@@ -37,7 +37,7 @@ class Inputs:
 
 
 def read(printer: console.Printer, template: str, environments: tuple[str, ...] = (),
-         given: Mapping[str, str] | None = None) -> Inputs:
+         given: Mapping[str, str] | None = None) -> TemplateInputs:
     """Read the template, the environments and all files they name."""
     text, base = _template_text(template)
     source = "<stdin>" if template == STDIN else template
@@ -52,7 +52,7 @@ def read(printer: console.Printer, template: str, environments: tuple[str, ...] 
     if given:
         # Not merged like a file: the command line always wins, and validation must see unknown names.
         merged = replace(merged, parameters={**merged.parameters, **given})
-    return Inputs(text, found, parsed, merged, collection.files)
+    return TemplateInputs(text, found, parsed, merged, collection.files)
 
 
 def environment_only(printer: console.Printer, environments: tuple[str, ...],
@@ -67,7 +67,7 @@ def environment_only(printer: console.Printer, environments: tuple[str, ...],
     return merged.as_dict(), dict(collection.files)
 
 
-def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
+def check(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
     """Bind and validate, as the engine does before it accepts a stack."""
     pseudo = parameters.Pseudo(stack_name=stack_name)
     with located(inputs.document):
@@ -75,7 +75,7 @@ def check(inputs: Inputs, *, stack_name: str) -> model.Bound:
                                  files=inputs.files)
 
 
-def check_incomplete(inputs: Inputs, *, stack_name: str) -> model.Bound:
+def check_incomplete(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
     """Bind and validate with parameters that may lack values. If some do, only the names of properties are checked."""
     template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
     with located(inputs.document):

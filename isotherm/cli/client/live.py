@@ -20,7 +20,7 @@ from rich.text import Text
 from isotherm.cli import codes
 from isotherm.cli.client import home
 from isotherm.cli.show import console as console_show
-from isotherm.cli.show import output_table, picture, words
+from isotherm.cli.show import live_view, output_table, words
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.follow import Frame, StackFollower
 
@@ -55,11 +55,11 @@ async def follow(
 
 
 async def _draw_live(following: StackFollower, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
-    console, drawing, pace = printer.out, picture.Picture(), _Pace(stopped)
+    console, drawing, pace = printer.out, live_view.LiveView(), _Pace(stopped)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
         while True:
             height = console.size.height - 1
-            frame = await following.look(max(height - picture.FRAME_LINES, 3))
+            frame = await following.look(max(height - live_view.FRAME_LINES, 3))
             # Two free columns for the ^C that a terminal echoes: it would wrap the line and break the view.
             drawn = Padding(drawing.draw(frame, height, home.last_warning()), (0, 2, 0, 0))
             shown.update(drawn, refresh=True)

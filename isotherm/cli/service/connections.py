@@ -40,7 +40,7 @@ _NO_ACCEPT = "socket.accept() out of system resource"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """Deadlines and limits for the connections of clients."""
 
     header_s: float
@@ -50,7 +50,7 @@ class Limits:
     most_per_peer: int
 
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def of(cls, settings: Settings) -> ConnectionLimits:
         """Return the limits of the options, reduced to what the operating system lets the process open."""
         allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         if allowed == resource.RLIM_INFINITY:
@@ -86,7 +86,7 @@ class RateLimitedLog:
             log.warning(message, extra={"times": self._times.pop(message), **facts})
 
 
-class Phase(enum.IntEnum):
+class ConnectionPhase(enum.IntEnum):
     """The phase of a connection. Connections of an earlier phase are evicted first."""
 
     #: Waits for the headers of a request.
@@ -100,17 +100,17 @@ class Phase(enum.IntEnum):
 class Guard:
     """Tracks the connections of a server and enforces the limits."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: ConnectionLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
         self.clock = clock
         self.seldom = RateLimitedLog(clock)
-        self._all: dict[Connection, str] = {}
+        self._all: dict[ClientConnection, str] = {}
         self._of_peer: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._all)
 
-    def admit(self, one: Connection, peer: str) -> bool:
+    def admit(self, one: ClientConnection, peer: str) -> bool:
         """Register a connection, evicting another if needed. Return False if there is no capacity."""
         for full, whose in ((self._of_peer[peer] >= self.limits.most_per_peer, peer), (len(self) >= self.limits.most, "")):
             if full and not self._evict_one(whose):
@@ -121,7 +121,7 @@ class Guard:
         self._of_peer[peer] += 1
         return True
 
-    def leave(self, one: Connection) -> None:
+    def leave(self, one: ClientConnection) -> None:
         peer = self._all.pop(one, None)
         if peer is None:
             return
@@ -133,7 +133,7 @@ class Guard:
         """Drop the connection that has waited for its client the longest. Return False if there is none."""
         found = min((one for one, whose in self._all.items() if not peer or whose == peer),
                     key=lambda one: (one.phase, one.since), default=None)
-        if found is None or found.phase is Phase.ANSWERING:
+        if found is None or found.phase is ConnectionPhase.ANSWERING:
             return False
         self.seldom.warn("idle connection dropped for a new one: connection limit reached", peer=self._all[found],
                          connections=len(self))
@@ -174,7 +174,7 @@ class Guard:
             loop.default_exception_handler(context)
 
 
-class Connection(H11Protocol):
+class ClientConnection(H11Protocol):
     """One connection, with its phase and the time that phase began."""
 
     def __init__(self, guard: Guard, **known: Any) -> None:
@@ -182,22 +182,22 @@ class Connection(H11Protocol):
         self._guard = guard
         #: When the phase began; for a request on a kept connection, when its first bytes arrived.
         self.since = guard.clock()
-        self._phase = Phase.WAITING
+        self._phase = ConnectionPhase.WAITING
         self._begun = False
         self._received = 0
         self._unread_since: float | None = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> ConnectionPhase:
         if self.cycle is None or self.cycle.response_complete:
-            return Phase.WAITING
-        return Phase.RECEIVING if self.cycle.more_body else Phase.ANSWERING
+            return ConnectionPhase.WAITING
+        return ConnectionPhase.RECEIVING if self.cycle.more_body else ConnectionPhase.ANSWERING
 
     def is_late(self, now: float) -> bool:
         limits, phase = self._guard.limits, self.phase
-        if phase is Phase.ANSWERING:
+        if phase is ConnectionPhase.ANSWERING:
             return self._unread_since is not None and now - self._unread_since > limits.body_s
-        if phase is Phase.RECEIVING:
+        if phase is ConnectionPhase.RECEIVING:
             if self.flow.read_paused or self.cycle.waiting_for_100_continue:
                 # The API has to read first: the client is not late.
                 self.since, self._received = now, 0
@@ -208,8 +208,8 @@ class Connection(H11Protocol):
 
     def drop(self) -> None:
         """Close the connection, with a 408 if a request has begun and has no response. Abort it at the second call."""
-        begun = self.phase is Phase.RECEIVING or (self.phase is Phase.WAITING and self._begun)
-        answered = self.phase is not Phase.WAITING and self.cycle.response_started
+        begun = self.phase is ConnectionPhase.RECEIVING or (self.phase is ConnectionPhase.WAITING and self._begun)
+        answered = self.phase is not ConnectionPhase.WAITING and self.cycle.response_started
         if self.transport.is_closing() or not begun or answered:
             self.transport.abort()
             return
@@ -229,14 +229,14 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._phase is Phase.WAITING and not self._begun:
+        if self._phase is ConnectionPhase.WAITING and not self._begun:
             self._begun, self.since = True, self._guard.clock()
         self._received += len(data)
         super().data_received(data)
         self._note()
 
     def on_response_complete(self) -> None:
-        self._phase, self._begun, self.since = Phase.WAITING, False, self._guard.clock()
+        self._phase, self._begun, self.since = ConnectionPhase.WAITING, False, self._guard.clock()
         super().on_response_complete()
         self._note()
 
@@ -256,7 +256,7 @@ class Connection(H11Protocol):
 
 def protocols(guard: Guard) -> Any:
     """Return the protocol factory for uvicorn."""
-    def make(**known: Any) -> Connection:
-        return Connection(guard, **known)
+    def make(**known: Any) -> ClientConnection:
+        return ClientConnection(guard, **known)
 
     return make

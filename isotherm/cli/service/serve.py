@@ -22,7 +22,7 @@ from isotherm import config, logs, secrets
 from isotherm.api import app, clouds
 from isotherm.api.auth import standalone, strategy
 from isotherm.api.policy.enforcer import Enforcer
-from isotherm.api.request.service import Service
+from isotherm.api.request.service import ApiPorts
 from isotherm.cli import codes
 from isotherm.cli.client import home
 from isotherm.cli.service import connections, listen_socket, supervised
@@ -149,7 +149,7 @@ class Api:
         settings = engine.settings
         policy = Enforcer.of(settings)
         authenticator = strategy.authenticator(settings, policy, engine.path)
-        service = Service(
+        service = ApiPorts(
             engine.orchestrator_for,
             engine.types,
             settings,
@@ -159,7 +159,7 @@ class Api:
             delegation=delegation,
             gauges=lambda: gauges.gauge(engine),
         )
-        self._guard = connections.Guard(connections.Limits.of(settings))
+        self._guard = connections.Guard(connections.ConnectionLimits.of(settings))
         self._config = uvicorn.Config(
             app.build(service, authenticator, policy), http=connections.protocols(self._guard), ws="none", log_config=None,
             access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S,

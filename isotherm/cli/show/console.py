@@ -73,7 +73,7 @@ def _console(stream: TextIO) -> Console:
 def _print(console: Console, part: RenderableType) -> None:
     """Print one part. Strip the spaces with which rich pads lines, unless it is a terminal."""
     inner, left = (part.renderable, part.left) if isinstance(part, Padding) else (part, 0)
-    if isinstance(inner, Columns) and inner.is_plain(console):
+    if isinstance(inner, TextTable) and inner.is_plain(console):
         console.file.writelines(f"{' ' * left}{line}".rstrip() + "\n" for line in inner.lines())
         return
     if console.is_terminal:
@@ -131,7 +131,7 @@ def _between(facts: Mapping[str, object]) -> str:
     return f"at least {low}" if high is None else f"at most {high}"
 
 
-class Columns:
+class TextTable:
     """A table, drawn by rich on a terminal and as plain lines in a pipe or if it is long.
 
     rich measures every cell several times: it takes seconds for a table of 10,000 rows.
@@ -165,10 +165,10 @@ class Columns:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),
-          keep: int = 1) -> Columns:
+          keep: int = 1) -> TextTable:
     """Return a table. The first `keep` columns never wrap, so that their values can be copied."""
     cells = [[cell if isinstance(cell, Text) else text(cell) for cell in row] for row in rows]
-    return Columns(columns, cells, styles, keep)
+    return TextTable(columns, cells, styles, keep)
 
 
 def facts(known: Iterable[tuple[str, object]]) -> Table:

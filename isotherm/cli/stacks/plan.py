@@ -50,7 +50,7 @@ def plan(printer: console.Printer, what: str, target: str | None, environments: 
     preview.preview(printer, what, inputs.read(printer, target, environments, parameters))
 
 
-def _plan(printer: console.Printer, template: str, read: inputs.Inputs, as_dot: bool) -> None:
+def _plan(printer: console.Printer, template: str, read: inputs.TemplateInputs, as_dot: bool) -> None:
     name = "stdin" if template == inputs.STDIN else Path(template).stem
     bound = inputs.check(read, stack_name=name)
     graph = DependencyTaskGraph({name: definition.requires for name, definition in bound.definitions.items()})

@@ -25,7 +25,7 @@ ACTIONS = {
 QUIET = "no change"
 
 
-def preview(printer: console.Printer, name: str, read: inputs.Inputs) -> None:
+def preview(printer: console.Printer, name: str, read: inputs.TemplateInputs) -> None:
     """Print the preview of an update."""
     request = Request(read.text, read.files, read.environment.as_dict())
 

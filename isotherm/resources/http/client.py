@@ -17,7 +17,7 @@ import httpcore2
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.fetch import connect
-from isotherm.fetch.addresses import AllowedAddresses, Refused, Resolve, look_up
+from isotherm.fetch.addresses import AllowedAddresses, Resolve, UrlRefused, look_up
 from isotherm.resources.context import local_access
 from isotherm.resources.http import headers
 
@@ -42,7 +42,7 @@ class Client:
         try:
             async with asyncio.timeout(call.timeout_s):
                 return await self._send(call)
-        except Refused:
+        except UrlRefused:
             raise errors.Permanent("the service is at an address that may not be called from here. The operator allows "
                                    "networks of his own with the option allowed_fetch_networks.") from None
         except TimeoutError:

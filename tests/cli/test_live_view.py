@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from isotherm.cli.show import picture, tree, words
+from isotherm.cli.show import live_view, tree, words
 from isotherm.engine.queries.follow import Frame, ResourceLine
 from isotherm.states import Action, NodeState, OperationState, Status
 
@@ -33,10 +33,10 @@ def frame(*lines: ResourceLine, **more: Any) -> Frame:
     return Frame(103.5, STACK, OperationState.UPDATING, 100.0, None, lines=lines, **facts)
 
 
-def drawn(one: Frame, height: int = 24, width: int = 80, into: picture.Picture | None = None) -> list[str]:
+def drawn(one: Frame, height: int = 24, width: int = 80, into: live_view.LiveView | None = None) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=width, height=height, color_system=None)
-    console.print((into or picture.Picture()).draw(one, height))
+    console.print((into or live_view.LiveView()).draw(one, height))
     return [text.rstrip() for text in out.getvalue().splitlines()]
 
 
@@ -55,7 +55,7 @@ def test_a_tree_of_what_runs_waits_and_failed() -> None:
 
 
 def test_what_was_deleted_stays_in_the_picture() -> None:
-    remembering = picture.Picture()
+    remembering = live_view.LiveView()
     first, second = line(1, "a", NodeState.RUNNING), line(2, "b", NodeState.PENDING, waits_for=["a"], waits_for_count=1)
     drawn(frame(first, second), into=remembering)
     shown = drawn(frame(replace(second, state=NodeState.RUNNING)), into=remembering)
@@ -77,7 +77,7 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal() -> None:
 
 
 def test_a_bar_starts_over_with_each_phase_and_ends_full() -> None:
-    bar = picture.Bar()
+    bar = live_view.Bar()
     bar.take(frame(line(1, "a", NodeState.RUNNING), line(2, "b", NodeState.DONE)))
     assert (bar.done, bar.total) == (1, 2)
     bar.take(replace(frame(line(3, "a", NodeState.RUNNING)), phase=OperationState.CLEANING, remaining=4))

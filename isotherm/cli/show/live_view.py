@@ -46,7 +46,7 @@ class Bar:
 
 
 @dataclass(slots=True)
-class Picture:
+class LiveView:
     """Draws frames, and keeps the lines of resources that newer frames no longer contain."""
 
     bar: Bar = field(default_factory=Bar)
