@@ -74,9 +74,12 @@ from isotherm.resources.translation import Rule
 
 __all__ = ["Absent", "CannotTell", "Child", "Clock", "Cloud", "Context", "Credential", "Ending", "Found", "Gone", "Lease",
            "LiveState", "Member", "Poll", "Reality", "Resource", "ResourceState", "RowOnly", "Search", "Seen", "Stacks",
-           "Traits", "Unleased", "Unseen", "Wait", "found", "is_observable", "observe", "physical_name", "wait_for"]
+           "Traits", "Unleased", "Unseen", "Wait", "found", "is_checkable",
+           "is_observable", "observe", "physical_name", "wait_for"]
 
 _NAME_CHARS = 255
+# The key of the progress of a check that could not observe the object; its value is the reason.
+NOT_OBSERVED = "not_observed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +196,23 @@ class Resource:
         return True
 
     async def handle_delete(self) -> object:
+        """Delete the object. `self.properties` are those last applied, or the schema's defaults if none ever were."""
         return None
 
     async def check_delete_complete(self, progress: Any) -> bool | Wait:
         return True
 
     async def handle_check(self) -> object:
-        return None
+        """Observe the object. An object that is gone fails the check; one that cannot be observed does not.
+
+        A type whose check is more than that overrides this method, and `check_check_complete` if it has to wait.
+        """
+        if not is_checkable(type(self)):
+            return None
+        live = Gone() if self.physical_id is None else await gate.call(self, self.handle_get_reality)
+        if isinstance(live, Gone):
+            raise errors.Permanent(f"{self.physical_id} does not exist")
+        return {NOT_OBSERVED: live.reason} if isinstance(live, Unseen) else None
 
     async def check_check_complete(self, progress: Any) -> bool | Wait:
         return True
@@ -323,3 +336,10 @@ async def observe(resource: Resource) -> LiveState:
 def is_observable(type_: type[Resource]) -> bool:
     """Return whether the objects of a type can be observed at all."""
     return type_.handle_get_reality is not Resource.handle_get_reality
+
+
+def is_checkable(type_: type[Resource]) -> bool:
+    """Return whether a type has a check: its own `handle_check`, or the one that observes the object."""
+    if type_.handle_check is not Resource.handle_check:
+        return True
+    return is_observable(type_) and type_.check_check_complete is Resource.check_check_complete

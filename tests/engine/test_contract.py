@@ -95,7 +95,17 @@ class OldStyle(Lost):
     answer = None  # type: ignore[assignment]
 
 
-TYPES = (Blind, Named, Harmless, Keyed, NotBegun, OldStyle)
+class Watched(TestResource):
+    """Says of its object what the test says."""
+
+    TYPE = "Test::Watched"
+    live: ClassVar[contract.LiveState] = contract.Seen({})
+
+    async def handle_get_reality(self) -> contract.LiveState:
+        return self.live
+
+
+TYPES = (Watched, Blind, Named, Harmless, Keyed, NotBegun, OldStyle)
 
 
 @pytest.fixture(autouse=True)
@@ -261,5 +271,22 @@ def test_a_type_that_answers_neither_is_told_so(lab):
         assert stack["status"] == "FAILED"
         assert "it has to answer Found, Absent or CannotTell" in stack["stack_status_reason"]
         assert len(Lost.asked) == 1
+
+    lab(story)
+
+
+@pytest.mark.parametrize(("live", "status", "reason"), [
+    (contract.Seen({}), "CHECK_COMPLETE", ""),
+    (contract.Gone(), "CHECK_FAILED", "does not exist"),
+    (contract.Unseen("no permission"), "CHECK_COMPLETE", "The object could not be observed: no permission"),
+])
+def test_a_check_observes_the_object(lab, monkeypatch, live, status, reason):
+    async def story(it: Lab) -> None:
+        await it.create({"r": of(Watched)})
+        monkeypatch.setattr(Watched, "live", live)
+        await it.end(await it.act("check"))
+        assert await it.status("r") == status
+        [shown] = await it.api.resources.list("s")
+        assert reason in shown["resource_status_reason"]
 
     lab(story)

@@ -177,8 +177,12 @@ async def _published(
 
 def _said(version: Version, intent: documents.Intent, resource: contract.Resource) -> str:
     """What there is to say of a success: that nothing was looked at, where a type cannot be."""
-    cannot = type(resource).handle_check is contract.Resource.handle_check
-    return f"{UNCHECKED} {version.type}" if intent.action is Action.CHECK and cannot else ""
+    if intent.action is not Action.CHECK:
+        return ""
+    if not contract.is_checkable(type(resource)):
+        return f"{UNCHECKED} {version.type}"
+    unseen = intent.progress.get(contract.NOT_OBSERVED) if isinstance(intent.progress, dict) else None
+    return "" if unseen is None else f"The object could not be observed: {unseen}"
 
 
 def _done(claim: Claim, version: Version, intent: documents.Intent, published: str | None, reason: str) -> Report:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isotherm import errors
 from isotherm.resources import contract, observation
 
 # A wait without end is looked at now and then: cancelling and timing out are the engine's business.
@@ -41,11 +40,6 @@ class Pretender(contract.Resource):
         if done is True and self.physical_id is not None:
             await self.context.reality.delete(self.physical_id)
         return done
-
-    async def handle_check(self) -> object:
-        if self.physical_id is None or await self.context.reality.get(self.physical_id) is None:
-            raise errors.Permanent(f"{self.physical_id} does not exist")
-        return None
 
     async def handle_get_reality(self) -> contract.LiveState:
         return await _seen(self.context, self.physical_id)

@@ -96,11 +96,6 @@ class Object(contract.Resource):
             return True
         return contract.Wait(reason="being deleted")
 
-    async def handle_check(self) -> object:
-        if await self._read() is None:
-            raise errors.Permanent(f"{self.physical_id} does not exist")
-        return None
-
     async def find_by_token(self) -> contract.Search:
         find = self.properties[FIND]
         if self.context.http is None:
