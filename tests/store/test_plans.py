@@ -22,6 +22,7 @@ from isotherm.states import Action, DeletionPolicy, EdgeKind, NodeKind, NodeStat
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import bulk
+from isotherm.store.queue import release
 from isotherm.store.reads.stack_list import Wish
 from isotherm.store.records import Edge, Event, Version
 from isotherm.store.transitions import versions as version_rows
@@ -115,6 +116,7 @@ async def work(engine: Embedded) -> None:
             first = await many.stacks.page(Wish(orders=orders, limit=10), everywhere=everywhere)
             await many.stacks.page(Wish(orders=orders, limit=10, marker=first[-1]["id"]), everywhere=everywhere)
         assert (await lab.delete())["status"] == "COMPLETE"
+        await engine.store.write(lambda connection: release.workers(connection, ["of-nobody"], engine.clock.now()))
 
 
 def scans(connection: sa.Connection, statement: str, values: Any) -> set[str]:

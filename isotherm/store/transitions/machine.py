@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Literal, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., object])
 #: The end of an arrow where there is no row: before an insert, after a delete.
 NO_ROW: Literal["[*]"] = "[*]"
 State = IntEnum | Literal["[*]"]
+
+
+class Part(Enum):
+    """The part of a machine that a transition belongs to: each part is a diagram of its own."""
+
+    WORK = "Work"
+    STOP = "Stopping and recovering"
+    ADMIN = "Import, migration, user marks"
+
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +31,7 @@ class Transition:
     from_: tuple[State, ...]
     to: tuple[State, ...]
     keeps: tuple[str, ...]
+    part: Part
     summary: str
 
     def allows(self, before: State, after: State) -> bool:
@@ -37,13 +48,14 @@ class Machine:
         self.transitions: dict[str, Transition] = {}
 
     def transition(
-        self, *, from_: tuple[State, ...] = (), to: tuple[State, ...] = (), keeps: tuple[str, ...] = ()
+        self, *, from_: tuple[State, ...] = (), to: tuple[State, ...] = (), keeps: tuple[str, ...] = (),
+        part: Part = Part.WORK,
     ) -> Callable[[Function], Function]:
         """Register a function. The function itself is returned unchanged: a declaration costs nothing at run time."""
 
         def register(function: Function) -> Function:
             summary = (function.__doc__ or "").partition("\n")[0]
-            self.transitions[function.__name__] = Transition(function.__name__, from_, to, keeps, summary)
+            self.transitions[function.__name__] = Transition(function.__name__, from_, to, keeps, part, summary)
             return function
 
         return register

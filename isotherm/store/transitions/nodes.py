@@ -16,7 +16,7 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import bulk, sealing
 from isotherm.store.records import NodeWrite, Operation
-from isotherm.store.transitions.machine import NO_ROW, Machine
+from isotherm.store.transitions.machine import NO_ROW, Machine, Part
 
 PENDING, SCHEDULED, RUNNING, WAITING, DONE, FAILED, SKIPPED = NodeState
 # The states of nodes that no operation has in hand: a newer operation halts those of the older one first.
@@ -104,14 +104,14 @@ def wait_for_barrier(connection: sa.Connection, node_ids: Collection[int]) -> No
     connection.execute(waiting, rows.ids(node_ids))
 
 
-@_transition(from_=(SCHEDULED, RUNNING, WAITING), to=(PENDING,), keeps=("I4",))
+@_transition(from_=(SCHEDULED, RUNNING, WAITING), to=(PENDING,), keeps=("I4",), part=Part.STOP)
 def halt_due(connection: sa.Connection, stack_id: str) -> None:
     """Take the nodes of a stack out of the queue until a plan schedules them again; running steps keep their leases."""
     due = sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.due.is_not(None))
     connection.execute(due.values(state=PENDING, due=None))
 
 
-@_transition(from_=(SCHEDULED, RUNNING, WAITING), to=(PENDING,), keeps=("I4",))
+@_transition(from_=(SCHEDULED, RUNNING, WAITING), to=(PENDING,), keeps=("I4",), part=Part.STOP)
 def halt_legacy(connection: sa.Connection, stack_id: str) -> None:
     """Make the nodes of a stack on the legacy path PENDING: its engine, not the queue, says which is next."""
     begun = sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.state.in_((SCHEDULED, RUNNING, WAITING)))
@@ -170,7 +170,7 @@ def renew(connection: sa.Connection, keys: Iterable[tuple[int, int]], until: flo
     _RENEW(connection, ((until, node_id, fence) for node_id, fence in keys))
 
 
-@_transition(keeps=("I5", "I10"))
+@_transition(keeps=("I5", "I10"), part=Part.STOP)
 def release(connection: sa.Connection, node_ids: Sequence[int], now: float) -> None:
     """End the leases of superseded steps; a node that a newer traversal has scheduled is due at once."""
     if node_ids:
@@ -193,7 +193,7 @@ _RELEASE_DEAD = (
 )
 
 
-@_transition(from_=(RUNNING,), to=(SCHEDULED,), keeps=("I5", "I12"))
+@_transition(from_=(RUNNING,), to=(SCHEDULED,), keeps=("I5", "I12"), part=Part.STOP)
 def release_dead(connection: sa.Connection, workers: Collection[str], now: float) -> int:
     """End the leases of workers that are proved dead; return how many nodes they held."""
     return connection.execute(_RELEASE_DEAD, {**rows.ids(workers), "now": now}).rowcount
@@ -358,7 +358,7 @@ def wake(connection: sa.Connection, node_ids: Collection[int], now: float) -> No
     connection.execute(_wake(now).where(rows.among(_NODE.id)), rows.ids(node_ids))
 
 
-@_transition(keeps=("I10", "I13"))
+@_transition(keeps=("I10", "I13"), part=Part.STOP)
 def wake_all(connection: sa.Connection, operation: Operation, now: float) -> None:
     """Make all waiting nodes of a cancelled operation due: some of them need not wait any more."""
     connection.execute(_wake(now).where(_of(operation)))
@@ -371,35 +371,35 @@ def _of(operation: Operation) -> sa.ColumnElement[bool]:
     return sa.and_(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation)
 
 
-@_transition(from_=NOT_BEGUN, to=(SKIPPED,), keeps=("I13",))
+@_transition(from_=NOT_BEGUN, to=(SKIPPED,), keeps=("I13",), part=Part.STOP)
 def skip_not_begun(connection: sa.Connection, operation: Operation) -> None:
     """Skip what a cancelled operation has not begun."""
     mine = sa.update(t.nodes).where(_of(operation), _NODE.state.in_(NOT_BEGUN))
     connection.execute(mine.values(state=SKIPPED, due=None))
 
 
-@_transition(from_=(WAITING,), to=(SKIPPED,), keeps=("I13",))
+@_transition(from_=(WAITING,), to=(SKIPPED,), keeps=("I13",), part=Part.STOP)
 def skip_paused(connection: sa.Connection, node_ids: Collection[int]) -> None:
     """Skip nodes that pause at a hook before their action."""
     waiting = sa.update(t.nodes).where(rows.among(_NODE.id), _NODE.state == WAITING)
     connection.execute(waiting.values(state=SKIPPED, due=None), rows.ids(node_ids))
 
 
-@_transition(from_=UNDER_WAY, to=(FAILED,), keeps=("I5", "I13"))
+@_transition(from_=UNDER_WAY, to=(FAILED,), keeps=("I5", "I13"), part=Part.STOP)
 def fail(connection: sa.Connection, node_ids: Collection[int]) -> None:
     """Fail steps that are stopped at the deadline. Leases stay: the next operation waits for them."""
     failed = sa.update(t.nodes).where(rows.among(_NODE.id)).values(state=FAILED, due=None)
     connection.execute(failed, rows.ids(node_ids))
 
 
-@_transition(from_=UNENDED, to=(SKIPPED,), keeps=("I13",))
+@_transition(from_=UNENDED, to=(SKIPPED,), keeps=("I13",), part=Part.STOP)
 def skip_unended(connection: sa.Connection, operation: Operation) -> None:
     """Skip all nodes of a stopped operation that have not ended."""
     mine = sa.update(t.nodes).where(_of(operation), _NODE.state.in_(UNENDED))
     connection.execute(mine.values(state=SKIPPED, due=None))
 
 
-@_transition(from_=UNENDED, to=(FAILED, SKIPPED), keeps=("I5", "I13"))
+@_transition(from_=UNENDED, to=(FAILED, SKIPPED), keeps=("I5", "I13"), part=Part.STOP)
 def reset(connection: sa.Connection, stack_id: str) -> None:
     """Fail what is under way on a stack and skip the rest, on an operator's order. Leases stay, as in `fail`."""
     mine = sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.state.not_in(ENDED))
@@ -410,14 +410,14 @@ def reset(connection: sa.Connection, stack_id: str) -> None:
 # Outside of traversals.
 
 
-@_transition(from_=(DONE,), to=(SKIPPED,), keeps=("I2",))
+@_transition(from_=(DONE,), to=(SKIPPED,), keeps=("I2",), part=Part.STOP)
 def revisit_done(connection: sa.Connection, stack_id: str) -> None:
     """Let the next update visit every resource of the stack again."""
     done = sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.state == DONE)
     connection.execute(done.values(state=SKIPPED))
 
 
-@_transition(from_=(PENDING, SCHEDULED), to=(DONE, FAILED, SKIPPED), keeps=("I1",))
+@_transition(from_=(PENDING, SCHEDULED), to=(DONE, FAILED, SKIPPED), keeps=("I1",), part=Part.ADMIN)
 def end_imported(connection: sa.Connection, stack_id: str, states: Mapping[str, NodeState]) -> None:
     """End the nodes of an imported stack: as DONE, or in the state given for the name."""
     ended = {"pending": 0, "outdated": False, "awaits_cleanup": False, "due": None}
@@ -426,7 +426,7 @@ def end_imported(connection: sa.Connection, stack_id: str, states: Mapping[str, 
         connection.execute(sa.update(t.nodes).where(_NODE.stack_id == stack_id, _NODE.name == name).values(state=state))
 
 
-@_transition(from_=(DONE,), to=(DONE,), keeps=("I5",))
+@_transition(from_=(DONE,), to=(DONE,), keeps=("I5",), part=Part.ADMIN)
 def lock_idle(connection: sa.Connection, node_id: int, version_id: int) -> bool:
     """Lock the row of an idle node by a write that changes nothing; return False if the node is not idle."""
     idle = connection.execute(
@@ -447,13 +447,13 @@ _MIGRATE = bulk.Bulk(
 )
 
 
-@_transition(keeps=("I18",))
+@_transition(keeps=("I18",), part=Part.ADMIN)
 def make_idle(connection: sa.Connection, node_ids: Collection[int]) -> None:
     """Clear counters, leases and times of nodes whose stack is migrated."""
     connection.execute(sa.update(t.nodes).where(rows.among(_NODE.id)).values(_IDLE), rows.ids(node_ids))
 
 
-@_transition(from_=_IDLE_STATES, to=(DONE, FAILED, SKIPPED), keeps=("I18",))
+@_transition(from_=_IDLE_STATES, to=(DONE, FAILED, SKIPPED), keeps=("I18",), part=Part.ADMIN)
 def migrate(connection: sa.Connection, writes: Sequence[NodeWrite], stack_id: str, generation: int) -> None:
     """Write the nodes of a migrated stack as a traversal that has just ended leaves them."""
     make_idle(connection, [write.id for write in writes])

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from isotherm.states import UNFINISHED, OperationState
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.transitions.machine import NO_ROW, Machine
+from isotherm.store.transitions.machine import NO_ROW, Machine, Part
 
 PLANNING, UPDATING, CLEANING, COMPLETE, FAILED, SUPERSEDED, WAKING = OperationState
 _CLOSED = (COMPLETE, FAILED, SUPERSEDED)
@@ -43,7 +43,7 @@ def take_to_plan(connection: sa.Connection, stack_ids: Collection[str], until: f
     connection.execute(_TAKE, {**rows.ids(stack_ids), "o_now": now, "o_until": until})
 
 
-@_transition(keeps=("I12",))
+@_transition(keeps=("I12",), part=Part.STOP)
 def release_planning(connection: sa.Connection, now: float) -> None:
     """Make all operations due that are being planned: their planner is not recorded, and planning twice is harmless."""
     planned = sa.update(t.operations).where(_OP.state == PLANNING, _OP.due > now)
@@ -87,19 +87,19 @@ def record_failure(connection: sa.Connection, operation_id: str, failure: str) -
     connection.execute(_one(operation_id).values(failure=sa.func.coalesce(_OP.failure, failure)))
 
 
-@_transition(keeps=("I13",))
+@_transition(keeps=("I13",), part=Part.STOP)
 def cancel(connection: sa.Connection, operation_id: str, remaining: int) -> None:
     """Start nothing more for the operation; `remaining` steps may still finish."""
     connection.execute(_one(operation_id).values(remaining=remaining, due=None, cancelled=True))
 
 
-@_transition(from_=UNFINISHED, to=(SUPERSEDED,), keeps=("I3", "I4"))
+@_transition(from_=UNFINISHED, to=(SUPERSEDED,), keeps=("I3", "I4"), part=Part.STOP)
 def supersede(connection: sa.Connection, operation_id: str, now: float) -> None:
     """End an operation in favour of a newer one."""
     connection.execute(_one(operation_id).values(state=SUPERSEDED, due=None, deadline=None, ended_at=now))
 
 
-@_transition(from_=(SUPERSEDED,), to=(FAILED,), keeps=("I4", "I14"))
+@_transition(from_=(SUPERSEDED,), to=(FAILED,), keeps=("I4", "I14"), part=Part.STOP)
 def stop_inside(connection: sa.Connection, operation_id: str, failure: str) -> None:
     """Fail an operation on a nested stack that a newer operation around it has halted."""
     connection.execute(_one(operation_id).values(state=FAILED, failure=failure))
@@ -112,13 +112,13 @@ def close(connection: sa.Connection, operation_id: str, now: float, *, failed: b
         state=FAILED if failed else COMPLETE, ended_at=now, deadline=None, due=None))
 
 
-@_transition(from_=(PLANNING, WAKING, UPDATING), to=(FAILED,), keeps=("I11", "I14", "I15"))
+@_transition(from_=(PLANNING, WAKING, UPDATING), to=(FAILED,), keeps=("I11", "I14", "I15"), part=Part.STOP)
 def give_way(connection: sa.Connection, operation_id: str, failure: str, now: float) -> None:
     """Fail an operation in favour of its rollback."""
     connection.execute(_one(operation_id).values(state=FAILED, failure=failure, ended_at=now, deadline=None, due=None))
 
 
-@_transition(from_=(UPDATING, COMPLETE), to=(COMPLETE, FAILED), keeps=("I14",))
+@_transition(from_=(UPDATING, COMPLETE), to=(COMPLETE, FAILED), keeps=("I14",), part=Part.ADMIN)
 def end_imported(connection: sa.Connection, operation_id: str, failure: str | None, now: float) -> None:
     """End the operation of an imported stack."""
     connection.execute(_one(operation_id).values(
@@ -126,7 +126,7 @@ def end_imported(connection: sa.Connection, operation_id: str, failure: str | No
         failure=failure))
 
 
-@_transition(from_=(NO_ROW,), to=(COMPLETE,), keeps=("I15", "I18"))
+@_transition(from_=(NO_ROW,), to=(COMPLETE,), keeps=("I15", "I18"), part=Part.ADMIN)
 def insert_migrated(connection: sa.Connection, **values: Any) -> None:
     """Insert the operation that a migrated stack rolls back to."""
     connection.execute(sa.insert(t.operations).values(state=COMPLETE, remaining=0, fence=0, **values))
@@ -138,7 +138,7 @@ def delete(connection: sa.Connection, operation_ids: Collection[str], *, but: st
     connection.execute(sa.delete(t.operations).where(rows.among(_OP.id), _OP.id != but), rows.ids(operation_ids))
 
 
-@_transition(from_=_CLOSED, to=(NO_ROW,), keeps=("I16", "I18"))
+@_transition(from_=_CLOSED, to=(NO_ROW,), keeps=("I16", "I18"), part=Part.ADMIN)
 def delete_all(connection: sa.Connection, stack_id: str) -> None:
     """Delete all operations of a stack that is migrated."""
     connection.execute(sa.delete(t.operations).where(_OP.stack_id == stack_id))

@@ -18,7 +18,7 @@ from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.records import Version
-from isotherm.store.transitions.machine import NO_ROW, Machine
+from isotherm.store.transitions.machine import NO_ROW, Machine, Part
 
 
 class VersionState(IntEnum):
@@ -191,14 +191,14 @@ def distrust_older(connection: sa.Connection, made: Iterable[Version]) -> None:
 _UNKNOWN: Mapping[str, Any] = {"status": Status.FAILED, "intent": None, "digest": None}
 
 
-@_transition(from_=(IN_PROGRESS,), to=(FAILED,), keeps=("I1", "I13"))
+@_transition(from_=(IN_PROGRESS,), to=(FAILED,), keeps=("I1", "I13"), part=Part.STOP)
 def abort(connection: sa.Connection, version_ids: Iterable[int], reason: sa.ColumnElement[str]) -> None:
     """Fail versions whose steps are stopped: their outcome is unknown. The token stays, to find their objects by."""
     mine = sa.update(t.resources).where(rows.among(_VERSION.id))
     connection.execute(mine.values(reason=reason, **_UNKNOWN), rows.ids(version_ids))
 
 
-@_transition(from_=(IN_PROGRESS,), to=(FAILED,), keeps=("I1", "I13"))
+@_transition(from_=(IN_PROGRESS,), to=(FAILED,), keeps=("I1", "I13"), part=Part.STOP)
 def abort_all(connection: sa.Connection, stack_id: str, reason: str) -> None:
     """Fail all versions of a stack that are in progress, on an operator's order."""
     mine = sa.update(t.resources).where(_VERSION.stack_id == stack_id, _VERSION.status == Status.IN_PROGRESS)
@@ -208,7 +208,7 @@ def abort_all(connection: sa.Connection, stack_id: str, reason: str) -> None:
 # Outside of steps.
 
 
-@_transition(from_=_CURRENT, to=(COMPLETE, FAILED), keeps=("I14",))
+@_transition(from_=_CURRENT, to=(COMPLETE, FAILED), keeps=("I14",), part=Part.ADMIN)
 def mark(connection: sa.Connection, version_id: int, status: Status, reason: str, now: float) -> None:
     """Mark a version as unhealthy or healthy for the user. Without an operation, which tells a mark from a check."""
     mine = sa.update(t.resources).where(_VERSION.id == version_id)
@@ -226,21 +226,21 @@ def set_policy(connection: sa.Connection, stack_id: str, names: Collection[str],
     )
 
 
-@_transition(keeps=("I17",))
+@_transition(keeps=("I17",), part=Part.ADMIN)
 def abandon(connection: sa.Connection, stack_id: str, *, adopted: bool) -> None:
     """Keep the objects of a stack when its resources are deleted; with `adopted`, only those that it has adopted."""
     those = [_VERSION.stack_id == stack_id, *([_VERSION.action == Action.ADOPT] if adopted else [])]
     connection.execute(sa.update(t.resources).where(*those).values(deletion_policy=DeletionPolicy.ABANDON))
 
 
-@_transition(keeps=("I2",))
+@_transition(keeps=("I2",), part=Part.ADMIN)
 def distrust(connection: sa.Connection, stack_id: str, physical_ids: Collection[str]) -> None:
     """Clear the digests of the versions with these objects, so that the next update visits them."""
     theirs = sa.update(t.resources).where(_VERSION.stack_id == stack_id, rows.among(_VERSION.physical_id))
     connection.execute(theirs.values(digest=None), rows.ids(physical_ids))
 
 
-@_transition(keeps=("I5",))
+@_transition(keeps=("I5",), part=Part.ADMIN)
 def write_scaling(connection: sa.Connection, version: Version, data: str, digest: str) -> bool:
     """Write the data of a scaling group without a lease; return False if the version has changed since it was read."""
     unchanged = connection.execute(
@@ -259,13 +259,13 @@ _COUNT_SIGNAL = (
 )
 
 
-@_transition(keeps=("I10",))
+@_transition(keeps=("I10",), part=Part.ADMIN)
 def count_signal(connection: sa.Connection, version_id: int, growth: int) -> None:
     """Count a signal, and the bytes by which the stored signals grow."""
     connection.execute(_COUNT_SIGNAL, {"v_id": version_id, "v_growth": growth})
 
 
-@_transition()
+@_transition(part=Part.ADMIN)
 def drop_signals(connection: sa.Connection, version_id: int, size: int) -> None:
     """Subtract the bytes of deleted signals."""
     mine = sa.update(t.resources).where(_VERSION.id == version_id)
@@ -278,7 +278,7 @@ _CREATED_AT = Bulk(
 )
 
 
-@_transition()
+@_transition(part=Part.ADMIN)
 def set_created_at(connection: sa.Connection, times: Iterable[tuple[float, int]]) -> None:
     """Set when imported versions were created, given as (time, version)."""
     _CREATED_AT(connection, times)
@@ -292,7 +292,7 @@ _MIGRATE = Bulk(
 )
 
 
-@_transition(from_=_HOLDING, to=_HOLDING, keeps=("I9", "I18"))
+@_transition(from_=_HOLDING, to=_HOLDING, keeps=("I9", "I18"), part=Part.ADMIN)
 def migrate(connection: sa.Connection, versions: Iterable[tuple[object, ...]]) -> None:
     """Write the versions of a migrated stack. In order: operation, requires, digest, superseded, version."""
     _MIGRATE(connection, versions)
