@@ -32,7 +32,7 @@ class Option:
     heat: str = ""
 
 
-def option(  # noqa: PLR0913 - all that can be said of an option, by name
+def option(  # noqa: PLR0913 - one keyword per attribute of an option
     default: T, help_: str, *, group: str = "DEFAULT", name: str = "", secret: bool = False, least: int | None = None,
     most: int | None = None, choices: Sequence[str] = (), heat: str = "",
 ) -> T:
@@ -214,7 +214,7 @@ class Settings:
 
     @property
     def tolerates_unseen(self) -> bool:
-        """Return whether an update goes on with a resource that cannot be observed."""
+        """Return whether an update continues with a resource that cannot be observed."""
         return self.observe_failure == "ignore"
 
     #: The configuration files, in the order they were read. Libraries read their own sections from them.

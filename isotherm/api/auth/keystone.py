@@ -2,7 +2,7 @@
 
 This module takes the place of the WSGI server that the middleware expects. The middleware blocks, so it runs on its own
 threads: a Keystone that hangs must not delay the store. It sees only the tokens, the method and the path of a request, so a
-client cannot forge the headers it sets. Verdicts are cached for `token_cache_time` seconds, in a bounded cache of ours.
+client cannot forge the headers it sets. Verdicts are cached for `token_cache_time` seconds, in a bounded cache.
 """
 
 from __future__ import annotations

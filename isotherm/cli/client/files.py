@@ -90,7 +90,7 @@ def _read(file: Path, reference: Reference, found: document.Document) -> str:
     except UnicodeDecodeError:
         why = "is not UTF-8 text"
     raise errors.UserError(f"{reference.name}: {why}", kind="NotFound", mark=found.mark(reference.path),
-                           hint=f"looked for {file}")
+                           hint=f"the path is {file}")
 
 
 def _is_remote(name: str) -> bool:
