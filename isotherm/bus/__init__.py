@@ -4,8 +4,8 @@ The truth is in the database. A message that is lost, doubled or late changes no
 nothing here is ever waited for: without a broker, or with one that is down, everything goes on, only less promptly.
 
     bus = of("amqp://user:password@host:5672/vhost")
-    async with bus.listening(ears):
-        bus.tell([stack_id])
+    async with bus.listening(listener):
+        bus.announce([stack_id])
 """
 
 from __future__ import annotations

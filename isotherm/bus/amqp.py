@@ -1,7 +1,7 @@
 """The bus over AMQP 0-9-1 (RabbitMQ), for engines on many hosts.
 
 A task of its own connects, sends, and connects again, for ever and with growing pauses, to any of the brokers of a cluster.
-Nobody waits for it: what is said goes to an outbox of bounded size, and to the ears of this process at once.
+Nobody waits for it: what is said goes to an outbox of bounded size, and to the listener of this process at once.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ class AmqpBus(LocalBus):
     def connected(self) -> bool:
         return self._up is True
 
-    def surplus(self) -> None:
-        self._on_loop(self._outbox.surplus)
+    def call_for_help(self) -> None:
+        self._on_loop(self._outbox.call_for_help)
 
-    def room_changed(self) -> None:
+    def capacity_changed(self) -> None:
         self._on_loop(self._bell.set)
 
     @asynccontextmanager
-    async def listening(self, ears: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+    async def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
         # Not sooner: a process may have been split in two since.
         self._sender = uuid.uuid4().hex
-        async with super().listening(ears):
-            task = asyncio.create_task(self._run(ears, hints=hints), name="bus")
+        async with super().listening(listener):
+            task = asyncio.create_task(self._run(listener, hints=hints), name="bus")
             try:
                 yield
             finally:
@@ -82,7 +82,7 @@ class AmqpBus(LocalBus):
 
     def _told(self, stack_ids: tuple[str, ...]) -> None:
         super()._told(stack_ids)
-        self._outbox.tell(stack_ids)
+        self._outbox.announce(stack_ids)
 
     async def _last_words(self) -> None:
         if self._up is False:
@@ -93,37 +93,37 @@ class AmqpBus(LocalBus):
         except TimeoutError:
             return
 
-    async def _run(self, ears: BusListener | None, *, hints: bool) -> None:
+    async def _run(self, listener: BusListener | None, *, hints: bool) -> None:
         loop = asyncio.get_running_loop()
         pause_s = _FIRST_S
         for address in itertools.cycle(self._addresses):
             self._good_at = math.inf
             try:
-                await self._session(address, ears, hints=hints)
+                await self._session(address, listener, hints=hints)
             except Exception as error:  # noqa: BLE001 - whatever a broker does, the engine goes on without it
                 self._is_down(address, error)
                 self._silences = self._silences + 1 if _is_silence(error) else 0
             pause_s = _FIRST_S if loop.time() > self._good_at else min(2 * pause_s, _LONGEST_S)
             await asyncio.sleep(pause_s * random.uniform(0.5, 1))
 
-    async def _session(self, address: Address, ears: BusListener | None, *, hints: bool) -> None:
+    async def _session(self, address: Address, listener: BusListener | None, *, hints: bool) -> None:
         """One connection, from its beginning to its end, of which one of its tasks tells the reason."""
         link = Link(address, self._name or f"isotherm {socket.gethostname()} {os.getpid()}")
         try:
             await link.open()
             channel = await link.channel()
             await topology.prepare(link, channel, anew=self._silences >= _ENOUGH)
-            if ears is not None:
+            if listener is not None:
                 await receive.NewsConsumer(self._listener, self.counts, self._sender).begin(link)
                 if hints:
                     await receive.HintConsumer(self._listener, self.counts).begin(link)
             self._is_up(address)
             # Others may have told something while we were away: nobody knows what.
-            self._listener.news(())
+            self._listener.stacks_changed(())
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(link.lost())
                 tasks.create_task(Sender(self._sender, self._outbox, self.counts).run(link, channel))
-                if ears is not None:
+                if listener is not None:
                     tasks.create_task(receive.WorkConsumer(self._listener, self.counts, self._bell).run(link))
         finally:
             await link.close()

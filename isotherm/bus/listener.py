@@ -1,6 +1,6 @@
-"""BusListener that never raise: what goes wrong in an engine that hears something is not to end its hearing.
+"""Calls a BusListener without letting its exceptions reach the bus.
 
-Nor does what goes wrong with a broker end what the engine does: a turn that was begun goes on when its connection is lost.
+A turn that was begun for a call goes on if the connection is lost.
 """
 
 from __future__ import annotations
@@ -16,65 +16,65 @@ log = logging.getLogger(__name__)
 
 
 class SafeListener:
-    """Some ears, or none."""
+    """Wraps a listener, or none."""
 
-    def __init__(self, ears: BusListener | None) -> None:
-        self._ears = ears
+    def __init__(self, listener: BusListener | None) -> None:
+        self._listener = listener
         self._turn: asyncio.Task[None] | None = None
 
-    def news(self, stack_ids: Sequence[str]) -> None:
-        if self._ears is not None:
+    def stacks_changed(self, stack_ids: Sequence[str]) -> None:
+        if self._listener is not None:
             try:
-                self._ears.news(stack_ids)
-            except Exception as error:  # noqa: BLE001 - as above
-                _tell("news", error)
+                self._listener.stacks_changed(stack_ids)
+            except Exception as error:  # noqa: BLE001 - an error of the engine must not end the connection
+                _log("stacks_changed", error)
 
-    def hint(self, what: Mapping[str, Any]) -> None:
-        if self._ears is not None:
+    def reality_hint(self, message: Mapping[str, Any]) -> None:
+        if self._listener is not None:
             try:
-                self._ears.hint(what)
-            except Exception as error:  # noqa: BLE001 - as above
-                _tell("hint", error)
+                self._listener.reality_hint(message)
+            except Exception as error:  # noqa: BLE001 - an error of the engine must not end the connection
+                _log("reality_hint", error)
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         try:
-            return self._ears is not None and self._ears.room()
-        except Exception as error:  # noqa: BLE001 - as above
-            _tell("room", error)
+            return self._listener is not None and self._listener.has_capacity()
+        except Exception as error:  # noqa: BLE001 - an error of the engine must not end the connection
+            _log("has_capacity", error)
             return False
 
-    async def come(self) -> bool:
-        """Whether it came, and all went well. Turns follow each other: one may be left from a lost connection."""
-        if self._ears is None:
+    async def take_turn(self) -> bool:
+        """Return whether the turn was taken without an error. Turns follow one another, also across connections."""
+        if self._listener is None:
             return False
         if self._turn is not None:
             await asyncio.wait({self._turn})
-        turn = self._turn = asyncio.create_task(_come(self._ears), name="a turn for the bus")
+        turn = self._turn = asyncio.create_task(_take_turn(self._listener), name="a turn for the bus")
         await asyncio.wait({turn})
-        return _went_well(turn)
+        return _succeeded(turn)
 
     async def leave(self, limit_s: float) -> None:
-        """No turn is under way afterwards."""
+        """Wait for the turn under way, and cancel it after the time limit."""
         if self._turn is not None:
             await asyncio.wait({self._turn}, timeout=limit_s)
             self._turn.cancel()
             await asyncio.wait({self._turn})
-            _went_well(self._turn)
+            _succeeded(self._turn)
 
 
-async def _come(ears: BusListener) -> None:
-    await ears.come()
+async def _take_turn(listener: BusListener) -> None:
+    await listener.take_turn()
 
 
-def _went_well(turn: asyncio.Task[None]) -> bool:
+def _succeeded(turn: asyncio.Task[None]) -> bool:
     if turn.cancelled():
         return False
     error = turn.exception()
     if error is not None:
-        _tell("come", error)
+        _log("take_turn", error)
     return error is None
 
 
-def _tell(what: str, error: BaseException) -> None:
-    # The text of an error may have anything in it, secrets too.
-    log.error("a message could not be acted upon", extra={"what": what, "error": type(error).__name__})
+def _log(method: str, error: BaseException) -> None:
+    # The message is left out: it may contain secrets of any stack.
+    log.error("a listener failed on a message", extra={"method": method, "error": type(error).__name__})

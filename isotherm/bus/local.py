@@ -12,7 +12,7 @@ from isotherm.bus.ports import BusListener, Counts
 
 
 class LocalBus:
-    """Reaches the ears of this process, on the loop on which they listen, whichever thread is speaking."""
+    """Reaches the listener of this process, on the loop on which they listen, whichever thread is speaking."""
 
     def __init__(self) -> None:
         self.counts = Counts()
@@ -23,28 +23,28 @@ class LocalBus:
     def connected(self) -> bool:
         return True
 
-    def tell(self, stack_ids: Sequence[str]) -> None:
+    def announce(self, stack_ids: Sequence[str]) -> None:
         if stack_ids:
             self._on_loop(self._told, tuple(stack_ids))
 
-    def surplus(self) -> None:
+    def call_for_help(self) -> None:
         """Nobody else can come."""
 
-    def room_changed(self) -> None:
+    def capacity_changed(self) -> None:
         """Nobody is waiting for room."""
 
     @asynccontextmanager
-    async def listening(self, ears: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
+    async def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
         if self._loop is not None:
             raise errors.Bug("one process listens once")
-        self._listener, self._loop = SafeListener(ears), asyncio.get_running_loop()
+        self._listener, self._loop = SafeListener(listener), asyncio.get_running_loop()
         try:
             yield
         finally:
             self._listener, self._loop = SafeListener(None), None
 
     def _told(self, stack_ids: tuple[str, ...]) -> None:
-        self._listener.news(stack_ids)
+        self._listener.stacks_changed(stack_ids)
 
     def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
         loop = self._loop

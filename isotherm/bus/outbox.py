@@ -37,7 +37,7 @@ class Outbox:
         self._sent = asyncio.Event()
         self._sent.set()
 
-    def tell(self, stack_ids: tuple[str, ...]) -> None:
+    def announce(self, stack_ids: tuple[str, ...]) -> None:
         self._counts.dropped += len(stack_ids[:-MOST])
         for stack_id in stack_ids[-MOST:]:
             self._stacks[stack_id] = None
@@ -45,7 +45,7 @@ class Outbox:
         self._trim()
         self._changed()
 
-    def surplus(self) -> None:
+    def call_for_help(self) -> None:
         self._calls = True
         self._changed()
 

@@ -1,4 +1,4 @@
-"""What a bus is to the engine, and the engine to a bus."""
+"""The bus as the engine uses it, and the listener that the engine gives to the bus."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from typing import Any, Protocol
 
 @dataclass(slots=True)
 class Counts:
-    """What became of messages, for metrics."""
+    """Counts of messages, for metrics."""
 
     #: Messages that the broker has confirmed.
     published: int = 0
-    #: Hints (a stack, a call for help) that were given up, because there was no broker for too long.
+    #: Hints (a stack, a call for help) that were dropped because there was no broker for too long.
     dropped: int = 0
-    #: Messages of others that were understood.
+    #: Messages of other processes that were read.
     received: int = 0
-    #: Messages that were not: too large, not JSON, of a version that is not ours.
+    #: Messages that were refused: too large, not JSON, of an unknown version.
     refused: int = 0
     #: Connections that were made after the first.
     reconnects: int = 0
 
 
 class BusListener(Protocol):
-    """What a process does with what it hears. Whatever it raises is logged, and stays where it is."""
+    """The reactions of a process to messages. Exceptions of these methods are logged and go no further."""
 
-    def news(self, stack_ids: Sequence[str]) -> None:
-        """Something about these stacks was accepted, cancelled or superseded: look now.
+    def stacks_changed(self, stack_ids: Sequence[str]) -> None:
+        """React to operations that were accepted, cancelled or superseded on these stacks.
 
-        With none: something may have been missed, of whichever stack.
+        An empty sequence means that messages may have been missed, about any stack.
         """
 
-    async def come(self) -> None:
-        """Somebody has more than it can carry: take a turn. Returns after its commit; then the call counts as answered."""
+    async def take_turn(self) -> None:
+        """Claim work for a process that called for help. Returns after the commit; then the call is acknowledged."""
 
-    def room(self) -> bool:
-        """Whether this process can carry more. While it cannot, it takes no call."""
+    def has_capacity(self) -> bool:
+        """Return whether this process can claim more. While it cannot, it takes no calls for help."""
         ...
 
-    def hint(self, what: Mapping[str, Any]) -> None:
-        """Somebody says that something happened to reality."""
+    def reality_hint(self, message: Mapping[str, Any]) -> None:
+        """React to a notification about reality."""
 
 
 class Bus(Protocol):
-    """Carries hints. Nothing here blocks, and nothing raises; all of it may be called from any thread."""
+    """Carries hints between processes. No method blocks or raises; all may be called from any thread."""
 
     counts: Counts
 
     @property
     def connected(self) -> bool:
-        """Whether messages go out at this moment."""
+        """Whether messages can be sent at this moment."""
         ...
 
-    def tell(self, stack_ids: Sequence[str]) -> None:
-        """All processes, this one first, are to look at these stacks."""
+    def announce(self, stack_ids: Sequence[str]) -> None:
+        """Tell all processes, this one first, that these stacks have changed."""
 
-    def surplus(self) -> None:
-        """Any one process with room may come."""
+    def call_for_help(self) -> None:
+        """Ask any one process with capacity to take a turn."""
 
-    def room_changed(self) -> None:
-        """Ask `BusListener.room` again."""
+    def capacity_changed(self) -> None:
+        """Call `BusListener.has_capacity` again."""
 
-    def listening(self, ears: BusListener | None = None, *, hints: bool = True) -> AbstractAsyncContextManager[None]:
-        """Be on the bus, for as long as the caller is inside; it is entered at once, broker or not.
+    def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AbstractAsyncContextManager[None]:
+        """Be on the bus inside of the context. It is entered at once, with or without a broker.
 
-        Without ears a process only speaks. `hints` is whether it takes its share of those about reality.
+        Without a listener, the process only sends. `hints`: the process takes its share of notifications about reality.
         """
         ...

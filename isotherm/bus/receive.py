@@ -46,7 +46,7 @@ class NewsConsumer:
         # What we said ourselves we heard at once.
         if found.sender != self._sender:
             self._counts.received += 1
-            self._listener.news(found.stacks)
+            self._listener.stacks_changed(found.stacks)
 
 
 class HintConsumer:
@@ -68,7 +68,7 @@ class HintConsumer:
             self._counts.refused += 1
         else:
             self._counts.received += 1
-            self._listener.hint(found)
+            self._listener.reality_hint(found)
         # Where that fails, the connection is at its end, which others notice.
         with suppress(Exception):
             await link.call(message.ack())
@@ -92,7 +92,7 @@ class WorkConsumer:
         while True:
             await self._bell.wait()
             self._bell.clear()
-            if not self._listener.room():
+            if not self._listener.has_capacity():
                 await self._stop(link)
                 continue
             if self._source is None:
@@ -117,7 +117,7 @@ class WorkConsumer:
             await link.call(message.ack())
             return True
         self._counts.received += 1
-        came = await self._listener.come()
+        came = await self._listener.take_turn()
         await link.call(message.ack() if came else message.nack(requeue=True))
         return came
 

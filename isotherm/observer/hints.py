@@ -1,14 +1,14 @@
-"""Takes notifications about reality, as the bus brings them, and makes due what they are about.
+"""Takes notifications about reality from the bus, and makes the stacks and resources that they name due.
 
-A hint says nothing but 'look': whoever sends a wrong one costs a call, and whoever loses one a little time. It is trusted
-because it is on the operator's broker, and it is told by anything from a script to a cloud's own notifications:
+A hint only asks for an observation: a wrong hint costs a call, a lost one delays an observation. Hints are trusted because
+they come over the operator's broker. Any program may send them, from a script to a cloud's own notifications:
 
     {"stack": "web"}                          the whole stack, by its name or id ("project": of this project)
     {"stack": "web", "resource": "server"}    one resource, or several: "resources": [...]
-    {"physical_id": "..."}                    whichever resource that object is; with "stack": of that one
+    {"physical_id": "..."}                    the resource with this physical id; with "stack": of that stack
 
-Anything else, such as a notification of a cloud, is searched for ids of objects: {"payload": {"instance_id": "..."}}.
-What makes no sense is dropped without a word.
+Any other message, such as a notification of a cloud, is searched for physical ids: {"payload": {"instance_id": "..."}}.
+A message without any of these is dropped silently.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from isotherm.store.watch.reality_hints import Hint
 
 log = logging.getLogger(__name__)
 
-# Hints that come within this time are dealt with together; so many at most, and the rest are dropped.
+# Hints that arrive within this time are written together. Hints over the maximum are dropped.
 _TOGETHER_S = 0.2
 _MOST = 5000
-# So many texts of a notification may be ids, and none is longer.
+# The number of texts of a notification that are tried as ids, and their greatest length.
 _MOST_TEXTS = 200
 _LONGEST = 1000
 _ENVELOPE = "oslo.message"
 
 
-def read(what: Mapping[str, Any]) -> Hint | None:
-    """What a message hints at; None if at nothing. Never raises."""
-    told = [one for one in ("stack", "resource", "resources", "physical_id") if what.get(one)]
-    if not told:
-        texts = tuple(_texts(what))
+def read(message: Mapping[str, Any]) -> Hint | None:
+    """Return the hint in a message, or None if there is none. Never raises."""
+    named = [one for one in ("stack", "resource", "resources", "physical_id") if message.get(one)]
+    if not named:
+        texts = tuple(_texts(message))
         return Hint(objects=texts) if texts else None
-    many = what.get("resources")
-    names = [what.get("resource"), *(many if isinstance(many, list) else ())]
-    hint = Hint(_text(what.get("stack")), _text(what.get("project")), tuple(filter(None, map(_text, names)))[:_MOST_TEXTS],
-                tuple(filter(None, [_text(what.get("physical_id"))])))
+    many = message.get("resources")
+    names = [message.get("resource"), *(many if isinstance(many, list) else ())]
+    resources = tuple(filter(None, map(_text, names)))[:_MOST_TEXTS]
+    objects = tuple(filter(None, [_text(message.get("physical_id"))]))
+    hint = Hint(_text(message.get("stack")), _text(message.get("project")), resources, objects)
     # Names mean nothing without a stack.
     return hint if hint.stack or hint.objects else None
 
@@ -55,10 +56,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) and len(value) <= _LONGEST else ""
 
 
-def _texts(what: Any) -> list[str]:
-    """All texts in a notification that may be ids, each once."""
+def _texts(message: Any) -> list[str]:
+    """Return all texts in a notification that may be ids, each once."""
     found: dict[str, None] = {}
-    todo = [what]
+    todo = [message]
     while todo and len(found) < _MOST_TEXTS:
         one = todo.pop()
         if isinstance(one, Mapping):
@@ -70,16 +71,16 @@ def _texts(what: Any) -> list[str]:
     return list(found)
 
 
-def _opened(told: Any) -> Any:
-    """OpenStack's own notifications are JSON in JSON."""
+def _opened(envelope: Any) -> Any:
+    """Decode the payload of an oslo.messaging notification, which is JSON inside JSON."""
     try:
-        return msgspec.json.decode(told) if isinstance(told, str) else told
+        return msgspec.json.decode(envelope) if isinstance(envelope, str) else envelope
     except (ValueError, RecursionError):
         return None
 
 
 class HintCollector:
-    """Collects hints, and writes them down. `wake` is told the stacks that are due."""
+    """Collects hints and writes them together. Calls `wake` with the stacks that have become due."""
 
     def __init__(self, store: Store, clock: contract.Clock, wake: Callable[..., None]) -> None:
         self._store = store
@@ -88,9 +89,9 @@ class HintCollector:
         self._waiting: dict[Hint, None] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def take(self, what: Mapping[str, Any]) -> None:
-        """Called in the loop. Neither waits nor raises."""
-        hint = read(what)
+    def take(self, message: Mapping[str, Any]) -> None:
+        """Keep the hint in a message, to be written soon. Called on the loop; neither blocks nor raises."""
+        hint = read(message)
         if hint is None or len(self._waiting) >= _MOST:
             return
         self._waiting[hint] = None
@@ -98,7 +99,7 @@ class HintCollector:
             self._task = asyncio.get_running_loop().create_task(self._write(), name="hints")
 
     async def close(self) -> None:
-        """What came last is written down, too."""
+        """Write the hints that are left."""
         if self._task is not None:
             await self._task
 

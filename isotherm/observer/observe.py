@@ -1,4 +1,4 @@
-"""Looks at objects, within the budget, and says what of each is not what was made of it. Nothing is changed by it."""
+"""Observes objects, within the rate limit, and compares each with what was applied. Changes nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from isotherm.observer import compare
 from isotherm.observer.rate_limit import RateLimit
 from isotherm.planning import documents, resource_states
-from isotherm.resources import contract, drift
-from isotherm.resources import gate as gate_resources
+from isotherm.resources import contract, gate
 from isotherm.states import Sight
 from isotherm.store.records import Observation
 from isotherm.store.watch.goals import Need
@@ -20,25 +20,25 @@ from isotherm.store.watch.resources import Target
 
 Types = Callable[[str], type[contract.Resource]]
 
-# So many objects are looked at side by side, where each takes a call of its own.
-_ABREAST = 16
-# A look that takes longer has seen nothing.
-PATIENCE_S = 20.0
+# Concurrent observations of a type that needs one call for each object.
+_CONCURRENCY = 16
+# The time limit of one call. After it the object counts as unseen.
+CALL_LIMIT_S = 20.0
 _SLOW = contract.Unseen("it took too long")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was seen of one resource."""
+    """The observation of one resource."""
 
     target: Target
     observation: Observation
-    # As it was seen the last time.
+    # Equal to the last stored observation, except for its time.
     same: bool
 
     @property
     def drifted(self) -> bool | None:
-        """None: nobody knows."""
+        """Whether the resource has drifted or is gone; None if it could not be observed."""
         return None if self.observation.sight is Sight.UNSEEN else self.observation.has_drifted
 
     @property
@@ -46,8 +46,8 @@ class Finding:
         one = self.target
         return Need(one.name, one.type, one.physical_id, one.metadata, one.external)
 
-    def told(self) -> str:
-        """What has drifted, in a few words and without values."""
+    def describe(self) -> str:
+        """Return the names of the drifted properties, without values."""
         if self.observation.sight is Sight.GONE:
             return "it is gone"
         found = documents.decode(self.observation.drift, list[dict[str, Any]])
@@ -56,117 +56,113 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StackRef:
-    """The stack that the objects belong to."""
+    """The stack that the observed objects belong to."""
 
     project: str
     stack_name: str
 
 
 class RealityReader:
-    """Looks. Counts what it looks at, and the calls that it makes for it.
+    """Observes resources. Counts the resources it observed and the calls it made.
 
-    What is not seen `within_s` is not waited for: a service that hangs must not keep all others from being looked at.
+    An object that does not answer `within_s` is unseen: a service that hangs must not block observations of the others.
     """
 
-    def __init__(self, types: Types, context: contract.Context, budget: RateLimit, within_s: float = math.inf) -> None:
+    def __init__(self, types: Types, context: contract.Context, limit: RateLimit, within_s: float = math.inf) -> None:
         self._within_s = within_s
         self._types = types
         self._context = context
-        self._budget = budget
+        self._limit = limit
         self.looks = 0
         self.calls = 0
 
+    async def observe(self, stack: StackRef, targets: Sequence[Target]) -> list[Finding]:
+        """Observe all targets whose type is observable. The order of the findings is arbitrary."""
+        by_type: dict[type[contract.Resource], list[Target]] = {}
+        for target in targets:
+            type_ = self.type_of(target)
+            if type_ is not None:
+                by_type.setdefault(type_, []).append(target)
+        found = await asyncio.gather(*(self._observe_type(type_, stack, some) for type_, some in by_type.items()))
+        return [finding for findings in found for finding in findings]
+
     def type_of(self, target: Target) -> type[contract.Resource] | None:
-        """The type, if it is worth while to look. Stacks inside are watched as stacks."""
+        """Return the type of the target if it can be observed. Nested stacks are watched as stacks of their own."""
         try:
             found = self._types(target.implementation)
         except LookupError:
             return None
         return found if contract.is_observable(found) else None
 
-    async def look(self, place: StackRef, targets: Sequence[Target]) -> list[Finding]:
-        """At all of these that can be seen, in any order."""
-        by_type: dict[type[contract.Resource], list[Target]] = {}
-        for target in targets:
-            type_ = self.type_of(target)
-            if type_ is not None:
-                by_type.setdefault(type_, []).append(target)
-        found = await asyncio.gather(*(self._all(type_, place, some) for type_, some in by_type.items()))
-        return [look for looks in found for look in looks]
-
-    async def _all(self, type_: type[contract.Resource], place: StackRef, targets: Sequence[Target]) -> list[Finding]:
+    async def _observe_type(
+        self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[Target]
+    ) -> list[Finding]:
         if type_.observe_many.__func__ is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
-            return await self._together(type_, place, targets)
-        gate, end = asyncio.Semaphore(_ABREAST), asyncio.get_running_loop().time() + self._within_s
+            return await self._observe_in_bulk(type_, stack, targets)
+        free, end = asyncio.Semaphore(_CONCURRENCY), asyncio.get_running_loop().time() + self._within_s
 
-        async def one(target: Target) -> Finding:
-            async with gate:
-                at = await self._turn(type_, place)
+        async def observe_one(target: Target) -> Finding:
+            async with free:
+                at = await self._next_call(type_, stack)
                 left_s = end - asyncio.get_running_loop().time()
-                look = functools.partial(contract.observe, type_(_self(target, place), self._context))
-                seen = await _patiently(look, left_s) if left_s > 0 else None
-            return _compared(type_, target, seen or _SLOW, at)
+                get_reality = functools.partial(contract.observe, type_(_state(target, stack), self._context))
+                reality = await _in_time(get_reality, left_s) if left_s > 0 else None
+            return _finding(type_, target, reality or _SLOW, at)
 
-        found = await asyncio.gather(*(one(target) for target in targets))
+        found = await asyncio.gather(*(observe_one(target) for target in targets))
         self.looks += len(found)
         return list(found)
 
-    async def _together(self, type_: type[contract.Resource], place: StackRef, targets: Sequence[Target]) -> list[Finding]:
-        at = await self._turn(type_, place)
-        many = [_self(target, place) for target in targets]
-        sights = await _sights(type_, self._context, many, self._within_s)
+    async def _observe_in_bulk(
+        self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[Target]
+    ) -> list[Finding]:
+        at = await self._next_call(type_, stack)
+        many = [_state(target, stack) for target in targets]
+        realities = await _observe_many(type_, self._context, many, self._within_s)
         self.looks += len(targets)
-        return [_compared(type_, target, one, at) for target, one in zip(targets, sights, strict=True)]
+        return [_finding(type_, target, one, at) for target, one in zip(targets, realities, strict=True)]
 
-    async def _turn(self, type_: type[contract.Resource], place: StackRef) -> float:
-        await self._budget.take(place.project, type_.TYPE)
+    async def _next_call(self, type_: type[contract.Resource], stack: StackRef) -> float:
+        """Wait until the rate limit admits a call, and return the time at which it is made."""
+        await self._limit.take(stack.project, type_.TYPE)
         self.calls += 1
         return self._context.clock.now()
 
 
-async def _sights(
+async def _observe_many(
     type_: type[contract.Resource], context: contract.Context, many: Sequence[contract.ResourceState], within_s: float
 ) -> Sequence[contract.LiveState]:
-    """Of all of them. Whatever goes wrong with the list, nothing was seen."""
+    """Call `observe_many` of a type. If it fails, is late or returns a wrong number, all objects are unseen."""
     try:
-        observe = functools.partial(gate_resources.call_type, context, type_, type_.observe_many, context, many)
-        seen = await _patiently(observe, within_s)
-    except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, it has not seen anything
+        observe_many = functools.partial(gate.call_type, context, type_, type_.observe_many, context, many)
+        seen = await _in_time(observe_many, within_s)
+    except Exception as error:  # noqa: BLE001 - any error of a plug-in means that nothing was seen
         return [contract.Unseen(f"{type(error).__name__}: {error}")] * len(many)
     return [_SLOW] * len(many) if seen is None or len(seen) != len(many) else seen
 
 
-async def _patiently(look: Callable[[], Awaitable[Any]], left_s: float) -> Any:
-    """What is seen; None if it takes too long."""
+async def _in_time(call: Callable[[], Awaitable[Any]], left_s: float) -> Any:
+    """Return what the call returns, or None after the time limit."""
     try:
-        async with asyncio.timeout(min(PATIENCE_S, left_s)):
-            return await look()
+        async with asyncio.timeout(min(CALL_LIMIT_S, left_s)):
+            return await call()
     except TimeoutError:
         return None
 
 
-def _self(target: Target, place: StackRef) -> contract.ResourceState:
-    return resource_states.of(target, place.stack_name)
+def _state(target: Target, stack: StackRef) -> contract.ResourceState:
+    return resource_states.of(target, stack.stack_name)
 
 
-def _compared(type_: type[contract.Resource], target: Target, seen: contract.LiveState, at: float) -> Finding:
-    found = _observation(type_, target, seen, at)
+def _finding(type_: type[contract.Resource], target: Target, reality: contract.LiveState, at: float) -> Finding:
+    found = _observation(type_, target, reality, at)
     same = (found.sight, found.live, found.drift, found.digest) == (
         target.sight, target.live, target.drift, target.seen_digest) and found.sight is Sight.SEEN
     return Finding(target, found, same)
 
 
-def _observation(type_: type[contract.Resource], target: Target, seen: contract.LiveState, at: float) -> Observation:
-    id_, stack_id, digest = target.id, target.stack_id, target.digest
-    if isinstance(seen, contract.Unseen):
-        return Observation(id_, stack_id, at, Sight.UNSEEN, seen.reason, digest=digest)
-    if isinstance(seen, contract.Gone):
-        return Observation(id_, stack_id, at, Sight.GONE, digest=digest)
-    live = documents.encode(dict(seen.properties))
-    if live == target.live and target.drift is not None and target.is_compared:
-        # The same as before, compared with the same: so is the answer. Most looks end here.
-        return Observation(id_, stack_id, at, Sight.SEEN, "", live, target.drift, digest=digest)
-    applied = documents.decode(target.properties, dict[str, Any])
-    found = [{"property": one.property, "applied": one.applied, "live": one.live, "wanted": one.wanted}
-             for one in drift.compare(type_, applied, seen)]
-    return Observation(id_, stack_id, at, Sight.SEEN, "", live, documents.encode(found), digest=digest)
+def _observation(type_: type[contract.Resource], target: Target, reality: contract.LiveState, at: float) -> Observation:
+    # Most objects are as they were at the last observation: their drift need not be computed again.
+    known = target.drift is not None and target.is_compared
+    earlier = compare.Comparison(target.live, target.drift or "") if known else None
+    return compare.observation(type_, target, reality, at, earlier=earlier)

@@ -1,7 +1,8 @@
-"""What is to be done about a resource, and how often it is looked at. Pure.
+"""The drift policy of a resource, and how often it is observed. Pure.
 
-What was said through the API of one resource comes first, then its own metadata (`isotherm: {drift: repair}`), then the
-stack; then, of each stack around it, what was said of the resource that it is there, and of that stack; then the settings.
+The first of these that is set wins: the policy of the resource set through the API, its metadata
+(`isotherm: {drift: repair}`), the policy of its stack; then for each stack around it, the policy of the resource that holds
+the nested stack and the policy of that stack; then the settings.
 """
 
 from __future__ import annotations
@@ -19,47 +20,47 @@ WORDS = {policy.name.lower(): policy for policy in DriftPolicy}
 
 
 def of(name: str, metadata: str, overrides: Mapping[str, int], stack: DriftPolicy) -> DriftPolicy:
-    """The policy for a resource with this metadata, in a stack with these."""
-    return said(name, metadata, overrides) or stack
+    """Return the policy of a resource, in a stack with this policy and these overrides."""
+    return of_resource(name, metadata, overrides) or stack
 
 
-def said(name: str, metadata: str, overrides: Mapping[str, int]) -> DriftPolicy | None:
-    """What was said of the resource alone."""
+def of_resource(name: str, metadata: str, overrides: Mapping[str, int]) -> DriftPolicy | None:
+    """Return the policy that was set for the resource itself, if any."""
     if name in overrides:
         return DriftPolicy(overrides[name])
-    # Most metadata says nothing about it, and need not be read.
+    # Most metadata has no policy: searching the text is cheaper than decoding it.
     return _in_metadata(documents.decode_any(metadata)) if f'"{KEY}"' in metadata else None
 
 
 def _in_metadata(metadata: Any) -> DriftPolicy | None:
-    told = metadata.get(KEY) if isinstance(metadata, Mapping) else None
-    word = told.get(DRIFT) if isinstance(told, Mapping) else None
+    own = metadata.get(KEY) if isinstance(metadata, Mapping) else None
+    word = own.get(DRIFT) if isinstance(own, Mapping) else None
     return WORDS.get(word) if isinstance(word, str) else None
 
 
 class Intervals:
-    """How often a resource is looked at."""
+    """The seconds between two observations of a resource, by type."""
 
     def __init__(self, settings: Settings) -> None:
-        self._else = settings.observer_interval
+        self._default = settings.observer_interval
         self._types = dict(_pair(one) for one in settings.observer_type_intervals)
 
     def of(self, type_: str, stack_s: float | None) -> float:
-        """In seconds. What was said of the stack comes first."""
+        """Return the interval of a type, in seconds. The interval of the stack, if set, comes first."""
         if stack_s is not None:
             return stack_s
         fits = [name for name in self._types if type_ == name or (name.endswith("*") and type_.startswith(name[:-1]))]
-        return self._types[max(fits, key=len)] if fits else self._else
+        return self._types[max(fits, key=len)] if fits else self._default
 
     def round(self, stack_s: float | None) -> float:
-        """How often a stack has its turn."""
-        return min([self._else, *self._types.values()]) if stack_s is None else stack_s
+        """Return the seconds between two rounds through a stack: the shortest interval of all types."""
+        return min([self._default, *self._types.values()]) if stack_s is None else stack_s
 
 
-def _pair(told: str) -> tuple[str, float]:
-    name, _, seconds = told.rpartition("=")
+def _pair(option: str) -> tuple[str, float]:
+    name, _, seconds = option.rpartition("=")
     try:
         return name.strip(), float(seconds)
     except ValueError:
-        raise errors.UserError(f"observer_type_intervals: '{told}' is not TYPE=SECONDS.", kind="ValueError",
+        raise errors.UserError(f"observer_type_intervals: '{option}' is not TYPE=SECONDS.", kind="ValueError",
                                hint="For example: OS::Nova::Server=300, OS::Neutron::*=120") from None

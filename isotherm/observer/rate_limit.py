@@ -1,7 +1,8 @@
-"""How often the observer may ask: so many calls in a second for each project and type, and never many at once.
+"""The rate at which an observer may call services: so many calls in a second for each project and type.
 
-A cloud that is asked too often is slow for everybody. Whoever has to wait for his turn waits here, and others, who ask
-another cloud or for another project, pass by.
+A caller over the rate sleeps here; callers for another project or type are not delayed. This limits calls over time. The
+number of steps that run at once is limited elsewhere: by type in `engine.steps.throttle`, and in turns by project and
+stack in `engine.legacy.fair_semaphore`.
 """
 
 from __future__ import annotations
@@ -9,19 +10,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-# So much of what was not used may be caught up with at once.
+# Unused calls of this time may be made at once.
 _BURST_S = 0.1
-# Waiting for less costs more than it spares.
+# A shorter sleep costs more than it saves.
 _LEAST_S = 0.002
 
 
 class RateLimit:
-    """Hands out calls."""
+    """Spreads calls over time. Observers that run at the same time share one rate."""
 
     def __init__(
         self, rate: float, now: Callable[[], float] | None = None, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
-        """`rate`: calls in a second, 0: any number."""
+        """`rate` is in calls per second; 0 means unlimited."""
         self._rate = rate
         self._shares = 1
         self._now = now
@@ -29,12 +30,12 @@ class RateLimit:
         self._free_at: dict[tuple[str, str], float] = {}
 
     def share(self, observers: int) -> None:
-        """So many observers have the budget together."""
+        """Divide the rate by the number of live observers."""
         self._shares = max(1, observers)
 
     @property
     def rate(self) -> float:
-        """What this observer has of it."""
+        """The share of this observer, in calls per second."""
         return self._rate / self._shares
 
     async def take(self, project: str, type_: str, calls: int = 1) -> None:

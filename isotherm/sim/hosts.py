@@ -12,6 +12,7 @@ from isotherm.engine import contexts
 from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator, Requester, ServicePorts
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.observer import service
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
@@ -107,23 +108,23 @@ class Hosts:
             return Orchestrator(ports, Requester(project)).drift
 
         tuning = service.Tuning(lease_s=LEASE_S, concurrency=2, idle_s=PEEK_S, enrol_s=BEAT_S, beat_s=BEAT_S)
-        observer = context.run(service.Observer, process.name, self._store, resource_context, types.implementation,
-                               planning, repairer, self._settings, tuning, Random(self._chance.new_id()))
+        observed = service.ObserverPorts(self._store, resource_context, types.implementation, planning, repairer,
+                                         self._settings)
+        observer = context.run(service.Observer, process.name, observed, tuning, Random(self._chance.new_id()))
         task = context.run(lambda: self._loop.create_task(observer.run(), context=context))
         self._hosts[name] = _Host(name, process, context, observer, task)
 
     def _boot(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        ports = self._ports(clock)
+        resource_context = self._ports(clock)
         # Each process has its own registry of template resources.
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake)
-        worker = context.run(
-            Worker, process.name, self._store, ports, types.implementation, planning, self._chance.new_id, self._tuning,
-            nesting,
-        )
+        ports = EnginePorts(self._store, resource_context, types.implementation, planning, self._chance.new_id,
+                            inner_stacks=nesting)
+        worker = context.run(Worker, process.name, ports, self._tuning)
         task = context.run(lambda: self._loop.create_task(worker.run(), context=context))
         self._hosts[name] = _Host(name, process, context, worker, task)
 

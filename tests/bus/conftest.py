@@ -37,31 +37,31 @@ class Listener:
         self.has_room = room
         self.held: asyncio.Event | None = None
 
-    def news(self, stack_ids: Sequence[str]) -> None:
+    def stacks_changed(self, stack_ids: Sequence[str]) -> None:
         self.heard += stack_ids
 
-    async def come(self) -> None:
+    async def take_turn(self) -> None:
         self.came += 1
         if self.held is not None:
             await self.held.wait()
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         return self.has_room
 
-    def hint(self, what: Mapping[str, Any]) -> None:
+    def reality_hint(self, what: Mapping[str, Any]) -> None:
         self.hints.append(what)
 
 
 class Broken(Listener):
     """A listener whose methods all raise."""
 
-    def news(self, stack_ids: Sequence[str]) -> None:
+    def stacks_changed(self, stack_ids: Sequence[str]) -> None:
         raise RuntimeError("broken")
 
-    def hint(self, what: Mapping[str, Any]) -> None:
+    def reality_hint(self, what: Mapping[str, Any]) -> None:
         raise RuntimeError("broken")
 
-    async def come(self) -> None:
+    async def take_turn(self) -> None:
         self.came += 1
         raise RuntimeError("broken")
 

@@ -19,18 +19,18 @@ def say(*words: object) -> None:
 
 
 class BusListener:
-    def news(self, stack_ids: Sequence[str]) -> None:
+    def stacks_changed(self, stack_ids: Sequence[str]) -> None:
         if stack_ids:
             say("news", *stack_ids)
 
-    async def come(self) -> None:
+    async def take_turn(self) -> None:
         say("come")
         await asyncio.Event().wait()
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         return True
 
-    def hint(self, what: Mapping[str, Any]) -> None:
+    def reality_hint(self, what: Mapping[str, Any]) -> None:
         say("hint", what)
 
 
@@ -40,7 +40,7 @@ async def main(url: str, stacks: Sequence[str]) -> None:
         while not here.connected:
             await asyncio.sleep(0.01)
         say("connected")
-        here.tell(stacks)
+        here.announce(stacks)
         await asyncio.Event().wait()
 
 

@@ -34,13 +34,13 @@ def test_without_a_broker_everything_goes_on_at_once(story, told, closed):
     async def it():
         here, ears = bus.of(f"rabbit://u:MARKER@127.0.0.1:{closed}/"), Listener()
         with at_once():
-            here.tell(["early"])
+            here.announce(["early"])
             async with here.listening(ears):
                 await until(lambda: told())
                 for number in range(MOST + 100):
-                    here.tell([str(number)])
-                    here.surplus()
-                here.room_changed()
+                    here.announce([str(number)])
+                    here.call_for_help()
+                here.capacity_changed()
                 assert len(ears.heard) == MOST + 100 and not here.connected
                 assert here.counts.dropped == 101 and here.counts.published == 0
 
@@ -77,7 +77,7 @@ def test_a_broker_that_never_says_a_word_keeps_nobody(story, told, monkeypatch):
         here, ears = bus.of(f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}"), Listener()
         async with here.listening(ears):
             with at_once():
-                here.tell(["a"])
+                here.announce(["a"])
             assert ears.heard == ["a"]
             await until(lambda: len(taken) > 1)
         server.close()
@@ -96,7 +96,7 @@ def test_who_leaves_while_it_connects_does_not_wait(story):
         with at_once(3.0):
             async with here.listening(Listener()):
                 await until(lambda: taken)
-                here.tell(["a"])
+                here.announce(["a"])
         server.close()
         taken[0].transport.abort()
 
@@ -131,7 +131,7 @@ def test_a_password_that_is_refused_stops_nobody(story, told, broker):
     async def it():
         here, ears = bus.of(url), Listener()
         async with here.listening(ears):
-            here.tell(["a"])
+            here.announce(["a"])
             await until(lambda: told())
             assert not here.connected and ears.heard == ["a"]
 

@@ -30,8 +30,8 @@ def test_a_broker_that_hangs_is_left_for_a_new_connection(story, broker, monkeyp
                 await connected(here, other)
                 there.flows.clear()
                 began = time.monotonic()
-                here.tell(["a"])
-                here.surplus()
+                here.announce(["a"])
+                here.call_for_help()
                 assert time.monotonic() - began < 0.1
                 await until(lambda: not here.connected)
                 there.flows.set()
@@ -50,7 +50,7 @@ def test_leaving_a_broker_that_hangs_takes_a_moment(story, broker):
                 await connected(here)
                 there.flows.clear()
                 for number in range(2000):
-                    here.tell([f"{number:0300}"])
+                    here.announce([f"{number:0300}"])
                 await until(lambda: there.held_bytes)
                 began = time.monotonic()
             assert time.monotonic() - began < 5
@@ -87,7 +87,7 @@ def test_a_connection_that_is_cut_is_made_again(story, broker, told):
             async with here.listening(Listener(room=False)), other.listening(ears):
                 await connected(here, other)
                 there.cut()
-                here.tell(["a"])
+                here.announce(["a"])
                 await until(lambda: ears.heard == ["a"])
                 assert here.counts.reconnects == 1
 
@@ -125,13 +125,13 @@ def test_a_broker_that_was_killed_is_found_again(story, broker, monkeypatch):
                 await asyncio.sleep(1.5)
                 await asyncio.to_thread(broker.kill)
                 await until(lambda: not here.connected and not other.connected)
-                here.tell(["while it was away"])
-                here.surplus()
+                here.announce(["while it was away"])
+                here.call_for_help()
                 await asyncio.to_thread(broker.start)
                 there.target = broker.port
                 await connected(here, other)
                 await until(lambda: theirs.came and here.counts.published == 2)
-                here.tell(["afterwards"])
+                here.announce(["afterwards"])
                 await until(lambda: "afterwards" in theirs.heard)
                 assert here.counts.dropped == 0 and here.counts.reconnects == 1
 
@@ -152,13 +152,13 @@ def test_a_queue_that_gives_no_answer_is_made_anew(story, broker, monkeypatch):
         here, other, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
         async with here.listening(ears), other.listening():
             await connected(here, other)
-            other.surplus()
+            other.call_for_help()
             await until(lambda: other.counts.published == 1)
             ears.has_room = True
-            here.room_changed()
+            here.capacity_changed()
             await until(lambda: here.counts.reconnects == amqp._ENOUGH)
             await stays(lambda: ears.came == 0 and here.connected)
-            other.surplus()
+            other.call_for_help()
             await until(lambda: ears.came == 1)
 
     monkeypatch.setattr(link.Link, "consume", silent)
@@ -169,7 +169,7 @@ def test_who_was_away_is_told_that_something_may_have_been_missed(story, broker)
     async def it():
         there, times = Between(broker.port), []
         ears = Listener(room=False)
-        ears.news = lambda ids: times.append(list(ids))
+        ears.stacks_changed = lambda ids: times.append(list(ids))
         async with there.open() as port:
             here = bus.of(url_at(broker, port))
             async with here.listening(ears):

@@ -52,12 +52,12 @@ def test_all_others_hear_news_in_few_messages(story, broker):
         ears = [Listener(room=False) for _ in range(3)]
         async with one.listening(ears[0]), two.listening(ears[1]), three.listening(ears[2]):
             await connected(one, two, three)
-            one.tell(["a", "b"])
-            one.tell(["c"])
+            one.announce(["a", "b"])
+            one.announce(["c"])
             await until(lambda: len(ears[1].heard) == len(ears[2].heard) == 3 and one.counts.published)
             assert [set(one.heard) for one in ears] == [{"a", "b", "c"}] * 3
             assert one.counts.published == two.counts.received == 1 and one.counts.received == 0
-            two.tell(many := [str(number) for number in range(1000)])
+            two.announce(many := [str(number) for number in range(1000)])
             await until(lambda: len(ears[0].heard) == len(ears[2].heard) == 1003 and two.counts.published == 5)
             assert ears[0].heard[3:] == many
 
@@ -72,7 +72,7 @@ def test_processes_hear_each_other(story, broker):
             async with process(broker.url, "theirs") as other:
                 await until(lambda: ears.heard == ["theirs"])
                 assert await other.stdout.readline() == b"news theirs\n"
-                here.tell(["ours"])
+                here.announce(["ours"])
                 assert await other.stdout.readline() == b"news ours\n"
 
     story(it())
@@ -84,7 +84,7 @@ def test_who_only_speaks_is_heard_to_the_last_word(story, broker):
         async with here.listening(ears):
             await connected(here)
             async with there.listening():
-                there.tell(["last words"])
+                there.announce(["last words"])
             await until(lambda: ears.heard == ["last words"])
 
     story(it())
@@ -97,16 +97,16 @@ def test_one_with_room_comes_and_none_without(story, broker):
         async with full.listening(no), free.listening(yes):
             await connected(full, free)
             for number in range(1, 6):
-                full.surplus()
+                full.call_for_help()
                 await until(lambda number=number: yes.came == number)
             yes.has_room = False
-            free.room_changed()
+            free.capacity_changed()
             await until_queued(broker.url, messages=0, consumers=0)
-            full.surplus()
+            full.call_for_help()
             await until_queued(broker.url, messages=1, consumers=0)
             assert (no.came, yes.came) == (0, 5)
             no.has_room = True
-            full.room_changed()
+            full.capacity_changed()
             await until(lambda: no.came == 1)
             assert yes.came == 5
 
@@ -119,7 +119,7 @@ def test_calls_for_help_are_gathered(story, broker):
         async with full.listening(Listener(room=False)), free.listening(yes):
             await connected(full, free)
             for _ in range(1000):
-                full.surplus()
+                full.call_for_help()
             await until(lambda: yes.came)
             await stays(lambda: yes.came == 1)
             assert full.counts.published == 1
@@ -134,7 +134,7 @@ def test_room_is_asked_for_after_each_call(story, broker):
         async with full.listening(Listener(room=False)), free.listening(yes):
             await connected(full, free)
             for number in range(1, 5):
-                full.surplus()
+                full.call_for_help()
                 await until(lambda number=number: full.counts.published == number)
             await until(lambda: yes.came == 2)
             await until_queued(broker.url, messages=2, consumers=0)
@@ -149,14 +149,14 @@ def test_a_call_that_finds_no_room_goes_to_another(story, broker):
         ours, theirs = Listener(room=False), Listener()
         async with here.listening(ours), other.listening(theirs):
             await connected(here, other)
-            here.surplus()
+            here.call_for_help()
             await until(lambda: theirs.came == 1)
             # It is full now, and nobody has said so yet.
             theirs.has_room = False
-            here.surplus()
+            here.call_for_help()
             await until(lambda: here.counts.published == 2)
             ours.has_room = True
-            here.room_changed()
+            here.capacity_changed()
             await until(lambda: ours.came == 1)
             assert theirs.came == 1
 
@@ -170,10 +170,10 @@ def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story, broker):
         async with here.listening(ears):
             await connected(here)
             async with process(broker.url) as other:
-                here.surplus()
+                here.call_for_help()
                 assert await other.stdout.readline() == b"come\n"
                 ears.has_room = True
-                here.room_changed()
+                here.capacity_changed()
                 await until_queued(broker.url, messages=0, consumers=2)
                 await stays(lambda: ears.came == 0)
                 other.kill()
@@ -191,16 +191,16 @@ def test_what_was_answered_does_not_come_again(story, broker):
         async with there.listening(Listener(room=False)):
             async with here.listening(ears):
                 await connected(here, there)
-                there.surplus()
+                there.call_for_help()
                 await until(lambda: ears.came == 1)
             # It left in the middle of its turn, in good order: the call goes back at once.
             async with here.listening(second := Listener()):
                 await until(lambda: second.came == 1)
                 # The next call comes when the first is acknowledged.
-                there.surplus()
+                there.call_for_help()
                 await until(lambda: second.came == 2)
                 second.has_room = False
-                here.room_changed()
+                here.capacity_changed()
                 await until_queued(broker.url, messages=0, consumers=0)
             async with here.listening(third := Listener()):
                 await connected(here)
@@ -214,18 +214,18 @@ def test_a_turn_goes_on_when_its_connection_is_lost(story, broker):
     async def it():
         there, ears = Between(broker.port), Listener()
         ears.held, ended = asyncio.Event(), []
-        come = ears.come
+        come = ears.take_turn
 
         async def noted():
             await come()
             ended.append(ears.came)
 
-        ears.come = noted
+        ears.take_turn = noted
         async with there.open() as port:
             here, other = bus.of(url_at(broker, port)), bus.of(broker.url)
             async with here.listening(ears), other.listening(Listener(room=False)):
                 await connected(here, other)
-                other.surplus()
+                other.call_for_help()
                 await until(lambda: ears.came == 1)
                 there.cut()
                 await until(lambda: here.counts.reconnects == 1)
@@ -242,12 +242,12 @@ def test_where_a_turn_fails_another_is_called(story, broker):
         here, there, failing, ears = bus.of(broker.url), bus.of(broker.url), Broken(), Listener(room=False)
         async with here.listening(ears), there.listening(failing):
             await connected(here, there)
-            here.surplus()
+            here.call_for_help()
             await until(lambda: failing.came == 1)
             ears.has_room = True
-            here.room_changed()
+            here.capacity_changed()
             await until(lambda: ears.came == 1)
-            here.tell(["a"])
+            here.announce(["a"])
             await publish(broker.url, "isotherm.hints", b'{"a": 1}')
             await until(lambda: there.counts.received + here.counts.received >= 4)
             assert here.connected and there.connected
@@ -266,20 +266,20 @@ def test_a_purge_and_deleted_queues_stop_nothing(story, broker):
         ours, theirs = Listener(room=False), Listener(room=False)
         async with here.listening(ours), there.listening(theirs):
             await connected(here, there)
-            here.surplus()
+            here.call_for_help()
             await until(lambda: here.counts.published == 1)
             assert await purge(broker.url) == 1
             theirs.has_room = True
-            there.room_changed()
+            there.capacity_changed()
             await until_queued(broker.url, messages=0, consumers=1)
             assert theirs.came == 0
-            here.surplus()
+            here.call_for_help()
             await until(lambda: theirs.came == 1)
             await on_the_broker(broker.url, delete)
             await until(lambda: here.counts.reconnects and there.counts.reconnects)
             await connected(here, there)
-            here.surplus()
-            here.tell(["a"])
+            here.call_for_help()
+            here.announce(["a"])
             await until(lambda: theirs.came == 2 and theirs.heard == ["a"])
 
     story(it())

@@ -96,16 +96,16 @@ def letters(outbox, count):
 
 def test_what_is_told_together_goes_together_and_once():
     outbox = Outbox(bus.Counts())
-    outbox.surplus()
-    outbox.tell(("a", "b"))
-    outbox.tell(("c", "a"))
-    outbox.surplus()
+    outbox.call_for_help()
+    outbox.announce(("a", "b"))
+    outbox.announce(("c", "a"))
+    outbox.call_for_help()
     assert letters(outbox, 2) == [OutgoingMessage(("b", "c", "a")), OutgoingMessage()]
 
 
 def test_many_stacks_go_in_several_messages():
     outbox = Outbox(bus.Counts())
-    outbox.tell(tuple(map(str, range(BATCH + 1))))
+    outbox.announce(tuple(map(str, range(BATCH + 1))))
     assert [len(one.stacks) for one in letters(outbox, 2)] == [BATCH, 1]
 
 
@@ -115,7 +115,7 @@ def test_while_nothing_goes_the_newest_are_kept(at_once):
     outbox = Outbox(counts)
     names = tuple(map(str, range(MOST + 500)))
     for part in [names] if at_once else zip(names, strict=True):
-        outbox.tell(part)
+        outbox.announce(part)
     assert counts.dropped == 500
     found = [stack for letter in letters(outbox, MOST // BATCH) for stack in letter.stacks]
     assert tuple(found) == names[500:]
@@ -124,9 +124,9 @@ def test_while_nothing_goes_the_newest_are_kept(at_once):
 def test_what_was_not_sent_goes_again_and_before_the_newer():
     counts = bus.Counts()
     outbox = Outbox(counts)
-    outbox.tell(("a", "b"))
+    outbox.announce(("a", "b"))
     (letter,) = letters(outbox, 1)
-    outbox.tell(("c",))
+    outbox.announce(("c",))
     outbox.was_not_sent(letter)
     outbox.was_not_sent(OutgoingMessage())
     assert letters(outbox, 2) == [OutgoingMessage(("a", "b", "c")), OutgoingMessage()]
@@ -136,14 +136,14 @@ def test_what_was_not_sent_goes_again_and_before_the_newer():
 def test_in_one_process_news_are_heard_at_once(story):
     async def it():
         here, ears = bus.of(""), Listener()
-        here.tell(["too early"])
+        here.announce(["too early"])
         async with here.listening(ears):
-            here.tell(["a", "b"])
+            here.announce(["a", "b"])
             assert ears.heard == ["a", "b"]
-            here.surplus()
-            here.room_changed()
+            here.call_for_help()
+            here.capacity_changed()
             assert ears.came == 0 and here.connected
-        here.tell(["too late"])
+        here.announce(["too late"])
         assert ears.heard == ["a", "b"]
 
     story(it())
@@ -153,9 +153,9 @@ def test_another_thread_is_heard_on_the_loop(story):
     async def it():
         here, where = bus.of(""), []
         ears = Listener()
-        ears.news = lambda ids: where.append(threading.current_thread())
+        ears.stacks_changed = lambda ids: where.append(threading.current_thread())
         async with here.listening(ears):
-            await asyncio.to_thread(here.tell, ["a"])
+            await asyncio.to_thread(here.announce, ["a"])
             await asyncio.sleep(0)
         assert where == [threading.current_thread()]
 
@@ -166,10 +166,10 @@ def test_ears_that_fail_stop_nobody(story, told):
     async def it():
         here = bus.of("")
         async with here.listening(Broken()):
-            here.tell(["a"])
+            here.announce(["a"])
 
     story(it())
-    assert len(told()) == 1 and "could not be acted upon" in told()[0]
+    assert len(told()) == 1 and "a listener failed on a message" in told()[0]
 
 
 def test_one_process_listens_once(story):

@@ -24,6 +24,7 @@ from isotherm.engine.orchestrator import Orchestrator, ServicePorts
 from isotherm.engine.process import key_file
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.engine.steps import act
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.planning import planner
 from isotherm.resources import builtin, contract
 from isotherm.resources.journal import JournalReality
@@ -86,7 +87,8 @@ def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
         store = ThreadedStore.open(databases.url_of(tmp_path), lambda: key_file.ring(tmp_path, Settings()))
         reality, clock, types = JournalReality(tmp_path / "reality.journal"), SystemClock(), builtin.registry()
         context = contexts.shared(store, clock, contexts.ProcessPorts(reality, random.Random(1)))
-        alone = worker.Worker("alone", store, context, types.implementation, planner.Planning(store, types, clock), new_id)
+        ports = EnginePorts(store, context, types.implementation, planner.Planning(store, types, clock), new_id)
+        alone = worker.Worker("alone", ports)
         task = asyncio.create_task(alone.run())
         async with asyncio.timeout(60):
             while len(reality.objects) < 2:
@@ -120,7 +122,8 @@ def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path
         clock, reality = SystemClock(), JournalReality(tmp_path / "reality.journal")
         types = Registry([Blocking, builtin.registry().get("OS::Heat::TestResource")])
         context = contexts.shared(store, clock, contexts.ProcessPorts(reality, random.Random(1)))
-        one = worker.Worker("one", store, context, types.implementation, planner.Planning(store, types, clock), new_id)
+        ports = EnginePorts(store, context, types.implementation, planner.Planning(store, types, clock), new_id)
+        one = worker.Worker("one", ports)
         api = Orchestrator(ServicePorts(
             store, types, clock, new_id, planner.Planning(store, types, clock), wake=lambda *_: one.wake()))
         task = asyncio.create_task(one.run())

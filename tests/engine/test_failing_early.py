@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from isotherm.engine.steps import act, hooks
+from isotherm.engine import contexts
+from isotherm.engine.steps import hooks
 from tests.engine.conftest import Lab, resource
 
 UNRESOLVED = {"type": "OS::Heat::TestResource", "properties": {"get_attr": ["a", "output"]}}
@@ -115,7 +116,7 @@ def test_a_type_that_is_gone(lab, monkeypatch):
 @pytest.mark.parametrize("action", ["create", "update", "delete", "check"])
 def test_a_context_that_cannot_be_built(lab, monkeypatch, action):
     """An injected fault: what stands between the engine and a type raises."""
-    made = act.GuardedReality
+    made = contexts.LeasedReality
 
     def broken(*_: object) -> None:
         raise RuntimeError("no context")
@@ -123,7 +124,7 @@ def test_a_context_that_cannot_be_built(lab, monkeypatch, action):
     async def story(it: Lab) -> None:
         if action != "create":
             await it.create({"a": resource("1")})
-        monkeypatch.setattr(act, "GuardedReality", broken)
+        monkeypatch.setattr(contexts, "LeasedReality", broken)
         asked = {"create": lambda: it.create({"a": resource("1")}), "update": lambda: it.update({"a": resource("2")}),
                  "delete": it.delete, "check": lambda: _checked(it)}
         stack = await asked[action]()
@@ -131,7 +132,7 @@ def test_a_context_that_cannot_be_built(lab, monkeypatch, action):
         assert stack["stack_status"] == told
         assert await shown(it, "a") == (told, "RuntimeError: resources.a: no context")
         assert await failures(it, "a") == [(told, "RuntimeError: resources.a: no context")]
-        monkeypatch.setattr(act, "GuardedReality", made)
+        monkeypatch.setattr(contexts, "LeasedReality", made)
         assert (await it.update({"a": resource("3")}))["stack_status"] == "UPDATE_COMPLETE"
         assert it.values() == ["3"]
 

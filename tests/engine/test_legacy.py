@@ -17,6 +17,7 @@ from isotherm.engine import contexts
 from isotherm.engine.legacy.engine import LegacyEngine, Tuning
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.process.embedded import Embedded, new_id
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.planning import planner
 from isotherm.resources.journal import JournalReality
 from isotherm.states import NodeState
@@ -188,9 +189,9 @@ async def engine_on(folder: Embedded, name: str) -> AsyncIterator[LegacyEngine]:
     reality = JournalReality(folder.path / "reality.journal")
     context = contexts.shared(folder.store, folder.clock, contexts.ProcessPorts(reality, random.Random(1)))
     plans = planner.Planning(folder.store, folder.types, folder.clock)
-    engine = LegacyEngine(name, folder.store, context, folder.types.implementation, plans, new_id,
-                          Tuning(LEASE_S, idle_s=0.05))
-    engine._shared.act._nesting = InnerStacksFactory(folder.store, folder.types, plans, folder.clock, new_id, engine.wake)
+    nesting = InnerStacksFactory(folder.store, folder.types, plans, folder.clock, new_id, lambda: engine.wake())
+    ports = EnginePorts(folder.store, context, folder.types.implementation, plans, new_id, inner_stacks=nesting)
+    engine = LegacyEngine(name, ports, Tuning(LEASE_S, idle_s=0.05))
     task = asyncio.create_task(engine.run())
     engine.task = task  # type: ignore[attr-defined]
     try:

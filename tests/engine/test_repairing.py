@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -246,9 +247,9 @@ async def _with(it: Lab, monkeypatch: pytest.MonkeyPatch, write: Any) -> Any:
 
     made = Observer.__init__
 
-    def make(self: Any, name: str, store: Any, *rest: Any, **named: Any) -> None:
+    def make(self: Any, name: str, ports: Any, *rest: Any) -> None:
         Store.write = staticmethod(write)  # type: ignore[attr-defined]
-        made(self, name, Store(), *rest, **named)
+        made(self, name, dataclasses.replace(ports, store=Store()), *rest)
 
     monkeypatch.setattr(Observer, "__init__", make)
     async with observed(it):

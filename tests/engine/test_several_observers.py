@@ -77,7 +77,7 @@ def test_two_share_the_work_and_one_that_dies_is_replaced(lab, tmp_path):
                 hangs.set()
                 await asyncio.Event().wait()
 
-            one._look = look  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
+            one._observe_stack = look  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
             await hangs.wait()
             path.unlink()
             async with it.engine.observing(dead):

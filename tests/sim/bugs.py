@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.convergence import worker
-from isotherm.engine.steps import act, consider
+from isotherm.engine.steps import act, consider_update, outcomes
 from isotherm.graph import plan as planning
 from isotherm.planning import documents
 from isotherm.states import Action, NodeState
@@ -178,17 +178,16 @@ def a_lease_is_taken_while_somebody_has_it(patch: Patch) -> None:
 def acts_before_the_intent_is_durable(patch: Patch) -> None:
     """[lesson C12] The cloud is called first, and the intent written afterwards."""
 
-    def take(original: Any, self: Any, claimed: Any, facts: Any) -> None:
-        answer = self._consider(claimed, facts)
-        if not isinstance(answer, consider.Begin):
+    def consider(original: Any, self: Any, claimed: Any, facts: Any) -> None:
+        answer = self._decider.consider(claimed, facts)
+        if not isinstance(answer, outcomes.Begin):
             original(self, claimed, facts)
             return
-        self._begins.append(answer)
+        self._to_begin.append(answer)
         begun = answer.beginning.version
-        self._spawn(claimed, self._step(claimed, begun, answer.intent, answer.target))
+        self._spawn(claimed, self._act(claimed, begun, answer.intent, answer.target))
 
-    original = worker.Worker._take
-    patch.setattr(worker.Worker, "_take", lambda self, claimed, facts: take(original, self, claimed, facts))
+    wrapped(patch, worker.Worker, "_consider", consider)
 
 
 @bug
@@ -198,13 +197,13 @@ def never_looks_for_a_lost_object(patch: Patch) -> None:
     async def find(self: Any, claimed: Any, version: Any, guard: Any) -> str | None:
         return version.physical_id
 
-    patch.setattr(act.StepRunner, "find", find)
+    patch.setattr(act.StepRunner, "find_object", find)
 
 
 @bug
 def a_token_is_used_for_every_version(patch: Patch) -> None:
     """[I1] A replacement gets the token of the version that it replaces."""
-    original = consider.Decider._begin_create
+    original = consider_update.UpdateDecider._begin_create
 
     def begin(self: Any, claimed: Any, *rest: Any) -> Any:
         answer = original(self, claimed, *rest)
@@ -212,13 +211,13 @@ def a_token_is_used_for_every_version(patch: Patch) -> None:
             answer.beginning.version.token = claimed.version.token
         return answer
 
-    patch.setattr(consider.Decider, "_begin_create", begin)
+    patch.setattr(consider_update.UpdateDecider, "_begin_create", begin)
 
 
 @bug
 def the_found_object_is_forgotten_again(patch: Patch) -> None:
     """[lesson C11] The object is found by its token, and its id is not kept."""
-    original = act.StepRunner.step
+    original = act.StepRunner.run
 
     async def step(self: Any, *arguments: Any) -> Any:
         report = await original(self, *arguments)
@@ -226,7 +225,7 @@ def the_found_object_is_forgotten_again(patch: Patch) -> None:
             report.version.physical_id = None
         return report
 
-    patch.setattr(act.StepRunner, "step", step)
+    patch.setattr(act.StepRunner, "run", step)
 
 
 # Order.
@@ -263,14 +262,14 @@ def deletes_in_the_wrong_order(patch: Patch) -> None:
 @bug
 def the_union_of_requirements_is_forgotten(patch: Patch) -> None:
     """[lesson C1] While an update is under way, its row names only what it will use, not what it may still use."""
-    original = consider.Decider._begin_update
+    original = consider_update.UpdateDecider._begin_update
 
     def begin(self: Any, *arguments: Any) -> Any:
         answer = original(self, *arguments)
         answer.beginning.version.requires = documents.encode(answer.intent.requires)
         return answer
 
-    patch.setattr(consider.Decider, "_begin_update", begin)
+    patch.setattr(consider_update.UpdateDecider, "_begin_update", begin)
 
 
 @bug

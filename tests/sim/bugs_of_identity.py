@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from seeded_bugs import Bugs, Patch, wrapped
 
-from isotherm.engine.steps import consider, decide
+from isotherm.engine.steps import consider_update, decide
 from isotherm.store import tables as t
 from isotherm.store.transitions import versions
 from isotherm.store.versions import shared_objects
@@ -27,7 +27,7 @@ def an_alias_changes_its_meaning_unseen(patch: Patch) -> None:
         named = found is not None and version.type.startswith("Alias::")
         return dataclasses.replace(found, implementation=same) if named else found
 
-    wrapped(patch, consider, "_applied", applied)
+    wrapped(patch, consider_update, "_applied", applied)
     wrapped(patch, decide, "makes_the_same", lambda original, one, other: one == same or original(one, other))
 
 

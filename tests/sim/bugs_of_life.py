@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.nested import inner_stacks
-from isotherm.engine.steps import visit as visit_steps
+from isotherm.engine.steps import consider_visit as visit_steps
 from isotherm.resources import contract, drift, observation, properties
 from isotherm.states import Action, NodeKind
 from isotherm.store import rows

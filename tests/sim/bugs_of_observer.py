@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 from seeded_bugs import Bugs, Patch, nothing, wrapped
 
-from isotherm.observer import observe, policies, rate_limit, record, service
+from isotherm.observer import observe, policies, rate_limit, repair, service, watch_state
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, Sight, WatchMode
 from isotherm.store import rows
@@ -53,7 +53,7 @@ def what_could_not_be_seen_is_gone(patch: Patch) -> None:
 @bug
 def only_the_first_resources_are_looked_at(patch: Patch) -> None:
     """A round ends with its first chunk."""
-    wrapped(patch, service.Observer, "_chunk", lambda original, *told: (
+    wrapped(patch, service.Observer, "_choose_targets", lambda original, *told: (
         dataclasses.replace(original(*told), last=True)))
 
 
@@ -99,8 +99,7 @@ def each_observer_has_the_whole_budget(patch: Patch) -> None:
 @bug
 def what_is_only_to_be_reported_is_repaired(patch: Patch) -> None:
     """The policy is not asked."""
-    patch.setattr(record, "is_to_repair", lambda watch, standing, need: standing.mode is WatchMode.ACTIVE)
-    patch.setattr(service, "is_to_repair", lambda watch, standing, need: True)
+    patch.setattr(watch_state, "wants_repair", lambda watch, state, need: state.mode is WatchMode.ACTIVE)
 
 
 @bug
@@ -112,29 +111,26 @@ def what_was_said_of_one_resource_is_forgotten(patch: Patch) -> None:
 @bug
 def maintenance_does_not_count(patch: Patch) -> None:
     """What is in maintenance is repaired all the same."""
-    both = lambda watch, standing, need: policies.of(  # noqa: E731 - one for both places
-        need.name, need.metadata, watch.overrides, standing.policy) is DriftPolicy.REPAIR
-    patch.setattr(record, "is_to_repair", both)
-    patch.setattr(service, "is_to_repair", both)
+    patch.setattr(watch_state, "wants_repair", lambda watch, state, need: policies.of(
+        need.name, need.metadata, watch.overrides, state.policy) is DriftPolicy.REPAIR)
 
 
 @bug
 def a_fight_has_no_end(patch: Patch) -> None:
     """Repairs are not counted."""
-    counted = record.DriftRecorder.count
-    patch.setattr(record.DriftRecorder, "count", staticmethod(lambda *told: [
-        msgspec.structs.replace(one, rounds=0) for one in counted(*told)]))
+    counted = repair.counted
+    patch.setattr(repair, "counted", lambda *told: [msgspec.structs.replace(one, rounds=0) for one in counted(*told)])
 
 
 @bug
 def it_is_given_up_too_early(patch: Patch) -> None:
     """One repair is enough."""
-    wrapped(patch, record.DriftRecorder, "_mend", _as_if_often)
+    wrapped(patch, repair.Breaker, "choose", _as_if_often)
 
 
-def _as_if_often(original: Any, self: Any, watch: Any, standing: Any, need: Any, one: Any, *rest: Any) -> None:
+def _as_if_often(original: Any, self: Any, watch: Any, state: Any, need: Any, one: Any) -> Any:
     one.rounds += 2 * (one.rounds == 1)
-    original(self, watch, standing, need, one, *rest)
+    return original(self, watch, state, need, one)
 
 
 @bug

@@ -8,7 +8,7 @@ import msgspec
 import sqlalchemy as sa
 from seeded_bugs import Bugs, Patch, nothing, wrapped
 
-from isotherm.engine.steps import act, consider, decide
+from isotherm.engine.steps import act, consider_cleanup, decide
 from isotherm.planning import publish
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import gate
@@ -75,13 +75,13 @@ def an_unreadable_attribute_is_nothing(patch: Patch) -> None:
 @bug
 def changes_do_not_reach_dependants(patch: Patch) -> None:
     """[I2] What a resource shows has changed, and nobody who reads it is visited."""
-    original = act.StepRunner.step
+    original = act.StepRunner.run
 
     async def step(self: Any, *arguments: Any) -> Any:
         report = await original(self, *arguments)
         return msgspec.structs.replace(report, changed=False)
 
-    patch.setattr(act.StepRunner, "step", step)
+    patch.setattr(act.StepRunner, "run", step)
 
 
 @bug
@@ -200,14 +200,14 @@ def what_is_about_to_be_deleted_is_past_saving(patch: Patch) -> None:
 @bug
 def retain_is_ignored(patch: Patch) -> None:
     """[I17] An object is deleted although it is to be kept."""
-    original = consider.Decider._clean_up
+    original = consider_cleanup.CleanupDecider.consider
 
     def clean_up(self: Any, claimed: Any, facts: Any) -> Any:
         if claimed.version is not None:
             claimed.version.deletion_policy = DeletionPolicy.DELETE
         return original(self, claimed, facts)
 
-    patch.setattr(consider.Decider, "_clean_up", clean_up)
+    patch.setattr(consider_cleanup.CleanupDecider, "consider", clean_up)
 
 
 @bug
@@ -219,7 +219,7 @@ def a_new_policy_is_not_recorded(patch: Patch) -> None:
 @bug
 def retained_objects_are_not_listed(patch: Patch) -> None:
     """[I1] What was kept is known to nobody."""
-    wrapped(patch, consider, "_removed", lambda original, *arguments, **named: msgspec.structs.replace(
+    wrapped(patch, consider_cleanup, "_removed", lambda original, *arguments, **named: msgspec.structs.replace(
         original(*arguments, **named), retained=False))
 
 
@@ -277,7 +277,7 @@ def an_update_without_a_change_touches_everything(patch: Patch) -> None:
 @bug
 def a_busy_cloud_is_a_failure(patch: Patch) -> None:
     """[lesson J3] A lookup meets a busy cloud, and the resource fails."""
-    original = act.StepRunner.find
+    original = act.StepRunner.find_object
 
     async def find(self: Any, *arguments: Any) -> Any:
         try:
@@ -285,4 +285,4 @@ def a_busy_cloud_is_a_failure(patch: Patch) -> None:
         except Exception as error:
             raise ValueError(str(error)) from error
 
-    patch.setattr(act.StepRunner, "find", find)
+    patch.setattr(act.StepRunner, "find_object", find)

@@ -7,7 +7,7 @@ from typing import Any
 
 from seeded_bugs import Bugs, Patch, wrapped
 
-from isotherm.engine.steps import act, consider
+from isotherm.engine.steps import act, consider_cleanup, consider_update, outcomes, search
 from isotherm.planning import publish
 from isotherm.resources import contract, runner
 
@@ -29,31 +29,32 @@ def a_plain_attribute_is_nothing(patch: Patch) -> None:
 @bug
 def a_plain_search_finds_nothing(patch: Patch) -> None:
     """[I1] A plain search is awaited past the gate, and its failure is taken for an object that is not there."""
-    original = act.StepRunner.find
+    original = act.StepRunner.find_object
 
     async def find(self: Any, claim: Any, version: Any, guard: Any) -> Any:
         return contract.Absent() if "Plain" in version.type else await original(self, claim, version, guard)
 
-    patch.setattr(act.StepRunner, "find", find)
+    patch.setattr(act.StepRunner, "find_object", find)
 
 
 @bug
 def what_cannot_be_told_is_absent(patch: Patch) -> None:
     """[I1] A type cannot search, and the object is made once more."""
-    original = act.StepRunner.find
+    original = act.StepRunner.find_object
 
     async def find(*arguments: Any) -> Any:
         found = await original(*arguments)
         return contract.Absent() if isinstance(found, contract.CannotTell) else found
 
-    patch.setattr(act.StepRunner, "find", find)
+    patch.setattr(act.StepRunner, "find_object", find)
 
 
 @bug
 def nobody_is_told_of_what_may_be_left(patch: Patch) -> None:
     """[I1] The row of a creation with an unknown end is removed, and the object stays where nobody looks for it."""
-    removed = consider._removed
-    patch.setattr(consider, "_not_found", lambda claim, version, _: removed(claim, version, "nothing had been made"))
+    removed = consider_cleanup._removed
+    patch.setattr(consider_cleanup, "_not_found",
+                  lambda claim, version, _: removed(claim, version, "nothing had been made"))
 
 
 @bug
@@ -73,12 +74,12 @@ def every_attempt_counts_as_not_begun(patch: Patch) -> None:
 def what_was_not_begun_stays_so(patch: Patch) -> None:
     """[I1] An attempt that was not begun is followed by one that is, whose intent still says the opposite."""
 
-    def begin(original: Any, self: Any, claim: Any, definition: Any, resolved: Any, wish: Any, target: Any) -> Any:
-        before = consider.intent_of(claim.version)
-        wish.not_begun = before is not None and before.not_begun
-        return original(self, claim, definition, resolved, wish, target)
+    def begin(original: Any, self: Any, claim: Any, wanted: Any, intent: Any) -> Any:
+        before = outcomes.intent_of(claim.version)
+        intent.not_begun = before is not None and before.not_begun
+        return original(self, claim, wanted, intent)
 
-    wrapped(patch, consider.Decider, "_begin_create", begin)
+    wrapped(patch, consider_update.UpdateDecider, "_begin_create", begin)
 
 
 @bug
@@ -91,4 +92,4 @@ def a_repeated_create_asks_for_what_is_wanted_now(patch: Patch) -> None:
             return claim
         return original(claim, version, intent, target, facts)
 
-    wrapped(patch, consider, "_after_search", after)
+    wrapped(patch, search, "go_on", after)

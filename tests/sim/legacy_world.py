@@ -10,8 +10,8 @@ from isotherm.engine.convergence.worker import Tuning, Worker
 from isotherm.engine.legacy.engine import LegacyEngine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.planning.planner import Planning
-from isotherm.resources import contract
 from isotherm.sim import run
 from isotherm.sim.checks.evidence import UNFINISHED, Evidence
 from isotherm.sim.checks.mutations import Mutations
@@ -30,11 +30,10 @@ SETTINGS = Settings(convergence_engine=False)
 class Pair:
     """A worker and a legacy engine, in one process."""
 
-    def __init__(self, name: str, store: Any, context: contract.Context, types: Any, planning: Planning, new_id: Any,
-                 tuning: Tuning, nesting: InnerStacksFactory) -> None:
-        self._worker = Worker(name, store, context, types, planning, new_id, tuning, nesting)
+    def __init__(self, name: str, ports: EnginePorts, tuning: Tuning) -> None:
+        self._worker = Worker(name, ports, tuning)
         legacy = LegacyTuning(lease_s=LEASE_S, concurrency=tuning.concurrency, idle_s=IDLE_S / 8)
-        self._engine = LegacyEngine(name, store, context, types, planning, new_id, legacy, nesting)
+        self._engine = LegacyEngine(name, ports, legacy)
 
     def wake(self) -> None:
         self._worker.wake()
@@ -96,8 +95,8 @@ class LegacyHosts(Hosts):
         types = type(self._types)(self._types.types.values())
         planning = Planning(self._store, types, clock)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake, SETTINGS)
-        pair = host.context.run(Pair, host.process.name, self._store, context, types.implementation, planning,
-                                self._chance.new_id, self._tuning, nesting)
+        ports = EnginePorts(self._store, context, types.implementation, planning, self._chance.new_id, inner_stacks=nesting)
+        pair = host.context.run(Pair, host.process.name, ports, self._tuning)
         host.worker = pair  # type: ignore[assignment]
         host.task = host.context.run(lambda: self._loop.create_task(pair.run(), context=host.context))
 

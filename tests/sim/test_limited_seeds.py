@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isotherm.config import Settings
-from isotherm.engine.convergence.worker import Worker
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.sim import hosts, run
 from isotherm.sim.checks.witness import Witness
 from isotherm.sim.histories import drawn_histories
@@ -38,7 +38,7 @@ class Limits(Witness):
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_nothing_breaks_where_little_is_done_at_once(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "Worker", functools.partial(Worker, settings=LIMITED))
+    monkeypatch.setattr(hosts, "EnginePorts", functools.partial(EnginePorts, settings=LIMITED))
     monkeypatch.setattr(run, "Witness", Limits)
     outcomes = [run.play(drawn_histories.draw(seed)) for seed in range(first, first + CHUNK)]
     broken = [one for one in outcomes if not one.well]

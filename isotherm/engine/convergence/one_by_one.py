@@ -1,7 +1,7 @@
-"""When a turn cannot be written: each of its parts alone.
+"""Writes the parts of a turn one by one, after the database has refused the turn as a whole.
 
-What the database does not take, it will not take next time either, and whoever shares a transaction with it is refused
-along with it. So nobody shares one with it: the others are written, and it fails with what was said of it.
+The database would refuse the same part again, and with it every other part of the same transaction. So each part gets a
+transaction of its own: a part that is refused fails its node with the error of the database.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from isotherm import errors
-from isotherm.engine.steps import fail_early, outcomes
-from isotherm.engine.steps import reports as reports_steps
+from isotherm.engine.steps import fail_early, outcomes, reports
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import settle
 from isotherm.store.queue import claim as claiming
@@ -25,42 +24,42 @@ class OneByOne:
     """Writes reports and beginnings one by one."""
 
     def __init__(
-        self, store: Store, tell: reports_steps.ReportMasker, new_id: Callable[[], str], now: Callable[[], float]
+        self, store: Store, masker: reports.ReportMasker, new_id: Callable[[], str], now: Callable[[], float]
     ) -> None:
         self._store = store
-        self._tell = tell
+        self._masker = masker
         self._new_id = new_id
         self._now = now
 
-    async def __call__(self, reports: Iterable[Report], begins: Iterable[outcomes.Begin]) -> dict[tuple[int, int], bool]:
-        """What was begun. What can be written in no way is nobody's any more when its lease has run out."""
+    async def write(self, settled: Iterable[Report], begins: Iterable[outcomes.Begin]) -> dict[tuple[int, int], bool]:
+        """Return the claims that were begun. Claims that cannot be written at all are retried when their leases expire."""
         begun: dict[tuple[int, int], bool] = {}
-        for report in reports:
-            await self._alone(report.claim, self._settled(report))
+        for report in settled:
+            await self._write_or_fail(report.claim, self._settle_unit(report))
         for begin in begins:
-            begun |= await self._alone(begin.beginning.claim, self._begun(begin)) or {}
+            begun |= await self._write_or_fail(begin.beginning.claim, self._begin_unit(begin)) or {}
         return begun
 
-    async def _alone(self, claim: Claim, unit: Callable[[Connection], Any]) -> Any:
-        answer, error = await self._tried(claim, unit)
+    async def _write_or_fail(self, claim: Claim, unit: Callable[[Connection], Any]) -> Any:
+        answer, error = await self._try(claim, unit)
         if error is not None:
             reason = f"What came of it cannot be stored: {type(error).__name__}: {getattr(error, 'orig', error)}"
-            failed = await self._tell(fail_early.failed(claim, reason))
-            await self._tried(claim, self._settled(failed))
+            failed = await self._masker.mask(fail_early.failed(claim, reason))
+            await self._try(claim, self._settle_unit(failed))
         return answer
 
-    async def _tried(self, claim: Claim, unit: Callable[[Connection], Any]) -> tuple[Any, Exception | None]:
+    async def _try(self, claim: Claim, unit: Callable[[Connection], Any]) -> tuple[Any, Exception | None]:
         try:
             return await self._store.write(unit), None
         except errors.Unavailable:
             raise
         except Exception as error:
-            log.error("what came of a node cannot be stored", exc_info=reports_steps.quiet(error),
+            log.error("the result of a step cannot be stored", exc_info=reports.loggable(error),
                       extra={"node": claim.node_id, "resource": claim.name})
             return None, error
 
-    def _begun(self, begin: outcomes.Begin) -> Callable[[Connection], dict[tuple[int, int], bool]]:
+    def _begin_unit(self, begin: outcomes.Begin) -> Callable[[Connection], dict[tuple[int, int], bool]]:
         return lambda connection: claiming.begin(connection, [begin.beginning], self._now())
 
-    def _settled(self, report: Report) -> Callable[[Connection], None]:
+    def _settle_unit(self, report: Report) -> Callable[[Connection], None]:
         return lambda connection: settle.reports(connection, [report], self._new_id(), self._now())

@@ -1,4 +1,4 @@
-"""Deletes snapshots, part by part: each type lets go of what it kept. What one leaves undone, the next one finds."""
+"""Deletes snapshots part by part, through the types that made them. An interrupted deletion goes on with the parts left."""
 
 from __future__ import annotations
 
@@ -6,44 +6,42 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import contexts
-from isotherm.engine.steps import act, outcomes
+from isotherm.engine.steps import act
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.planning import documents, masking
-from isotherm.planning.planner import Planning
 from isotherm.resources import contract, gate, runner
-from isotherm.store.database.writer import Store
 from isotherm.store.operations import snapshots
 from isotherm.store.records import Part
 
 
 class SnapshotCleaner:
-    """Deletes what is due; `lease_s` is how long one part may take before somebody else tries."""
+    """Deletes snapshots. After `lease_s` for one part, another worker tries it."""
 
-    def __init__(
-        self, store: Store, context: contract.Context, types: outcomes.Types, planning: Planning, lease_s: float
-    ) -> None:
-        self._store = store
-        self._planning = planning
-        self._context = context
-        self._types = types
+    def __init__(self, ports: EnginePorts, lease_s: float) -> None:
+        self._store = ports.store
+        self._planning = ports.planning
+        self._context = ports.context
+        self._types = ports.types
         self._lease_s = lease_s
 
-    async def __call__(self, doomed: snapshots.Doomed) -> None:
+    async def delete(self, doomed: snapshots.Doomed) -> None:
+        """Delete the parts of a snapshot, then the snapshot; or record why it could not be deleted."""
         lease = act.LeaseGuard(self._context.clock, doomed.until)
         context = contexts.leased(self._context, lease, "")
         try:
             for part in doomed.parts:
-                await self._let_go(doomed, part, context)
-                lease.until = await self._tick_off(doomed, part.name)
+                await self._delete_part(doomed, part, context)
+                lease.until = await self._record_part(doomed, part.name)
         except errors.Superseded:
             return
         except errors.Temporary as error:
-            await self._not_gone(doomed, str(error), self._context.clock.now() + error.retry_after_s)
-        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is why the snapshot stays
-            await self._not_gone(doomed, runner.describe(part.name, error), None)
+            await self._record_failure(doomed, str(error), self._context.clock.now() + error.retry_after_s)
+        except Exception as error:  # noqa: BLE001 - any error of a plug-in is the reason why the snapshot stays
+            await self._record_failure(doomed, runner.describe(part.name, error), None)
         else:
             await self._store.write(lambda connection: snapshots.gone(connection, doomed))
 
-    async def _let_go(self, doomed: snapshots.Doomed, part: Part, context: contract.Context) -> None:
+    async def _delete_part(self, doomed: snapshots.Doomed, part: Part, context: contract.Context) -> None:
         was: dict[str, Any] = documents.decode(part.document, dict[str, Any])
         if was["snapshot"] is None:
             return
@@ -53,12 +51,13 @@ class SnapshotCleaner:
         resource = self._types(part.implementation)(state, context)
         await gate.change(resource, resource.handle_delete_snapshot, was["snapshot"])
 
-    async def _tick_off(self, doomed: snapshots.Doomed, name: str) -> float:
+    async def _record_part(self, doomed: snapshots.Doomed, name: str) -> float:
+        """Record that a part is deleted, and return the time until which the lease is renewed."""
         until = self._context.clock.now() + self._lease_s
         await self._store.write(lambda connection: snapshots.part_gone(connection, doomed, name, until))
         return until
 
-    async def _not_gone(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:
+    async def _record_failure(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:
         try:
             reason = (await self._planning.all_secrets(doomed.stack_id, doomed.input)).text(reason)
         except errors.IsothermError:

@@ -1,6 +1,7 @@
-"""How many steps an engine has under way at once, and whose turn it is when one more can begin.
+"""A semaphore that admits projects in turn, and the stacks of each project in turn.
 
-Projects take turns, and the stacks of each: a stack with thousands of nodes that could begin does not keep another waiting.
+A stack with thousands of ready nodes does not delay the nodes of another stack. This limits what an engine does at once;
+the limits on steps of a type are in `engine.steps.throttle`.
 """
 
 from __future__ import annotations
@@ -14,38 +15,38 @@ _Line = deque[asyncio.Future[None]]
 
 
 class FairSemaphore:
-    """Admits `size` steps at a time; of one project at most `of_project`, unless that is 0."""
+    """Admits `size` holders at a time; of one project at most `of_project`, unless that is 0."""
 
     def __init__(self, size: int, of_project: int = 0) -> None:
         self._free = size
         self._of_project = of_project
         self._taken: Counter[str] = Counter()
-        # Those whose turn comes next stand first.
+        # By project and stack, those whose turn is next first.
         self._lines: dict[str, dict[str, _Line]] = {}
 
     @asynccontextmanager
     async def slot(self, project: str, stack_id: str) -> AsyncIterator[None]:
-        """For one step."""
+        """Wait for a slot, and hold it inside of the context."""
         turn = asyncio.get_running_loop().create_future()
         self._lines.setdefault(project, {}).setdefault(stack_id, deque()).append(turn)
-        self._call()
+        self._admit()
         try:
             await turn
             yield
         finally:
-            # Who was cancelled may have been called at the same moment.
+            # A cancelled waiter may have been admitted at the same moment.
             if turn.done() and not turn.cancelled():
                 self._free += 1
                 self._taken[project] -= 1
-                self._call()
+                self._admit()
 
-    def _call(self) -> None:
-        while self._free and (project := self._next()):
+    def _admit(self) -> None:
+        while self._free and (project := self._next_project()):
             stacks = self._lines.pop(project)
             stack_id = next(iter(stacks))
             line = stacks.pop(stack_id)
             turn = line.popleft()
-            # To the end of both lines, if more of them wait.
+            # Both go to the end of their lines, if more of them wait.
             if line:
                 stacks[stack_id] = line
             if stacks:
@@ -55,6 +56,6 @@ class FairSemaphore:
                 self._taken[project] += 1
                 turn.set_result(None)
 
-    def _next(self) -> str | None:
+    def _next_project(self) -> str | None:
         most = self._of_project
         return next((project for project in self._lines if not most or self._taken[project] < most), None)

@@ -1,4 +1,4 @@
-"""The graph of one phase, in memory: who goes next, and what the end of one means to the others. Pure."""
+"""The graph of one phase, in memory: which nodes are ready, and what the end of one means to its successors. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class _OpenNode:
 
     @property
     def passes(self) -> bool:
-        """Ready, but there is nothing to look at."""
+        """Whether the node is ready and has nothing to do."""
         idle = self.kind is NodeKind.BARRIER or (self.kind is NodeKind.UPDATE and not self.outdated)
         return not self.pending and idle
 
 
 @dataclass(slots=True)
 class Consequences:
-    """What has become possible: these are to be looked at, and this is to be recorded of others."""
+    """What follows from the end of a node: nodes that are ready, nodes that end with it, nodes that became outdated."""
 
     ready: list[int] = field(default_factory=list)
     ended: dict[int, NodeState] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Consequences:
 
 
 class PhaseGraph:
-    """One walk, from `start` to the `end` of the last node."""
+    """The nodes of a phase that have not ended, from `start` to the `end` of the last one."""
 
     def __init__(self, phase: Phase) -> None:
         requires: dict[int, dict[int, None]] = {stop.id: {} for stop in phase.stops}
@@ -49,35 +49,35 @@ class PhaseGraph:
                 hard.add((edge.src, edge.dst))
         self._graph = DependencyTaskGraph[int](requires)
         self._hard = hard
-        self._places = {
+        self._open = {
             stop.id: _OpenNode(stop.kind, stop.outdated, len(requires[stop.id])) for stop in phase.stops
         }
 
     @property
     def is_over(self) -> bool:
-        return not self._places
+        return not self._open
 
     def start(self) -> Consequences:
         step = Consequences()
-        for node_id in [id_ for id_, place in self._places.items() if not place.pending]:
+        for node_id in [id_ for id_, place in self._open.items() if not place.pending]:
             self._arrive(node_id, step)
         return step
 
     def end(self, node_id: int, state: NodeState, *, changed: bool = False) -> Consequences:
-        """The node has ended: DONE, or FAILED, or SKIPPED, which is the same to those who need it."""
+        """End a node as DONE, FAILED or SKIPPED. FAILED and SKIPPED mean the same to its successors."""
         step = Consequences()
         self._end(node_id, state, step, changed=changed)
         return step
 
     def _end(self, node_id: int, state: NodeState, step: Consequences, *, changed: bool = False) -> None:
-        """Whatever it leads to, however far: not by recursion, a chain may be long."""
+        """Follow the consequences to their end. Without recursion, because a chain may be long."""
         todo = [(node_id, state, changed)]
         while todo:
             ended, how, news = todo.pop()
-            if self._places.pop(ended, None) is None:
+            if self._open.pop(ended, None) is None:
                 continue
             for follower in self._graph.required_by(ended):
-                place = self._places.get(follower)
+                place = self._open.get(follower)
                 if place is None:
                     continue
                 place.pending -= 1
@@ -94,7 +94,7 @@ class PhaseGraph:
                     step.ready.append(follower)
 
     def _arrive(self, node_id: int, step: Consequences) -> None:
-        place = self._places.get(node_id)
+        place = self._open.get(node_id)
         if place is not None and place.passes:
             step.ended[node_id] = NodeState.DONE
             self._end(node_id, NodeState.DONE, step)

@@ -1,8 +1,8 @@
-"""Records how steps ended, in the order in which the walk heard of it: many at a time, in one transaction.
+"""Records the reports of a walk in the order of their arrival, many in one transaction.
 
-What the end of a node means to others is decided in memory. So no end may be committed before one that was decided
-earlier: a node would begin while the row of another that it needs is not there yet. Hence one transaction after the other,
-each with all that has come meanwhile.
+The consequences of a node's end are decided in memory. So no end may be committed before one that was decided earlier: a
+node would begin before the row of its predecessor is written. Hence one transaction follows the other, each with all
+reports that have arrived meanwhile.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from isotherm.engine.legacy.graph import Consequences
 from isotherm.store.records import Report
 
-# Decides what follows from a report; its answer is recorded with it.
+# Decides the consequences of a report; they are recorded with it.
 Follow = Callable[[Report], Consequences]
-# Writes several, and answers to each as `store.walk.record` does.
+# Writes several reports, and answers each as `store.legacy_walk.record` does.
 Write = Callable[[Sequence[tuple[Report, Consequences]]], Awaitable[list[bool | None]]]
 Recorded = tuple[bool | None, Consequences]
-# Others want to write too.
+# Other units of work need the store too.
 _BATCH = 100
 
 
 class Recorder:
-    """One walk's reports."""
+    """Records the reports of one walk."""
 
     def __init__(self, follow: Follow, write: Write) -> None:
         self._follow = follow
@@ -31,25 +31,26 @@ class Recorder:
         self._waiting: list[tuple[Report, asyncio.Future[Recorded]]] = []
         self._turn = asyncio.Lock()
 
-    async def __call__(self, report: Report) -> Recorded:
-        told: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
-        self._waiting.append((report, told))
+    async def record(self, report: Report) -> Recorded:
+        """Record a report. Return the store's answer and the consequences when they are committed."""
+        answered: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
+        self._waiting.append((report, answered))
         async with self._turn:
-            while not told.done():
-                await self._record()
-        return told.result()
+            while not answered.done():
+                await self._record_batch()
+        return answered.result()
 
-    async def _record(self) -> None:
+    async def _record_batch(self) -> None:
         batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
         steps = [(report, self._follow(report)) for report, _ in batch]
         try:
             answers = await self._write(steps)
         except BaseException as error:
-            for _, told in batch:
-                if not told.cancelled():
-                    told.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-                    told.exception()  # whoever waits for it may have been cancelled with the others
+            for _, answered in batch:
+                if not answered.cancelled():
+                    answered.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
+                    answered.exception()  # its waiter may have been cancelled with the others
             raise
-        for (_, told), (_, step), answer in zip(batch, steps, answers, strict=True):
-            if not told.cancelled():
-                told.set_result((answer, step))
+        for (_, answered), (_, step), answer in zip(batch, steps, answers, strict=True):
+            if not answered.cancelled():
+                answered.set_result((answer, step))

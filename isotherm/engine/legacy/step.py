@@ -1,4 +1,4 @@
-"""One node, from its claim to a report: decided, made durable, acted on. What the engine shares between all its stacks."""
+"""One node of the legacy path, from its claim to a report: considered, begun, acted on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from isotherm import errors
-from isotherm.config import Settings
 from isotherm.engine.legacy.fair_semaphore import FairSemaphore
-from isotherm.engine.steps import act, consider, fail_early, hooks, lookup, outcomes, reports
-from isotherm.engine.steps.throttle import TypeThrottle
-from isotherm.planning.planner import Planning
-from isotherm.resources import contract
+from isotherm.engine.steps import act, fail_early, hooks, outcomes
+from isotherm.engine.steps.ports import EnginePorts, StepParts
 from isotherm.states import NodeState
-from isotherm.store.database.writer import Store
 from isotherm.store.records import Beginning, Claim, Report
 
 log = logging.getLogger(__name__)
@@ -24,67 +20,61 @@ Begin = Callable[[Beginning], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class WalkerPorts:
-    """The ports of an engine, one each."""
+    """The ports and limits that all walkers of an engine share."""
 
-    store: Store
-    clock: contract.Clock
-    planning: Planning
-    new_id: Callable[[], str]
-    settings: Settings
-    consider: consider.Decider
-    act: act.StepRunner
-    tell: reports.ReportMasker
-    # How many steps may be under way at once: of all, and of each type.
-    room: FairSemaphore
-    slots: TypeThrottle
-    # How many nodes stand in line before the store, to be taken and to begin: others want to write too.
-    takes: FairSemaphore
+    engine: EnginePorts
+    parts: StepParts
+    # Steps that run at once.
+    steps: FairSemaphore
+    # Nodes that wait for the store at once, to be claimed and to begin: other units of work need it too.
+    claims: FairSemaphore
     begins: FairSemaphore
 
 
 class StepDriver:
-    """Brings claims to reports. `begin` makes an intent durable and tells whether to act, or raises Superseded."""
+    """Brings claims to reports. `begin` stores an intent and returns whether to act, or raises Superseded."""
 
-    def __init__(self, shared: WalkerPorts, guard: act.LeaseGuard, begin: Begin) -> None:
-        self._shared = shared
+    def __init__(self, ports: WalkerPorts, guard: act.LeaseGuard, begin: Begin) -> None:
+        self._parts = ports.parts
         self._guard = guard
         self._begin = begin
-        self._find_out = lookup.FactFinder(shared.act, shared.planning, shared.tell)
 
-    async def __call__(self, claim: Claim) -> Report:
-        """However it ends, it ends in a report, unless the operation has been overtaken."""
-        tell = self._shared.tell
+    async def run(self, claim: Claim) -> Report:
+        """Run a step of the claim and return its report. Raises Superseded if the operation was superseded."""
+        masker = self._parts.masker
         try:
-            return await self._step(claim)
+            return await self._run(claim)
         except errors.Superseded:
             raise
         except errors.Temporary as error:
-            return await tell(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
+            return await masker.mask(Report(claim, NodeState.WAITING, wake_in_s=error.retry_after_s, reason=str(error)))
         except Exception as error:
-            log.error("a step failed in the engine", exc_info=reports.quiet(error),
+            report = await masker.mask(fail_early.raised(claim, error))
+            log.error("a step failed in the engine", exc_info=masker.loggable(error, claim),
                       extra={"node": claim.node_id, "resource": claim.name})
-            return await tell(fail_early.raised(claim, error))
+            return report
         finally:
-            self._shared.slots.free(claim.key)
+            self._parts.throttle.free(claim.key)
 
-    async def _step(self, claim: Claim) -> Report:
-        answer = await self._decide(claim)
+    async def _run(self, claim: Claim) -> Report:
+        answer = await self._consider(claim)
         if isinstance(answer, Report):
-            return await self._shared.tell(answer)
+            return await self._parts.masker.mask(answer)
         if isinstance(answer, outcomes.Republish):
-            return await self._shared.act.republish(claim, answer, self._guard)
+            return await self._parts.runner.republish(claim, answer, self._guard)
         version = answer.beginning.version if isinstance(answer, outcomes.Begin) else answer.version
         if isinstance(answer, outcomes.Begin) and not await self._begin(answer.beginning):
-            return answer.forgotten()
+            return answer.report_shared()
         intent = answer.intent
-        report = await self._shared.act.step(claim, version, intent, answer.target, self._guard)
-        return hooks.after(claim, await self._shared.tell(report, intent.after, intent.before))
+        report = await self._parts.runner.run(claim, version, intent, answer.target, self._guard)
+        return hooks.after(claim, await self._parts.masker.mask(report, intent.after, intent.before))
 
-    async def _decide(self, claim: Claim) -> outcomes.Begin | outcomes.Continue | outcomes.Republish | Report:
+    async def _consider(self, claim: Claim) -> outcomes.Begin | outcomes.Continue | outcomes.Republish | Report:
+        """Consider the claim, and find the facts that the decision asks for, until there is an answer."""
         facts = None
         while True:
-            answer = hooks.before(claim, self._shared.consider(claim, facts))
-            answer = self._shared.slots.take(claim, answer) or answer
+            answer = hooks.before(claim, self._parts.decider.consider(claim, facts))
+            answer = self._parts.throttle.take(claim, answer) or answer
             if not isinstance(answer, outcomes.LookUp):
                 return answer
-            facts = await self._find_out(claim, answer, self._guard)
+            facts = await self._parts.facts.find(claim, answer, self._guard)

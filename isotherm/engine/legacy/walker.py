@@ -1,8 +1,8 @@
-"""One stack in the hands of one engine: phase after phase, operation after operation, until nothing is left to do.
+"""Walks one stack whose lock the engine holds: phase after phase, operation after operation, until nothing is left to do.
 
-Each node is a task, which takes its turn, acts, waits in memory, and says in the end who goes next. When the operation is
-overtaken (a delete, a cancel, a rollback, its deadline) nothing more is begun, what waits is dropped, what is being done
-is recorded; then the walker looks what is wanted now.
+Each node is a task: it takes steps, waits in memory between them, and starts its successors at its end. When the operation
+is superseded (by a delete, a cancel, a rollback, its deadline), no more steps begin, waiting nodes are dropped, and running
+steps are recorded; then the walker reads the newest operation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from isotherm import errors
 from isotherm.engine.legacy.graph import Consequences, PhaseGraph
 from isotherm.engine.legacy.recorder import Recorder
 from isotherm.engine.legacy.step import StepDriver, WalkerPorts
-from isotherm.engine.steps import act
-from isotherm.engine.steps import reports as reports_steps
+from isotherm.engine.steps import act, reports
 from isotherm.states import NodeState
 from isotherm.store import legacy_walk as walking
 from isotherm.store.database.writer import Connection
@@ -30,16 +29,16 @@ from isotherm.store.records import Beginning, Claim, Operation, Report
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 _ENDED = (NodeState.DONE, NodeState.FAILED)
-# When to look again where a project has all the steps that it may have: the end of a step elsewhere may let this one go on.
+# The pause of a node over the limit of its project: a step elsewhere may end meanwhile.
 _HELD_BACK_S = 0.2
 
 
 class _HeldBack:
-    """The project has all the steps under way that it may have."""
+    """The project has as many steps under way as its limit allows."""
 
 
 class _Sleeper:
-    """A node that waits for the world."""
+    """A node that waits for its wake-up time or an event."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -47,105 +46,105 @@ class _Sleeper:
 
 
 class Walker:
-    """Has the lock of one stack, for as long as somebody renews the lease (`guard`)."""
+    """Walks one stack while the engine renews the lease of its lock (`guard`)."""
 
-    def __init__(self, lock: Lock, shared: WalkerPorts, guard: act.LeaseGuard, wake: Callable[[], None]) -> None:
+    def __init__(self, lock: Lock, ports: WalkerPorts, guard: act.LeaseGuard, wake: Callable[[], None]) -> None:
         self.lock = lock
         self.guard = guard
-        self._shared = shared
+        self._ports = ports
+        self._clock = ports.engine.context.clock
         self._wake = wake
-        self._step = StepDriver(shared, guard, self._begin)
-        self._recorder = Recorder(self._follow, self._record)
-        self._walk: PhaseGraph | None = None
+        self._driver = StepDriver(ports, guard, self._begin)
+        self._recorder = Recorder(self._consequences, self._record)
+        self._graph: PhaseGraph | None = None
         self._operation: Operation | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._sleepers: dict[int, _Sleeper] = {}
         self._idle = asyncio.Event()
-        # Nothing more is begun: the operation has been overtaken, or the engine leaves.
+        # No more steps begin: the operation is superseded, or the engine stops.
         self._halted = False
         self._leaving = False
         self._lost = False
         self._cancelled = False
-        self._look: asyncio.Task[None] | None = None
+        self._checking: asyncio.Task[None] | None = None
 
     @property
     def steps(self) -> int:
-        """How many are under way."""
+        """The number of nodes under way."""
         return len(self._tasks)
 
     async def run(self) -> None:
-        """Until nothing is left to do, or the stack is somebody else's."""
+        """Walk until nothing is left to do, or the stack is lost to another engine."""
         try:
-            while not self._leaving and (phase := await self._write(self._next)) is not None:
-                await (self._pass(phase) if phase.planned else self._plan(phase.operation))
+            while not self._leaving and (phase := await self._write(self._next_phase)) is not None:
+                await (self._walk_phase(phase) if phase.planned else self._plan(phase.operation))
             if not self._lost and self._leaving:
-                await self._write(lambda connection: walking.hand_on(connection, self.lock, self._shared.clock.now()))
+                await self._write(lambda connection: walking.hand_on(connection, self.lock, self._clock.now()))
         except errors.Superseded:
             self.lose()
         finally:
-            for task in (*self._tasks.values(), *([self._look] if self._look else [])):
+            for task in (*self._tasks.values(), *([self._checking] if self._checking else [])):
                 task.cancel()
             self._wake()
 
-    def _next(self, connection: Connection) -> walking.Phase | None:
-        return walking.phase(connection, self.lock, self._shared.clock.now())
+    def _next_phase(self, connection: Connection) -> walking.Phase | None:
+        return walking.phase(connection, self.lock, self._clock.now())
 
     async def _plan(self, operation: Operation) -> None:
         try:
-            await self._shared.planning.plan(operation)
+            await self._ports.engine.planning.plan(operation)
         except errors.Superseded:
             return
         except errors.Temporary as error:
-            # It may have been written all the same: the next look at the operation tells.
+            # The plan may have been written all the same: reading the phase again shows it.
             await asyncio.sleep(error.retry_after_s)
         except errors.IsothermError as error:
-            log.error(
-                "planning an operation failed", exc_info=reports_steps.quiet(error), extra={"operation": operation.id}
-            )
+            log.error("planning an operation failed", exc_info=self._ports.parts.masker.loggable_of(error, operation),
+                      extra={"operation": operation.id})
             failure = f"{type(error).__name__}: {error}"[:1000]
-            now = self._shared.clock.now()
+            now = self._clock.now()
             await self._write(lambda c: walking.give_up(c, self.lock, operation, failure, now))
 
-    # One phase.
+    # One phase: start the ready nodes, drive each of them to its end, start those that are ready then.
 
-    async def _pass(self, phase: walking.Phase) -> None:
-        self._walk, self._operation = PhaseGraph(phase), phase.operation
+    async def _walk_phase(self, phase: walking.Phase) -> None:
+        self._graph, self._operation = PhaseGraph(phase), phase.operation
         self._halted = self._leaving
         self._cancelled = False
         self._idle.clear()
-        step = self._walk.start()
+        step = self._graph.start()
         if step.ended:
             await self._write(lambda c: walking.follow(c, self.lock, phase.operation, step.wave))
-        self._go_on(step)
+        self._start_ready(step)
         if self._tasks:
             await self._idle.wait()
-        if self._walk.is_over and not self._halted:
-            await self._end(phase.operation)
+        if self._graph.is_over and not self._halted:
+            await self._end_phase(phase.operation)
 
-    async def _end(self, operation: Operation) -> None:
+    async def _end_phase(self, operation: Operation) -> None:
         try:
-            await self._write(lambda c: walking.end_phase(c, self.lock, operation, self._shared.clock.now()))
+            await self._write(lambda c: walking.end_phase(c, self.lock, operation, self._clock.now()))
         except errors.Superseded:
-            return  # overtaken at the last moment; if the lock is gone too, the next look at it says so
+            return  # superseded at the last moment; if the lock is lost too, the next read of the phase raises
         self._wake()
 
-    def _go_on(self, step: Consequences) -> None:
+    def _start_ready(self, step: Consequences) -> None:
         for node_id in () if self._halted else step.ready:
-            task = asyncio.create_task(self._visit(node_id))
+            task = asyncio.create_task(self._drive(node_id))
             self._tasks[node_id] = task
-            task.add_done_callback(functools.partial(self._is_through, node_id))
+            task.add_done_callback(functools.partial(self._node_ended, node_id))
 
-    def _is_through(self, node_id: int, _task: asyncio.Task[None]) -> None:
+    def _node_ended(self, node_id: int, _task: asyncio.Task[None]) -> None:
         self._tasks.pop(node_id, None)
         self._sleepers.pop(node_id, None)
         if not self._tasks:
             self._idle.set()
 
-    async def _visit(self, node_id: int) -> None:
-        assert self._walk is not None
+    async def _drive(self, node_id: int) -> None:
+        assert self._graph is not None
         try:
             while not self._halted:
-                answer = await self._turn(node_id)
+                answer = await self._take_step(node_id)
                 if answer is None:
                     return
                 if isinstance(answer, _HeldBack):
@@ -155,31 +154,31 @@ class Walker:
         except errors.Superseded:
             self.halt()
         except Exception as error:
-            log.error("a walk failed", exc_info=reports_steps.quiet(error), extra={"stack": self.lock.stack_id})
+            log.error("a walk failed", exc_info=reports.loggable(error), extra={"stack": self.lock.stack_id})
             self.lose()
 
-    async def _turn(self, node_id: int) -> Report | _HeldBack | None:
-        """One step, when there is room for it. Answers what it waits for; None: the node has come to its end."""
-        assert self._walk is not None and self._operation is not None
-        async with self._shared.room.slot(self._operation.project, self.lock.stack_id):
-            claim = None if self._halted else await self._take(node_id)
+    async def _take_step(self, node_id: int) -> Report | _HeldBack | None:
+        """Claim the node and run one step of it. Return what the node waits for, or None if it has ended."""
+        assert self._graph is not None and self._operation is not None
+        async with self._ports.steps.slot(self._operation.project, self.lock.stack_id):
+            claim = None if self._halted else await self._claim(node_id)
             if isinstance(claim, Claim):
-                return await self._bring(claim)
+                return await self._run_step(claim)
         if claim is None and not self._halted:
-            # It was skipped by a cancellation, and so was all that needs it.
-            self._go_on(self._walk.end(node_id, NodeState.SKIPPED))
+            # A cancellation has skipped the node and its successors.
+            self._start_ready(self._graph.end(node_id, NodeState.SKIPPED))
         return claim
 
-    async def _bring(self, claim: Claim) -> Report | None:
-        report = await self._step(claim)
-        over, step = await self._recorder(report)
-        if over is None:
+    async def _run_step(self, claim: Claim) -> Report | None:
+        report = await self._driver.run(claim)
+        woken, follows = await self._recorder.record(report)
+        if woken is None:
             self.halt()
             return None
         if report.state in _ENDED:
-            self._go_on(step)
+            self._start_ready(follows)
             return None
-        return replace(report, wake_in_s=0.0) if over else report
+        return replace(report, wake_in_s=0.0) if woken else report
 
     async def _sleep(self, report: Report) -> None:
         if self._halted:
@@ -193,25 +192,25 @@ class Walker:
         finally:
             self._sleepers.pop(report.claim.node_id, None)
 
-    # What happens meanwhile.
+    # What happens meanwhile: news of the operation, the end of the engine, the loss of the lock.
 
-    def look(self) -> None:
-        """There may be news: for those who wait, or of the operation itself."""
-        if self._look is None or self._look.done():
-            self._look = asyncio.create_task(self._look_now())
+    def check(self) -> None:
+        """Read in the background whether waiting nodes are ready or the operation is superseded."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check())
 
-    async def _look_now(self) -> None:
+    async def _check(self) -> None:
         operation = self._operation
         if operation is None or self._halted:
             return
         waiting = [sleeper.report for sleeper in self._sleepers.values()]
         try:
-            found = await self._shared.store.read(lambda c: walking.look(c, self.lock, operation, waiting))
+            found = await self._ports.engine.store.read(lambda c: walking.look(c, self.lock, operation, waiting))
         except errors.Superseded:
             self.lose()
             return
         except errors.IsothermError:
-            return  # the store does not answer; there will be another look
+            return  # the store does not answer; the next turn checks again
         if operation is not self._operation:
             return
         if found.overtaken:
@@ -223,18 +222,18 @@ class Walker:
                 sleeper.woken.set()
 
     def halt(self) -> None:
-        """Begin nothing more. Those who wait are dropped; steps that run end, and are recorded."""
+        """Begin no more steps. Waiting nodes are dropped; running steps end and are recorded."""
         self._halted = True
         for node_id in list(self._sleepers):
             self._tasks[node_id].cancel()
 
-    def leave(self) -> None:
-        """The engine stops: somebody else goes on."""
+    def hand_over(self) -> None:
+        """Leave the stack to another engine: this one stops."""
         self._leaving = True
         self.halt()
 
     def lose(self) -> None:
-        """The stack is somebody else's: no word more, and nothing more to reality."""
+        """Stop at once: another engine holds the stack. Nothing more is recorded, and reality is not changed any more."""
         self._halted = self._leaving = self._lost = True
         self.guard.until = 0.0
         for task in self._tasks.values():
@@ -242,40 +241,40 @@ class Walker:
 
     # Units of work.
 
-    async def _take(self, node_id: int) -> Claim | _HeldBack | None:
-        operation, most = self._operation, self._shared.settings.max_parallel_steps_per_project
+    async def _claim(self, node_id: int) -> Claim | _HeldBack | None:
+        operation, most = self._operation, self._ports.engine.settings.max_parallel_steps_per_project
         assert operation is not None
 
         def unit(connection: Connection) -> Claim | _HeldBack | None:
-            now = self._shared.clock.now()
+            now = self._clock.now()
             if most and not walking.may_take(connection, self.lock, operation, node_id, most, now):
                 return _HeldBack()
             return walking.take(connection, self.lock, operation, node_id, self.guard.until, now)
 
-        async with self._shared.takes.slot(operation.project, operation.stack_id):
+        async with self._ports.claims.slot(operation.project, operation.stack_id):
             return await self._write(unit)
 
     async def _begin(self, beginning: Beginning) -> bool:
         operation = beginning.claim.operation
-        async with self._shared.begins.slot(operation.project, operation.stack_id):
-            return await self._write(lambda c: walking.begin(c, self.lock, beginning, self._shared.clock.now()))
+        async with self._ports.begins.slot(operation.project, operation.stack_id):
+            return await self._write(lambda c: walking.begin(c, self.lock, beginning, self._clock.now()))
 
-    def _follow(self, report: Report) -> Consequences:
-        """What follows from a report."""
-        assert self._walk is not None
+    def _consequences(self, report: Report) -> Consequences:
+        """Return what the end of a node means to its successors."""
+        assert self._graph is not None
         if report.state not in _ENDED:
             return Consequences()
-        return self._walk.end(report.claim.node_id, report.state, changed=report.changed)
+        return self._graph.end(report.claim.node_id, report.state, changed=report.changed)
 
     async def _record(self, reports: Sequence[tuple[Report, Consequences]]) -> list[bool | None]:
         def unit(connection: Connection) -> list[bool | None]:
-            now = self._shared.clock.now()
+            now = self._clock.now()
             return [
-                walking.record(connection, self.lock, report, step.wave, self._shared.new_id(), now)
+                walking.record(connection, self.lock, report, step.wave, self._ports.engine.new_id(), now)
                 for report, step in reports
             ]
 
         return await self._write(unit)
 
     async def _write(self, unit: Callable[[Connection], T]) -> T:
-        return await self._shared.store.write(unit)
+        return await self._ports.engine.store.write(unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +15,12 @@ from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
-from isotherm.observer import policies
+from isotherm.observer import policies, watch_state
 from isotherm.observer.observe import Finding, RealityReader, StackRef
 from isotherm.observer.rate_limit import RateLimit
-from isotherm.observer.record import DriftRecorder, WatchState, watch_state
+from isotherm.observer.record import DriftRecorder
+from isotherm.observer.repair import PlannedRepair
+from isotherm.observer.watch_state import WatchState
 from isotherm.planning import documents
 from isotherm.states import Action, DriftPolicy, Status, WatchMode
 from isotherm.store.database.writer import Connection
@@ -28,8 +30,6 @@ from isotherm.store.watch import goals, inherited, repair_records, resources, vi
 from isotherm.store.watch import schedule as watching
 from isotherm.store.watch.schedule import Watch
 
-# Writes more in the transaction that accepts a repair; called with the id of the operation.
-WriteMore = Callable[[Connection, str, float], None]
 MODES = {mode.name.lower(): mode for mode in WatchMode}
 
 
@@ -81,7 +81,7 @@ class Drift:
         if watch is None:
             mode = watching.project_mode(connection, row["project"])
             return None, WatchState(policies.WORDS[self._ports.settings.observer_policy], mode, {}), (None, None)
-        return watch, watch_state(connection, watch, self._ports.settings), (looked_at, due)
+        return watch, watch_state.read(connection, watch, self._ports.settings), (looked_at, due)
 
     # How stacks are watched.
 
@@ -180,7 +180,7 @@ class Drift:
             return resources.after(connection, watch.stack_id, cursor, most)
 
         targets = await self._store.read(targets_of)
-        looks = await reader.look(StackRef(self._project, watch.stack_name), targets)
+        looks = await reader.observe(StackRef(self._project, watch.stack_name), targets)
         await self._store.write(lambda connection: self._keep(connection, watch, looks))
         return None if name is not None or len(targets) < most else targets[-1].name
 
@@ -188,10 +188,10 @@ class Drift:
         if not watching.is_unmoved(connection, watch):
             raise errors.Conflict("The stack was changed while it was observed.", kind="ActionInProgress",
                                   hint="Observe it again.")
-        state = watch_state(connection, watch, self._ports.settings)
+        state = watch_state.read(connection, watch, self._ports.settings)
         # A request repairs nothing, so it must not give up repairs either.
         quiet = replace(state, mode=max(state.mode, WatchMode.MAINTENANCE))
-        result = DriftRecorder(self._ports.settings)(connection, watch, quiet, looks, self._clock.now())
+        result = DriftRecorder(self._ports.settings).record(connection, watch, quiet, looks, self._clock.now())
         if not result.to_repair and any(one.drifted for one in looks):
             watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
 
@@ -199,12 +199,15 @@ class Drift:
         """Observe one resource, repair it, and update its dependants. Raises Conflict while an operation runs."""
         row = await self._stacks.row(name_or_id)
         await self._expect_resource(row, name)
-        return await self.repair(goals.Goal(row["id"], row["generation"], (name,)), [name], lambda *_: None)
+        return await self.repair(goals.Goal(row["id"], row["generation"], (name,)), [name])
 
-    async def repair(self, goal: goals.Goal, names: Sequence[str], also: WriteMore) -> Accepted:
+    async def repair(
+        self, goal: goals.Goal, names: Sequence[str], planned: PlannedRepair | None = None
+    ) -> Accepted:
         """Update a stack to its present input, observing the drifted resources: they and their dependants are changed.
 
-        Raises Conflict if a newer operation was accepted since the repair was decided.
+        `planned` is the observer's part of the transaction. Raises Conflict if a newer operation was accepted since the
+        repair was decided.
         """
         stack = await self._stacks.row(goal.stack_id)
         if stack["generation"] != goal.generation or stack["status"] == Status.IN_PROGRESS:
@@ -221,7 +224,8 @@ class Drift:
 
         def write_plan(connection: Connection, operation_id: str, now: float) -> None:
             plan.write(connection, operation_id, wanted.wanted, now, drifted=goal.names)
-            also(connection, operation_id, now)
+            if planned is not None:
+                planned.record_acceptance(connection, operation_id, now)
 
         return await self._acceptor.supersede(acceptance, write_plan)
 

@@ -1,4 +1,4 @@
-"""What a process does with what it hears on the bus: its worker looks, gives up what was overtaken, or comes to help."""
+"""Connects the bus to the worker of a process: it searches for due nodes, checks for superseded steps, or takes a turn."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import Any, Protocol
 
 
 class Helper(Protocol):
-    """A worker, as the bus knows it."""
+    """The methods of a worker that the bus calls."""
 
-    def overtaken(self, stack_ids: Sequence[str]) -> None: ...
+    def check_superseded(self, stack_ids: Sequence[str]) -> None: ...
 
-    def has_room(self) -> bool: ...
+    def has_capacity(self) -> bool: ...
 
-    async def come(self) -> None: ...
+    async def take_turn(self) -> None: ...
 
 
 class ProcessListener:
-    """The ears of a process. Whoever works in it comes and goes, so it is asked for each time."""
+    """The `bus.BusListener` of a process. Its worker may start and stop, so `worker` is called each time."""
 
     def __init__(
-        self, worker: Callable[[], Helper | None], wake: Callable[[], None], hinted: Callable[[Mapping[str, Any]], None]
+        self, worker: Callable[[], Helper | None], wake: Callable[[], None], take_hint: Callable[[Mapping[str, Any]], None]
     ) -> None:
         self._worker = worker
         self._wake = wake
-        self._hinted = hinted
+        self._take_hint = take_hint
 
-    def news(self, stack_ids: Sequence[str]) -> None:
+    def stacks_changed(self, stack_ids: Sequence[str]) -> None:
         worker = self._worker()
         if worker is not None:
-            worker.overtaken(stack_ids)
+            worker.check_superseded(stack_ids)
         self._wake()
 
-    async def come(self) -> None:
+    async def take_turn(self) -> None:
         worker = self._worker()
         if worker is not None:
-            await worker.come()
+            await worker.take_turn()
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         worker = self._worker()
-        return worker is not None and worker.has_room()
+        return worker is not None and worker.has_capacity()
 
-    def hint(self, what: Mapping[str, Any]) -> None:
-        self._hinted(what)
+    def reality_hint(self, message: Mapping[str, Any]) -> None:
+        self._take_hint(message)

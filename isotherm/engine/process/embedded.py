@@ -28,10 +28,11 @@ from isotherm.engine.process.heartbeat import Heartbeat, Load
 from isotherm.engine.process.home import JOURNAL, Folder
 from isotherm.engine.queries.feed import Feed
 from isotherm.engine.service_ports import ServicePorts
+from isotherm.engine.steps.ports import EnginePorts
 from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.identity.requester import Requester
 from isotherm.observer.hints import HintCollector
-from isotherm.observer.service import Observer, Tuning
+from isotherm.observer.service import Observer, ObserverPorts, Tuning
 from isotherm.planning import off_loop, planner
 from isotherm.resources import builtin, contract
 from isotherm.resources.context.local_access import Reach
@@ -111,15 +112,13 @@ class Embedded(Folder):
         """
         async with self._here(ServiceKind.ENGINE, self._carried) as (name, reality):
             context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
-            types, slots = self.types, TypeThrottle.of(self.settings, context)
+            types = self.types
             nesting = InnerStacksFactory(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
             concurrency = self.settings.engine_concurrency
-            self._worker = Worker(name, self.store, context, types.implementation, self._plans, new_id, nesting=nesting,
-                                  tuning=WorkerTuning(concurrency=concurrency), settings=self.settings, slots=slots)
-            self._worker.surplus, self._worker.room_changed = self.bus.surplus, self.bus.room_changed
-            self._legacy = LegacyEngine(name, self.store, context, types.implementation, self._plans, new_id,
-                                        nesting=nesting, tuning=LegacyTuning(concurrency=concurrency),
-                                        settings=self.settings, slots=slots)
+            ports = EnginePorts(self.store, context, types.implementation, self._plans, new_id, self.settings, nesting,
+                                TypeThrottle.of(self.settings, context))
+            self._worker = Worker(name, ports, WorkerTuning(concurrency=concurrency), self.bus)
+            self._legacy = LegacyEngine(name, ports, LegacyTuning(concurrency=concurrency))
             tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
             try:
                 yield
@@ -134,9 +133,9 @@ class Embedded(Folder):
         """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
         async with self._here(ServiceKind.OBSERVER, self._looked_after) as (name, reality):
             context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
-            observer = self._observer = Observer(name, self.store, context, self.types.implementation, self._plans,
-                                                 lambda project: self.orchestrator_for(Requester(project)).drift,
-                                                 self.settings, tuning)
+            ports = ObserverPorts(self.store, context, self.types.implementation, self._plans,
+                                  lambda project: self.orchestrator_for(Requester(project)).drift, self.settings)
+            observer = self._observer = Observer(name, ports, tuning)
             task = asyncio.create_task(observer.run())
             try:
                 yield
@@ -180,7 +179,7 @@ class Embedded(Folder):
     def _wake(self, *stack_ids: str) -> None:
         """There is something to do on these stacks, for whoever works on them."""
         self._look_here()
-        self.bus.tell(stack_ids)
+        self.bus.announce(stack_ids)
 
     def _look_here(self) -> None:
         if self._worker is not None:

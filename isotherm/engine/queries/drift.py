@@ -7,7 +7,7 @@ from typing import Any
 
 from isotherm.engine.queries import views
 from isotherm.observer import policies
-from isotherm.observer.record import WatchState
+from isotherm.observer.watch_state import WatchState
 from isotherm.planning import documents
 from isotherm.states import Sight
 from isotherm.store.watch.schedule import Watch

@@ -1,7 +1,7 @@
-"""Runs the operation that a worker has begun or taken up, a step at a time, and says how the step ended.
+"""Runs one step of an operation that was begun or taken over, and reports how the step ended.
 
-This is the light wrapper around a resource's operation (ledger S0.2, S0.3): the lease, the generation and what the end
-means to others are known here; the operation itself knows nothing of them.
+This is the light wrapper around a resource's operation (ledger S0.2, S0.3): the lease, the generation and the effect on
+other nodes are known here; the operation itself knows nothing of them.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ from isotherm.store.records import Claim, Report, Version
 
 @dataclasses.dataclass(slots=True)
 class LeaseGuard:
-    """The time until which this worker may act; renewals push it on."""
+    """The time until which this worker may act. Renewals of the lease extend it."""
 
     clock: contract.Clock
     until: float
 
     def check(self) -> None:
-        # I5: each mutation lies inside a lease. A worker that was stopped for too long finds out here.
+        """Raise Superseded if the lease has expired."""
+        # I5: each mutation lies inside a lease. A worker that was suspended for too long stops here.
         service_threads.refuse_abandoned()
         if self.clock.now() >= self.until:
             raise errors.Superseded("the lease has run out")
 
 
 class StepRunner:
-    """Acts on claims, within their leases."""
+    """Calls the types of resources for claims, within their leases."""
 
     def __init__(self, types: outcomes.Types, context: contract.Context, nesting: InnerStacksFactory | None = None) -> None:
         self._types = types
         self._context = context
         self._nesting = nesting
 
-    async def find(self, claim: Claim, version: Version, guard: LeaseGuard) -> contract.Search:
+    async def find_object(self, claim: Claim, version: Version, guard: LeaseGuard) -> contract.Search:
         """Search for the object that carries the version's token."""
         if version.physical_id is not None:
             return contract.Found(version.physical_id)
@@ -59,26 +60,26 @@ class StepRunner:
             return dataclasses.replace(answer, look_for=f"an object named {resource.physical_name}")
         return answer
 
-    async def look(self, claim: Claim, version: Version, guard: LeaseGuard) -> outcomes.Look:
-        """What can be seen of the version's object now."""
+    async def observe(self, claim: Claim, version: Version, guard: LeaseGuard) -> outcomes.Observed:
+        """Observe the version's object."""
         at = self._context.clock.now()
-        sight = await contract.observe(self._resource(claim, version, self._properties(version), guard))
-        return outcomes.Look(sight, at)
+        reality = await contract.observe(self._resource(claim, version, self._properties(version), guard))
+        return outcomes.Observed(reality, at)
 
-    async def step(
+    async def run(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
         guard: LeaseGuard,
     ) -> Report:
-        """One step of what the intent says; the report tells how it ended, also where no handler could be called."""
+        """Run one step of the intent's operation, and report how it ended, even if no handler could be called."""
         version = replace(version)
         try:
-            return await self._stepped(claim, version, intent, target, guard)
+            return await self._run(claim, version, intent, target, guard)
         except (errors.Superseded, errors.Temporary):
             raise
         except Exception as error:  # noqa: BLE001 - a type that is gone, a context that cannot be built
             return _failed(claim, version, intent, runner.describe(claim.name, error))
 
-    async def _stepped(
+    async def _run(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target | None,
         guard: LeaseGuard,
     ) -> Report:
@@ -96,21 +97,13 @@ class StepRunner:
         intent.handled, intent.progress = task.handled, task.progress
         published = version.published
         if isinstance(outcome, runner.Done):
-            try:
-                published = await _published(version, intent, target, resource)
-            except errors.Temporary as error:
-                # The object is there, but what others want to know of it cannot be read yet.
-                outcome = running.postponed(error)
-            except errors.Superseded:
-                raise
-            except Exception as error:  # noqa: BLE001 - a mistake in the type is the failure of its resource
-                outcome = runner.Failed(runner.describe(version.name, error))
+            outcome, published = await _publish(version, intent, target, running)
         if isinstance(outcome, runner.Done):
-            # An update of a stack inside wakes whatever slept in there.
+            # An update of a nested stack resumes the suspended resources in it.
             inside = nested_stack.is_stack(type(resource))
             wakes = intent.action is Action.RESUME or (intent.action is Action.UPDATE and inside)
             version.suspended = version.suspended and not wakes
-            return _done(claim, version, intent, published, _said(version, intent, resource))
+            return _done(claim, version, intent, published, _success_reason(version, intent, resource))
         if isinstance(outcome, runner.Waiting):
             intent.attempts = task.attempts
             intent.not_begun = outcome.not_begun and not intent.repeated
@@ -120,7 +113,7 @@ class StepRunner:
         return _failed(claim, version, intent, outcome.reason)
 
     async def republish(self, claim: Claim, answer: outcomes.Republish, guard: LeaseGuard) -> Report:
-        """Nothing has changed but what others want to know."""
+        """Read the attributes that dependants want, and report whether they have changed."""
         version, target = answer.version, answer.target
         resource = self._resource(claim, version, documents.decode(version.properties, dict[str, Any]), guard,
                                   target=target)
@@ -130,8 +123,8 @@ class StepRunner:
         return Report(claim, NodeState.DONE, version, changed=changed, observation=answer.observation)
 
     def _properties(self, version: Version) -> Mapping[str, Any]:
-        """What was last applied. Where that was sealed with a lost key, or nothing ever was, as to what could not be
-        adopted: what a resource has of which nothing is known."""
+        """Return the properties last applied. If they are sealed with a lost key, or nothing was ever applied, return the
+        defaults of the schema."""
         known = {} if is_sealed(version.properties) else documents.decode(version.properties, dict[str, Any])
         schema = self._types(version.implementation).properties_schema
         return known or {name: one.default for name, one in schema.items()}
@@ -154,12 +147,12 @@ class StepRunner:
 
 
 def _readable(text: str) -> str:
-    """Nothing, in place of what was sealed with a lost key: only a deletion gets as far as this, and needs no more."""
+    """Return an empty document for a text sealed with a lost key: only a deletion gets here, and needs no more."""
     return "{}" if is_sealed(text) else text
 
 
 def _facade(version: Version, intent: documents.Intent | None) -> dict[str, Any]:
-    """What a stack inside may read of the resource around it."""
+    """Return what a nested stack may read of the resource that holds it (`resource_facade`)."""
     return {
         "metadata": documents.decode_any(_readable(version.metadata)) if intent is None else intent.metadata,
         "deletion_policy": version.deletion_policy.name.capitalize(),
@@ -167,16 +160,25 @@ def _facade(version: Version, intent: documents.Intent | None) -> dict[str, Any]
     }
 
 
-async def _published(
-    version: Version, intent: documents.Intent, target: documents.Target | None, resource: contract.Resource
-) -> str | None:
+async def _publish(
+    version: Version, intent: documents.Intent, target: documents.Target | None, running: runner.TaskRunner
+) -> tuple[runner.Outcome, str | None]:
+    """Read what dependants want of a resource whose operation is done. Return how the step ends, and the document."""
     if target is None or intent.action is Action.DELETE:
-        return version.published
-    return await publish.publish(resource, target.exports)
+        return runner.DONE, version.published
+    try:
+        return runner.DONE, await publish.publish(running.resource, target.exports)
+    except errors.Temporary as error:
+        # The object exists, but its attributes cannot be read yet.
+        return running.postponed(error), version.published
+    except errors.Superseded:
+        raise
+    except Exception as error:  # noqa: BLE001 - a mistake in the type is the failure of its resource
+        return runner.Failed(runner.describe(version.name, error)), version.published
 
 
-def _said(version: Version, intent: documents.Intent, resource: contract.Resource) -> str:
-    """What there is to say of a success: that nothing was looked at, where a type cannot be."""
+def _success_reason(version: Version, intent: documents.Intent, resource: contract.Resource) -> str:
+    """Return the reason of a success: empty, or that the object was not checked."""
     if intent.action is not Action.CHECK:
         return ""
     if not contract.is_checkable(type(resource)):
@@ -203,14 +205,14 @@ def _done(claim: Claim, version: Version, intent: documents.Intent, published: s
 def _failed(claim: Claim, version: Version, intent: documents.Intent, reason: str) -> Report:
     version.status, version.reason, version.intent = Status.FAILED, reason, None
     if intent.action is Action.UPDATE:
-        # How much of it was applied is not known: nothing proves any more what the object is like.
+        # It is unknown how much was applied, so the digest proves nothing any more.
         version.digest = None
     ending = _ending(claim, version, intent, NodeState.FAILED)
     return Report(claim, ending, version, reason=reason, event=outcomes.event(claim, version))
 
 
 def _ending(claim: Claim, version: Version, intent: documents.Intent, state: NodeState) -> NodeState:
-    """What was begun for an older operation, or only to prepare for this one's purpose, is looked at again."""
+    """Return the state of the node. A step for an older operation, or one that only prepared, is considered again."""
     if intent.operation_id != claim.operation.id:
         return NodeState.SCHEDULED
     if claim.kind is NodeKind.VISIT:
@@ -220,6 +222,6 @@ def _ending(claim: Claim, version: Version, intent: documents.Intent, state: Nod
     else:
         purpose = intent.action not in VISITING or version.external
     if intent.action is Action.ADOPT and not purpose:
-        # Whether it can be adopted or not, its state is known now, and the decision goes on from there.
+        # The state of the object is known now, adopted or not, and the decision goes on from there.
         return NodeState.SCHEDULED
     return state if purpose or state is NodeState.FAILED else NodeState.SCHEDULED

@@ -1,4 +1,4 @@
-"""What to do with a resource: nothing, create, update, replace or refuse. Pure, and used by plan and apply alike."""
+"""Decides what to do with a resource: nothing, create, update, replace, or refuse. Pure; previews use it too."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ TYPE = "type"
 
 
 class Verdict(Enum):
+    """The kinds of decisions."""
+
     NOTHING = "no change"
     CREATE = "create"
     UPDATE = "update"
@@ -26,30 +28,31 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What is known of the version that exists."""
+    """What is known of the existing version."""
 
-    # The class or template that made it, whatever the template calls it.
+    # The class or template that implements it, whatever its type is called in the template.
     implementation: str
     action: Action
     status: Status
     properties: Mapping[str, Any]
     metadata: Any
-    # Properties of which it is not known whether they were applied: an update was begun and nobody saw its end.
+    # Properties that may or may not be applied: the end of their update is unknown.
     uncertain: Collection[str] = ()
-    # Whether an object is known at all, and whether it was ever seen to be what its row says.
+    # Whether an object is known, and whether a digest proves that it is as its row says.
     made: bool = True
     proven: bool = True
-    # Whether somebody has marked it as unhealthy.
+    # Whether a user has marked it as unhealthy.
     marked: bool = False
-    # What was seen of the object, if somebody looked: then this is compared, and what was applied only where nothing can
-    # be seen.
+    # The observed state, if any. It is compared instead of what was applied, except for properties that cannot be observed.
     live: contract.Seen | contract.Gone | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """A verdict, and the properties that change."""
+
     verdict: Verdict
-    # The property, or whatever else, that is the reason for a replacement.
+    # The reason for a replacement: a property, or a text.
     cause: str = ""
     changed: Mapping[str, Any] = field(default_factory=dict)
 
@@ -58,9 +61,9 @@ def decide(
     implementation: type[contract.Resource], applied: Applied | None, after: Mapping[str, Any], metadata: Any,
     *, renew: bool = False,
 ) -> Decision:
-    """Compare what was applied with what should be. Raises UserError where the type forbids the change.
+    """Compare the applied with the wanted state. Raises UserError where the type forbids the change.
 
-    `renew`: an update asks that has not had its turn with the resource yet.
+    `renew`: the update meets this resource for the first time.
     """
     if applied is None:
         return Decision(Verdict.CREATE)
@@ -75,10 +78,10 @@ def decide(
     names = _differing(implementation, applied, after, applied.live)
     changed = {name: after.get(name) for name in sorted(names)}
     resource = _stand_in(implementation, after)
-    # What a check has found inside a stack is mended inside it, as in Heat.
+    # A nested stack that failed its check is repaired from inside, as in Heat.
     inside = nested_stack.is_stack(implementation) and not applied.marked
     lost = (applied.action is Action.CHECK and not inside) or not applied.made
-    # An update that never began left its proof: the object is what it was.
+    # An update that never began left the digest: the object is unchanged.
     untouched = applied.action is Action.UPDATE and applied.proven and not lost
     harmless = untouched or (applied.action in HARMLESS and not lost)
     if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
@@ -94,9 +97,9 @@ def decide(
 
 
 def makes_the_same(one: str, other: str) -> bool:
-    """Compare two implementations by the class that does the work, not by the names that templates use for them.
+    """Return whether the same class implements both, whatever templates call them.
 
-    All templates are made by the same class: another template is an update of the stack inside, as in Heat.
+    One class implements all templates: another template is an update of the nested stack, as in Heat.
     """
     return one == other or (is_template(one) and is_template(other))
 
@@ -104,10 +107,10 @@ def makes_the_same(one: str, other: str) -> bool:
 def _differing(
     implementation: type[contract.Resource], applied: Applied, after: Mapping[str, Any], live: contract.Seen | None
 ) -> set[str]:
-    """The names of properties that are not, or may not be, what they should be."""
+    """Return the names of properties that differ, or may differ, from the wanted ones."""
     doubtful = set(applied.uncertain)
     if not applied.proven:
-        # Something failed half-way: whatever could have been changed in place may have been.
+        # An action failed half-way: every property that can be updated in place may have changed.
         doubtful |= {name for name, one in implementation.properties_schema.items() if one.update_allowed}
     if live is None:
         return properties.diff(applied.properties, after) | doubtful
@@ -116,7 +119,7 @@ def _differing(
 
 
 def given(implementation: type[contract.Resource], properties: Mapping[str, Any], restored: Any) -> Mapping[str, Any]:
-    """The properties to apply: those of the definition, or those that bring back what was kept for a snapshot."""
+    """Return the properties to apply: those of the definition, or those that restore a snapshot."""
     return properties if restored is None else implementation.restored_properties(properties, restored)
 
 
@@ -129,7 +132,7 @@ def _forced_by(
     changed: Mapping[str, Any],
 ) -> str:
     schema = implementation.properties_schema
-    # What the template has not changed, it cannot be refused for.
+    # A property that the template has not changed cannot be the reason for a refusal.
     drifted = {name for name in changed if applied.get(name) == after.get(name)}
     for name in changed:
         known = schema.get(name)
@@ -142,5 +145,5 @@ def _forced_by(
 
 
 def _stand_in(implementation: type[contract.Resource], after: Mapping[str, Any]) -> contract.Resource:
-    # The decision methods of a type are pure: they get an object without a world behind it.
+    # The decision methods of a type are pure: they get an instance without a world.
     return implementation(contract.ResourceState(name="", stack_name="", stack_id="", token="", properties=after), None)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 """Reports nodes that fail before a handler of their type has run. Pure.
 
-Properties may not resolve, a type may be gone, a context may not be built: the node fails, and its resource says so. The
-object is what it was. What decides later whether it is made anew is therefore kept: a resource that had failed before
-keeps its action, and one whose update never began keeps its digest, which proves what was last applied.
+Properties may not resolve, a type may be missing, a context may not be built. The node and its resource fail, and the
+object stays as it is. So the values that decide later on a replacement are kept: a resource that had failed before keeps
+its action, and one whose update never began keeps its digest, which proves what was last applied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Event, Report, Version
 from isotherm.template.model import definitions
 
-# What an intent of these may have changed, nobody knows.
+# It is unknown how much an interrupted intent of these has changed.
 _CHANGING = (Action.CREATE, Action.UPDATE)
 REASON_LIMIT = 1000
 
@@ -28,9 +28,9 @@ def failed(claim: Claim, reason: str) -> Report:
     reason, version = reason[:REASON_LIMIT], claim.version
     action = _action(claim)
     shown = _unborn(claim, action, reason) if version is None else _stopped(claim, version, action, reason)
-    said = Event(claim.stack_id, claim.operation.id, claim.name, shown.type, shown.physical_id, action, Status.FAILED,
+    event = Event(claim.stack_id, claim.operation.id, claim.name, shown.type, shown.physical_id, action, Status.FAILED,
                  reason)
-    return Report(claim, NodeState.FAILED, shown, reason=reason, event=said)
+    return Report(claim, NodeState.FAILED, shown, reason=reason, event=event)
 
 
 def raised(claim: Claim, error: Exception) -> Report:
@@ -39,7 +39,7 @@ def raised(claim: Claim, error: Exception) -> Report:
 
 
 def _action(claim: Claim) -> Action:
-    """Return what the node was to do."""
+    """Return the action that the node was to do."""
     if claim.kind is NodeKind.CLEANUP:
         return Action.DELETE
     if claim.kind is NodeKind.VISIT:
@@ -49,7 +49,7 @@ def _action(claim: Claim) -> Action:
 
 def _stopped(claim: Claim, version: Version, action: Action, reason: str) -> Version:
     if is_sealed(version.intent):
-        # Whoever has the key again goes on with it.
+        # The operation goes on when the key is available again.
         return replace(version, status=Status.FAILED, reason=reason)
     intent = outcomes.intent_of(version)
     if intent is not None and intent.action is Action.ADOPT and claim.kind is not NodeKind.CLEANUP:
@@ -63,9 +63,9 @@ def _stopped(claim: Claim, version: Version, action: Action, reason: str) -> Ver
 
 
 def _unborn(claim: Claim, action: Action, reason: str) -> Version:
-    """Return a row for a resource of which nothing was ever made. It has no token: there is nothing to find by one."""
+    """Return a row for a resource that was never created. It has no token, because there is no object to find."""
     type_ = implementation = ""
-    # A definition that cannot be read may be just why the node fails.
+    # An unreadable definition may be the reason why the node fails.
     with contextlib.suppress(Exception):
         target = documents.decode(claim.definition or "", documents.Target)
         type_, implementation = definitions.thaw(target.definition).type, target.implementation

@@ -1,8 +1,8 @@
-"""Hooks: places at which the environment wants an operation to pause, until somebody says that it may go on. Pure.
+"""Hooks: breakpoints of the environment at which an operation pauses until a user clears them. Pure.
 
-A pre-hook holds back what was decided, before its intent is written; a post-hook holds back the news of its end, so that
-the resource is complete while nobody who depends on it has begun. Which hooks apply is Heat's rule: those of create and
-delete while a stack is created and deleted, those of update in every update, whatever it changes.
+A pre-hook holds an answer back before its intent is stored. A post-hook holds the end of a step back: the resource is
+complete, and its dependants have not begun. Heat's rule says which hooks apply: those of create and delete while a stack is
+created or deleted, those of update in every update, whether it changes the resource or not.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Event, Pause, Report, Version
 from isotherm.template.model import definitions
 
-# The clearing wakes the node; this is for the day on which it does not.
-_LOOK_ANYWAY_S = 3600.0
+# Clearing the hook wakes the node. This is the longest wait if that wake-up is lost.
+_WAKE_ANYWAY_S = 3600.0
 _UPDATING = (Action.UPDATE, Action.ROLLBACK, Action.RESTORE)
 
 
 def before(claim: Claim, answer: outcomes.Answer) -> outcomes.Answer:
-    """What was decided, or the pause that comes before it."""
+    """Return the answer, or the pause that a pre-hook puts before it."""
     target = _target(claim)
     if target is None:
         return answer
     if isinstance(answer, Report) and answer.state is NodeState.DONE and any(claim.hooks.values()):
-        # It was changed before it paused: those who depend on it have to hear of it now.
+        # The resource was changed before the pause: its dependants have to be visited now.
         answer = replace(answer, changed=True)
     hook = _before(claim, answer)
     if not hook or hook not in target.hooks or hook in claim.hooks:
@@ -35,7 +35,7 @@ def before(claim: Claim, answer: outcomes.Answer) -> outcomes.Answer:
 
 
 def _before(claim: Claim, answer: outcomes.Answer) -> str:
-    """The hook at this place, should there be one."""
+    """Return the name of the pre-hook that applies to the answer, or ""."""
     if isinstance(answer, outcomes.Continue | outcomes.LookUp):
         return ""
     starts = answer.intent.action if isinstance(answer, outcomes.Begin) else None
@@ -51,7 +51,7 @@ def _before(claim: Claim, answer: outcomes.Answer) -> str:
 
 
 def after(claim: Claim, report: Report) -> Report:
-    """How a step ended, or the pause that comes after it."""
+    """Return the report, or the pause that a post-hook puts after it."""
     target = _target(claim)
     if target is None or report.state is not NodeState.DONE or report.event is None:
         return report
@@ -60,7 +60,7 @@ def after(claim: Claim, report: Report) -> Report:
         return report
     version = report.version
     if version is not None and report.removed:
-        # Nothing is left that this row could prove.
+        # The object is gone, so the digest proves nothing.
         version = replace(version, digest=None)
     paused = replace(report, state=NodeState.WAITING, version=version, removed=False)
     return _pause(paused, hook, _event(claim, report.version, target, hook), changed=report.changed)
@@ -74,7 +74,7 @@ def _after(claim: Claim, ended: Action) -> str:
 
 
 def _target(claim: Claim) -> documents.Target | None:
-    """The target, if it has hooks: looking for the words first spares reading all the others."""
+    """Return the target if it has hooks. Searching the text first avoids decoding most targets."""
     text = claim.definition
     if text is None or ('"pre-' not in text and '"post-' not in text):
         return None
@@ -82,12 +82,12 @@ def _target(claim: Claim) -> documents.Target | None:
     return target if target.hooks else None
 
 
-def _pause(report: Report, hook: str, told: Event, *, changed: bool = False) -> Report:
-    return replace(report, pause=Pause(hook, told, changed), wake_in_s=_LOOK_ANYWAY_S, reason=told.reason)
+def _pause(report: Report, hook: str, event: Event, *, changed: bool = False) -> Report:
+    return replace(report, pause=Pause(hook, event, changed), wake_in_s=_WAKE_ANYWAY_S, reason=event.reason)
 
 
 def _event(claim: Claim, version: Version | None, target: documents.Target, hook: str) -> Event:
-    """The pause changes no status: its event has the one that the resource has."""
+    """Return the event of a pause. It has the status of the resource, because a pause changes none."""
     reason = f"{hook.partition('-')[2].upper()} paused until Hook {hook} is cleared"
     if version is None:
         type_ = definitions.thaw(target.definition).type

@@ -1,4 +1,4 @@
-"""Finds out what has to be known before a decision: objects by their tokens, hidden parameters, templates, reality."""
+"""Answers the questions of a decision: an object by its token, hidden parameters, a template, reality."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.store.records import Claim, Version
 
-# A service that is busy is asked again so often, and with no longer pauses than this.
-_LOOKS, _LONGEST_PAUSE_S = 3, 5.0
+# Attempts to observe an object whose service is busy, and the longest pause between two of them.
+_ATTEMPTS, _LONGEST_PAUSE_S = 3, 5.0
 
 
 class FactFinder:
-    """Answers questions about claims."""
+    """Finds the facts that a decision asks for."""
 
-    def __init__(self, acting: act.StepRunner, planning: Planning, tell: reports.ReportMasker) -> None:
-        self._act = acting
+    def __init__(self, runner: act.StepRunner, planning: Planning, masker: reports.ReportMasker) -> None:
+        self._runner = runner
         self._planning = planning
-        self._tell = tell
+        self._masker = masker
 
-    async def __call__(self, claim: Claim, question: outcomes.LookUp, guard: act.LeaseGuard) -> outcomes.Facts | None:
+    async def find(self, claim: Claim, question: outcomes.LookUp, guard: act.LeaseGuard) -> outcomes.Facts | None:
+        """Return the facts known before and the answer. A template is registered as a type; that returns no facts."""
         if question.template:
             await self._planning.learn(question.template, needed=question.needed)
             return None
@@ -32,22 +33,23 @@ class FactFinder:
             parameter = await self._planning.hidden_parameters(claim.operation)
             return dataclasses.replace(question.known, parameter=parameter)
         if question.live:
-            return dataclasses.replace(question.known, look=await self._look(claim, question.version, guard))
-        found = await self._act.find(claim, question.version, guard)
+            return dataclasses.replace(question.known, observed=await self._observe(claim, question.version, guard))
+        found = await self._runner.find_object(claim, question.version, guard)
         return dataclasses.replace(question.known, search=found)
 
-    async def _look(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> outcomes.Look:
-        look = await self._patient_look(claim, version, guard)
-        if not isinstance(look.sight, contract.Unseen):
-            return look
-        # Why it could not be seen may quote anything.
-        reason = await self._tell.text(claim, look.sight.reason, documents.decode(version.properties, dict[str, Any]))
-        return dataclasses.replace(look, sight=dataclasses.replace(look.sight, reason=reason))
+    async def _observe(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> outcomes.Observed:
+        observed = await self._observe_patiently(claim, version, guard)
+        if not isinstance(observed.reality, contract.Unseen):
+            return observed
+        # A type may quote any value in the reason.
+        properties = documents.decode(version.properties, dict[str, Any])
+        reason = await self._masker.mask_text(claim, observed.reality.reason, properties)
+        return dataclasses.replace(observed, reality=dataclasses.replace(observed.reality, reason=reason))
 
-    async def _patient_look(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> outcomes.Look:
-        for _ in range(_LOOKS - 1):
-            look = await self._act.look(claim, version, guard)
-            if not isinstance(look.sight, contract.Unseen) or look.sight.retry_after_s is None:
-                return look
-            await asyncio.sleep(min(look.sight.retry_after_s, _LONGEST_PAUSE_S))
-        return await self._act.look(claim, version, guard)
+    async def _observe_patiently(self, claim: Claim, version: Version, guard: act.LeaseGuard) -> outcomes.Observed:
+        for _ in range(_ATTEMPTS - 1):
+            observed = await self._runner.observe(claim, version, guard)
+            if not isinstance(observed.reality, contract.Unseen) or observed.reality.retry_after_s is None:
+                return observed
+            await asyncio.sleep(min(observed.reality.retry_after_s, _LONGEST_PAUSE_S))
+        return await self._runner.observe(claim, version, guard)

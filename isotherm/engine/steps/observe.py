@@ -1,7 +1,7 @@
-"""What a look at reality leads to, in an operation that looks before it decides. Pure.
+"""Observation of reality in operations that observe before they decide (`converge`, adoption). Pure.
 
-Unknown is not gone: what could not be seen fails the node, or, where the option says so, is taken for what was last
-applied. Neither happens silently.
+Unknown is not gone: an object that could not be observed fails its node. Where the setting tolerates it, the properties
+last applied are taken for the live ones, and the event of the resource says so.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine.steps import decide, outcomes
-from isotherm.planning import documents
-from isotherm.resources import contract, drift
+from isotherm.observer import compare
+from isotherm.resources import contract
 from isotherm.states import Action, Sight, Status
 from isotherm.store.records import Beginning, Claim, Observation, Report, Version
 
@@ -25,11 +25,11 @@ _TAKEN = "; it is taken for what was last applied"
 _VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
 
 
-def looks(claim: Claim) -> bool:
-    """Tell whether the operation looks; or has to, since the object has not been seen for long.
+def is_asked_for(claim: Claim) -> bool:
+    """Return whether the operation observes, or has to because the object has not been observed for long.
 
-    That is so where an older operation was to adopt it, and where its version was superseded and is taken up again: no
-    check and no observer has looked at it in between.
+    That is so where the adoption by an older operation was never completed, and where a superseded version is taken up
+    again: no check and no observer has observed it in between.
     """
     version, operation = claim.version, claim.operation
     if version is None or operation.converge or version.taken_up:
@@ -39,92 +39,88 @@ def looks(claim: Claim) -> bool:
 
 
 def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
-    """Whether the operation looks, and there is something of ours to look at."""
+    """Return whether the operation observes, and the stack owns an object whose type is observable."""
     version = claim.version
     ours = version is not None and version.physical_id is not None and not version.external
-    return looks(claim) and ours and contract.is_observable(type_)
+    return is_asked_for(claim) and ours and contract.is_observable(type_)
 
 
-def first(claim: Claim, type_: type[contract.Resource], facts: outcomes.Facts | None) -> outcomes.LookUp | None:
-    """A look, if the operation takes one and has not done so yet."""
-    if claim.version is None or (facts is not None and facts.look is not None) or not is_possible(claim, type_):
-        return None
-    return outcomes.LookUp(claim.version, live=True, known=facts or outcomes.Facts())
-
-
-def is_gone(facts: outcomes.Facts | None) -> bool:
-    """Whether somebody looked, and found nothing."""
-    return facts is not None and facts.look is not None and isinstance(facts.look.sight, contract.Gone)
-
-
-def is_worth_while(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
-    """Whether what was decided by the rows alone may be decided otherwise by looking."""
+def may_change_decision(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
+    """Return whether an observation may change a decision that was made by the rows alone."""
     return is_possible(claim, type_) and (decision.verdict in _VERDICTS or decision.cause in type_.properties_schema)
 
 
 def may_be_gone(claim: Claim, decision: decide.Decision, types: outcomes.Types) -> bool:
-    """Tell whether a version that another type replaces is looked at: an object that is gone is not deleted."""
+    """Return whether a version that another type replaces is observed: an object that is gone is not deleted."""
     replaced = decision.verdict is decide.Verdict.REPLACE and decision.cause == decide.TYPE
     return replaced and claim.version is not None and is_possible(claim, types(claim.version.implementation))
 
 
-def with_live(applied: decide.Applied, look: outcomes.Look, *, tolerant: bool) -> decide.Applied:
-    """What to compare with. Raises if nothing could be seen and that is not tolerated."""
-    if not isinstance(look.sight, contract.Unseen):
-        return dataclasses.replace(applied, live=look.sight)
+def request_first(claim: Claim, type_: type[contract.Resource], facts: outcomes.Facts | None) -> outcomes.LookUp | None:
+    """Return the request for an observation, if the operation makes one and has not made it yet."""
+    if claim.version is None or (facts is not None and facts.observed is not None) or not is_possible(claim, type_):
+        return None
+    return request(claim.version, facts)
+
+
+def request(version: Version, facts: outcomes.Facts | None) -> outcomes.LookUp:
+    """Return the request for an observation of this version."""
+    return outcomes.LookUp(version, live=True, known=facts or outcomes.Facts())
+
+
+def is_gone(facts: outcomes.Facts | None) -> bool:
+    """Return whether the object was observed to be gone."""
+    return facts is not None and facts.observed is not None and isinstance(facts.observed.reality, contract.Gone)
+
+
+def with_live(applied: decide.Applied, observed: outcomes.Observed, *, tolerant: bool) -> decide.Applied:
+    """Add the live state to what was applied. Raises Permanent if the object is unseen and that is not tolerated."""
+    if not isinstance(observed.reality, contract.Unseen):
+        return dataclasses.replace(applied, live=observed.reality)
     if tolerant:
         return applied
-    raise errors.Permanent(f"{UNSEEN}: {look.sight.reason}")
+    raise errors.Permanent(f"{UNSEEN}: {observed.reality.reason}")
 
 
 def observation(
-    type_: type[contract.Resource], version: Version, look: outcomes.Look, wanted: Mapping[str, Any] | None = None
+    type_: type[contract.Resource], version: Version, observed: outcomes.Observed, wanted: Mapping[str, Any]
 ) -> Observation:
-    """What is kept of a look. Without `wanted`, what was applied is wanted."""
-    seen = look.sight
-    if isinstance(seen, contract.Unseen):
-        return Observation(version.id, version.stack_id, look.at, Sight.UNSEEN, seen.reason, digest=version.digest)
-    if isinstance(seen, contract.Gone):
-        return Observation(version.id, version.stack_id, look.at, Sight.GONE, digest=version.digest)
-    applied = documents.decode(version.properties, dict[str, Any])
-    found = [{"property": one.property, "applied": one.applied, "live": one.live, "wanted": one.wanted}
-             for one in drift.compare(type_, applied, seen, wanted)]
-    return Observation(version.id, version.stack_id, look.at, Sight.SEEN, "", documents.encode(dict(seen.properties)),
-                       documents.encode(found), digest=version.digest)
+    """Return the Observation to store."""
+    return compare.observation(type_, version, observed.reality, observed.at, wanted)
 
 
-def as_wanted(seen: Observation) -> Observation:
-    """It is found to be what is wanted, and counts as applied from now on: whatever it was before, it has not drifted."""
+def without_drift(seen: Observation) -> Observation:
+    """Clear the drift of an object that is as wanted: the live state counts as applied from now on."""
     return replace(seen, drift="[]") if seen.sight is Sight.SEEN else seen
 
 
-def told(answer: outcomes.Answer, seen: Observation | None, *, gone: bool = False) -> outcomes.Answer:
-    """The answer, with what was seen before it was decided, and a word of what could not be seen."""
+def attach(answer: outcomes.Answer, seen: Observation | None, *, gone: bool = False) -> outcomes.Answer:
+    """Add the observation to the answer that was decided with it, and say in its event if the object was unseen."""
     if gone and isinstance(answer, outcomes.Begin):
-        answer = dataclasses.replace(answer, beginning=_lost(answer.beginning))
+        answer = dataclasses.replace(answer, beginning=_with_lost_event(answer.beginning))
     if seen is None:
         return answer
-    said = f"{UNSEEN}: {seen.reason}{_TAKEN}" if seen.sight is Sight.UNSEEN else ""
+    text = f"{UNSEEN}: {seen.reason}{_TAKEN}" if seen.sight is Sight.UNSEEN else ""
     if isinstance(answer, outcomes.Begin):
-        return dataclasses.replace(answer, beginning=_begun(answer.beginning, seen, said))
+        return dataclasses.replace(answer, beginning=_observed(answer.beginning, seen, text))
     if isinstance(answer, outcomes.Republish):
         return dataclasses.replace(answer, observation=seen)
     if not isinstance(answer, Report):
         return answer
     version = answer.claim.version
-    if said and answer.event is None and version is not None:
-        # As with a pause: the event has the status that the resource has.
-        answer = replace(answer, event=replace(outcomes.event(answer.claim, version), reason=said))
+    if text and answer.event is None and version is not None:
+        # The event has the status of the resource, as an event of a paused hook does.
+        answer = replace(answer, event=replace(outcomes.event(answer.claim, version), reason=text))
     return replace(answer, observation=seen)
 
 
-def _begun(beginning: Beginning, seen: Observation, said: str) -> Beginning:
-    event = replace(beginning.event, reason=said) if said else beginning.event
+def _observed(beginning: Beginning, seen: Observation, text: str) -> Beginning:
+    event = replace(beginning.event, reason=text) if text else beginning.event
     return replace(beginning, observation=seen, event=event)
 
 
-def _lost(beginning: Beginning) -> Beginning:
-    """Tell of the version that it takes the place of that nothing is left to delete."""
+def _with_lost_event(beginning: Beginning) -> Beginning:
+    """Add the event that the replaced version is gone already, so that nothing is left to delete."""
     version = beginning.claim.version
     if version is None:
         return beginning

@@ -1,7 +1,10 @@
-"""What a claim can lead to, as values.
+"""The answers that considering a claim can lead to, as values.
 
-Begin something (its intent goes to the store first), continue something that was begun, look something up before anything
-can be said, read attributes anew, or report at once because there is nothing to do.
+    Begin      start an operation on the resource; its intent is stored first
+    Continue   go on with an operation that was begun
+    LookUp     find out a fact, and consider the claim again
+    Republish  read attributes again, and change nothing
+    Report     end the step at once
 """
 
 from __future__ import annotations
@@ -18,36 +21,40 @@ Parameter = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What was seen of an object. What was said of why nothing was seen tells no secrets."""
+class Observed:
+    """What a type returned of an object's reality. The reason of an unseen object has no secrets."""
 
-    sight: contract.LiveState
-    # When the look began.
+    reality: contract.LiveState
+    # When the observation began.
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What had to be looked up before a decision: the object that carries our token, hidden parameters, reality."""
+    """The facts that were looked up for a decision: the search by token, hidden parameters, reality."""
 
     search: contract.Search | None = None
     parameter: Parameter | None = None
-    look: Look | None = None
+    observed: Observed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
+    """Start the operation that the intent describes, once the store has recorded the beginning."""
+
     beginning: Beginning
     intent: documents.Intent
     target: documents.Target | None
 
-    def forgotten(self) -> Report:
-        """Report the end of a deletion that the store has refused: the object is held by another version."""
+    def report_shared(self) -> Report:
+        """Report the end of a deletion that the store has refused because another version holds the object."""
         return Report(self.beginning.claim, NodeState.DONE, self.beginning.version, removed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Continue:
+    """Go on with the operation that the intent describes."""
+
     version: Version
     intent: documents.Intent
     target: documents.Target | None
@@ -55,8 +62,8 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Ask first: for the object with this version's token, for the operation's hidden parameters, for a template (which may
-    be `needed`), for what is live of this version. `known` is what was found out before."""
+    """Find out one fact: the object with the version's token, or with `live` its reality; the operation's hidden
+    parameters (`secrets`); a template, which may be `needed`. `known` are the facts found before."""
 
     version: Version | None = None
     secrets: bool = False
@@ -68,7 +75,7 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class Republish:
-    """Nothing to do but to read attributes that nobody asked for before."""
+    """Read the attributes that dependants want, and change nothing else."""
 
     version: Version
     target: documents.Target
@@ -80,13 +87,16 @@ Types = Callable[[str], type[contract.Resource]]
 
 
 def intent_of(version: Version | None) -> documents.Intent | None:
+    """Return the intent that is stored with a version."""
     return None if version is None or version.intent is None else documents.decode(version.intent, documents.Intent)
 
 
 def event(claim: Claim, version: Version) -> Event:
+    """Return the event of the version's state."""
     return Event(claim.stack_id, claim.operation.id, claim.name, version.type, version.physical_id, version.action,
                  version.status, version.reason)
 
 
 def part(snapshot_id: str, version: Version, own: object) -> Part:
+    """Return the part of a snapshot that a resource contributes. `own` is what its type returned."""
     return Part(snapshot_id, version.name, version.implementation, export_document.entry(version, own))

@@ -1,7 +1,7 @@
-"""What a worker tells: reasons, to the user, and troubles of its own, to the log. Secrets are in neither.
+"""Masks secrets in reports before they are stored, and in exceptions before they are logged.
 
-A reason may quote whatever a resource was given: it is masked before it is stored. The text of an exception is not
-logged at all: it is the reason of something, and told there.
+A reason may quote any value that a resource was given. Where the secrets of an operation cannot be read, the whole text is
+withheld.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from isotherm.planning.planner import Planning
 from isotherm.resources.schema import Schema
 from isotherm.secrets import Redactor
 from isotherm.states import NodeState
-from isotherm.store.records import Claim, Event, Report
+from isotherm.store.records import Claim, Event, Operation, Report
 from isotherm.template.model import definitions
 
-# Operations whose secrets are kept at hand.
+# Operations whose secrets are kept in memory.
 _KEPT = 64
 _TRIES = 3
-_BLIND = Redactor(())
+# Stands for secrets that are not known: every text is withheld.
+_UNKNOWN = Redactor(())
 
 
 class ReportMasker:
-    """Masks reports."""
+    """Masks reports with the secrets of their operations."""
 
     def __init__(self, planning: Planning, types: outcomes.Types) -> None:
         self._planning = planning
@@ -37,35 +38,45 @@ class ReportMasker:
         self._known: dict[str, Redactor] = {}
         self._asking = asyncio.Lock()
 
-    def knows(self, report: Report) -> bool:
-        """Whether the report can be masked without asking anybody, or has nothing to mask."""
-        return not _says_something(report) or report.claim.operation.id in self._known
+    def can_mask_now(self, report: Report) -> bool:
+        """Return whether the report has no text, or the secrets of its operation are in memory."""
+        return not _has_text(report) or report.claim.operation.id in self._known
 
-    async def __call__(self, report: Report, *properties: Mapping[str, Any]) -> Report:
-        """The report without secrets. `properties` are those that the resource had to do with."""
-        if not _says_something(report):
+    async def mask(self, report: Report, *properties: Mapping[str, Any]) -> Report:
+        """Return the report without secrets. `properties` are the values that the step worked with."""
+        if not _has_text(report):
             return report
-        await self._learn(report)
-        return await self._planning.compute(off_loop.weight(properties), lambda: self.masked(report, *properties))
+        await self._learn_secrets(report.claim.operation)
+        return await self._planning.compute(off_loop.weight(properties), lambda: self.mask_now(report, *properties))
 
-    def masked(self, report: Report, *properties: Mapping[str, Any]) -> Report:
-        if not _says_something(report):
+    def mask_now(self, report: Report, *properties: Mapping[str, Any]) -> Report:
+        """Return the report without secrets, by the secrets in memory. Without them, its texts are withheld."""
+        if not _has_text(report):
             return report
-        secrets = self._known.get(report.claim.operation.id, _BLIND)
-        if secrets is not _BLIND:
+        secrets = self._known.get(report.claim.operation.id, _UNKNOWN)
+        if secrets is not _UNKNOWN:
             secrets = secrets + self._write_only(report, properties)
-        return _retold(report, secrets)
+        return _masked(report, secrets)
 
-    async def text(self, claim: Claim, said: str, *properties: Mapping[str, Any]) -> str:
-        """A text about the resource of this claim, without secrets."""
-        return (await self(Report(claim, NodeState.FAILED, reason=said), *properties)).reason
+    async def mask_text(self, claim: Claim, text: str, *properties: Mapping[str, Any]) -> str:
+        """Return a text about the resource of this claim without secrets."""
+        return (await self.mask(Report(claim, NodeState.FAILED, reason=text), *properties)).reason
 
-    async def _learn(self, report: Report) -> None:
-        """What is secret in the report's operation. If that cannot be known, nothing is told."""
-        operation = report.claim.operation
+    def loggable(self, error: BaseException, claim: Claim) -> BaseException:
+        """Return an error about this claim as it may be logged, its message masked like the reason of a report."""
+        known = claim.operation.id in self._known
+        text = self.mask_now(Report(claim, NodeState.FAILED, reason=str(error))).reason if known else ""
+        return loggable(error, text)
+
+    def loggable_of(self, error: BaseException, operation: Operation) -> BaseException:
+        """Return an error about this operation as it may be logged."""
+        secrets = self._known.get(operation.id)
+        return loggable(error, "" if secrets is None else secrets.text(str(error)))
+
+    async def _learn_secrets(self, operation: Operation) -> None:
         if operation.id in self._known:
             return
-        # Steps that begin together end together: the first of them asks, for all of them.
+        # Steps that begin together end together: the first of them reads the secrets for all.
         async with self._asking:
             for _ in range(_TRIES):
                 if operation.id in self._known:
@@ -81,7 +92,7 @@ class ReportMasker:
                 self._known[operation.id] = found
 
     def _write_only(self, report: Report, properties: tuple[Mapping[str, Any], ...]) -> list[object]:
-        """The values of properties that can never be read back, as far as they are known here."""
+        """Return the values of write-only properties, as far as they are known here."""
         claim, version = report.claim, report.version or report.claim.version
         try:
             target = None if claim.definition is None else documents.decode(claim.definition, documents.Target)
@@ -95,38 +106,38 @@ class ReportMasker:
         return list(_values(schema, [*properties, literal]))
 
 
+def loggable(error: BaseException, text: str = "") -> BaseException:
+    """Return an exception as it may be logged: its kind, its traceback, and `text`, its message without secrets."""
+    if isinstance(error, errors.Unavailable):
+        # Every step fails with it at once, and the place is irrelevant: log one line without a traceback.
+        error.__cause__, error.__suppress_context__ = None, True
+        return error.with_traceback(None)
+    kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
+    shown: BaseException = kind(text or "(the message is withheld because it may contain secrets)")
+    # For a debugger; no formatter prints it.
+    shown.original = error  # type: ignore[attr-defined]
+    return shown.with_traceback(error.__traceback__)
+
+
 def _values(schema: Mapping[str, Schema], several: list[Any]) -> Iterator[object]:
     for one in several:
         if isinstance(one, Mapping):
             yield from masking.write_only(schema, one)
 
 
-def _says_something(report: Report) -> bool:
+def _has_text(report: Report) -> bool:
     version, event = report.version, report.event
     return bool(report.reason or (version is not None and version.reason) or (event is not None and event.reason))
 
 
-def _retold(report: Report, secrets: Redactor) -> Report:
-    def told(text: str) -> str:
-        return masking.WITHHELD if secrets is _BLIND and text else secrets.text(text)
+def _masked(report: Report, secrets: Redactor) -> Report:
+    def mask(text: str) -> str:
+        return masking.WITHHELD if secrets is _UNKNOWN and text else secrets.text(text)
 
     def event(one: Event | None) -> Event | None:
-        return None if one is None else replace(one, reason=told(one.reason))
+        return None if one is None else replace(one, reason=mask(one.reason))
 
     version = report.version
     if version is not None:
-        version = replace(version, reason=told(version.reason))
-    return replace(report, reason=told(report.reason), version=version, event=event(report.event))
-
-
-def quiet(error: BaseException) -> BaseException:
-    """What is logged of an exception: its kind and where it happened, and nothing of what it says."""
-    if isinstance(error, errors.Unavailable):
-        # It happens to everybody at once, and where is of no interest: one line, and no traceback.
-        error.__cause__, error.__suppress_context__ = None, True
-        return error.with_traceback(None)
-    kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
-    shown: BaseException = kind("(what it says may be secret: it is told as the reason of what failed)")
-    # For a debugger; no formatter prints it.
-    shown.original = error  # type: ignore[attr-defined]
-    return shown.with_traceback(error.__traceback__)
+        version = replace(version, reason=mask(version.reason))
+    return replace(report, reason=mask(report.reason), version=version, event=event(report.event))

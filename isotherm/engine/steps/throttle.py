@@ -1,9 +1,8 @@
-"""How many steps of a type, or of a service, this process may have under way at once.
+"""Limits the steps of a type, or of a service, that run at once in this process (`max_parallel_steps`).
 
-A service that is asked too much is slow for everybody. A step that finds no slot free does not begin: its node goes back to
-where it was, says what it waits for, and comes again about when its turn should be. How long that takes is told by how
-long steps hold their slots and by how many of its stack wait already, so that many who wait cost little, and a stack with
-few is not behind one with many.
+A step that exceeds a limit does not begin: its node waits with the limit as its reason, and is claimed again about when a
+slot should be free. The pause follows from the mean time that steps hold a slot and from the number of waiting nodes of the
+same stack, so that waiting nodes cost little and a small stack does not queue behind a large one.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from isotherm.store.queue import choose
 from isotherm.store.records import Claim, Report
 
 _LEAST_S, _MOST_S = 0.05, 60.0
-# So many come for each slot: one that comes in vain costs less than a slot that nobody takes.
-_COME = 2
-# How long a step takes before any has been seen, what counts of the last one, and what is believed at most.
-_FIRST_S, _WEIGHT, _BELIEVED_S = 0.5, 0.1, 10.0
+# Nodes that are woken for each slot: a claim in vain costs less than an unused slot.
+_PER_SLOT = 2
+# The mean time of a step: its first value, the weight of a new value, and the greatest value that counts.
+_FIRST_S, _WEIGHT, _LONGEST_S = 0.5, 0.1, 10.0
 
 
 @dataclass(slots=True)
@@ -33,32 +32,33 @@ class _Limit:
     most: int
     held: int = 0
     mean_s: float = _FIRST_S
-    # By stack: the time for which the last of its nodes was sent away.
+    # By stack: the time at which the last of its waiting nodes comes again.
     queues: dict[str, float] = field(default_factory=dict)
 
-    def fits(self, type_: str) -> bool:
+    def applies_to(self, type_: str) -> bool:
         return type_ == self.name or type_.startswith(f"{self.name}::")
 
     def learn(self, seconds: float) -> None:
-        self.mean_s += (min(seconds, _BELIEVED_S) - self.mean_s) * _WEIGHT
+        """Update the mean time of a step."""
+        self.mean_s += (min(seconds, _LONGEST_S) - self.mean_s) * _WEIGHT
 
     def wait_s(self, stack_id: str, now: float) -> float:
-        """When one more of the stack should come again."""
+        """Return the pause of one more waiting node of the stack."""
         self.queues = {stack: until for stack, until in self.queues.items() if until > now}
         # Stacks share the slots.
-        pause = len({*self.queues, stack_id}) * self.mean_s / (self.most * _COME)
+        pause = len({*self.queues, stack_id}) * self.mean_s / (self.most * _PER_SLOT)
         self.queues[stack_id] = min(self.queues.get(stack_id, now) + pause, now + _MOST_S)
         return max(self.queues[stack_id] - now, _LEAST_S)
 
 
 class TypeThrottle:
-    """The slots of one process."""
+    """The limits of one process, and the steps that count against them."""
 
     def __init__(self, limits: Iterable[tuple[str, int]], clock: contract.Clock, random: Random) -> None:
         self._limits = [_Limit(name, most) for name, most in limits if most > 0]
         self._clock = clock
         self._random = random
-        # By node and lease: since when, and of which limits.
+        # By claim: since when a step runs, and its limits.
         self._held: dict[tuple[int, int], tuple[float, list[_Limit]]] = {}
 
     @classmethod
@@ -66,11 +66,11 @@ class TypeThrottle:
         return cls(map(_pair, settings.max_parallel_steps), context.clock, context.random)
 
     def take(self, claim: Claim, answer: outcomes.Answer) -> Report | None:
-        """A slot for what was decided, if it needs one. If there is none: how the node waits for it."""
+        """Take a slot for the answer if it needs one. Return the report with which the node waits if none is free."""
         if not self._limits or claim.key in self._held:
             return None
         type_ = _type(answer)
-        limits = [limit for limit in self._limits if limit.fits(type_)]
+        limits = [limit for limit in self._limits if limit.applies_to(type_)]
         full = next((limit for limit in limits if limit.held >= limit.most), None)
         if full is not None:
             return self._wait(claim, full)
@@ -81,7 +81,7 @@ class TypeThrottle:
         return None
 
     def free(self, key: tuple[int, int]) -> None:
-        """The step has ended, or never began."""
+        """Give the slots of a step back: it has ended, or never began."""
         since, limits = self._held.pop(key, (0.0, ()))
         for limit in limits:
             limit.held -= 1
@@ -89,14 +89,14 @@ class TypeThrottle:
 
     def _wait(self, claim: Claim, full: _Limit) -> Report:
         seconds = full.wait_s(claim.stack_id, self._clock.now()) * self._random.uniform(0.8, 1.2)
-        # What has not begun is no more under way than before: whoever cancels the operation cancels it.
+        # A step that has not begun stays SCHEDULED, so that cancelling the operation cancels it.
         begun = claim.version is not None and claim.version.intent is not None
         state = NodeState.WAITING if begun else NodeState.SCHEDULED
         return Report(claim, state, wake_in_s=seconds, reason=choose.told(full.most, full.name))
 
 
 def _type(answer: outcomes.Answer) -> str:
-    """The type that is asked to do something; none, if nobody is."""
+    """Return the type that the answer calls, or "" if it calls none."""
     if isinstance(answer, outcomes.Begin):
         return answer.beginning.version.implementation
     if isinstance(answer, outcomes.Continue | outcomes.Republish):
@@ -106,9 +106,9 @@ def _type(answer: outcomes.Answer) -> str:
     return ""
 
 
-def _pair(told: str) -> tuple[str, int]:
-    name, _, most = told.rpartition("=")
+def _pair(option: str) -> tuple[str, int]:
+    name, _, most = option.rpartition("=")
     if not name.strip() or not most.strip().isdecimal():
-        raise errors.UserError(f"max_parallel_steps: '{told}' is not TYPE=NUMBER.", kind="ValueError",
+        raise errors.UserError(f"max_parallel_steps: '{option}' is not TYPE=NUMBER.", kind="ValueError",
                                hint="For example: OS::Nova::Server=20, OS::Nova=50")
     return name.strip().removesuffix("::"), int(most)

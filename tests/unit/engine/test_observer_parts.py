@@ -120,7 +120,7 @@ def target(name: str, type_: str) -> Target:
 def looked(type_: type[contract.Resource], *names: str) -> dict[str, Sight]:
     context = contract.Context(clock=Clock(), random=Random(1), reality=MemoryReality())
     looking = RealityReader(lambda _name: type_, context, RateLimit(0), within_s=0.3)
-    found = asyncio.run(looking.look(StackRef("p", "s"), [target(name, type_.TYPE) for name in names]))
+    found = asyncio.run(looking.observe(StackRef("p", "s"), [target(name, type_.TYPE) for name in names]))
     return {one.target.name: one.observation.sight for one in found}
 
 

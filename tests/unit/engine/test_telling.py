@@ -14,7 +14,7 @@ def logged(error: Exception, cause: Exception, caplog: pytest.LogCaptureFixture)
     try:
         raise error from cause
     except Exception as caught:
-        logging.getLogger("isotherm").error("a turn failed", exc_info=reports.quiet(caught))
+        logging.getLogger("isotherm").error("a turn failed", exc_info=reports.loggable(caught))
     return caplog.text
 
 
