@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from isotherm.graph.graph import DependencyTaskGraph
+from isotherm.states import NodeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,14 @@ def update(graph: DependencyTaskGraph[str], changed: Iterable[str]) -> Visits:
     visited = graph.closure(directly)
     pending = {name: sum(need in visited for need in graph.requires(name)) for name in graph if name in visited}
     return Visits(pending, directly)
+
+
+def passes(kind: NodeKind, pending: int, *, outdated: bool) -> bool:
+    """Return whether a node ends without a step: it waits for nothing any more, and has nothing to do.
+
+    A barrier never has anything to do, and the node of an update only if something that concerns it has changed.
+    """
+    return not pending and (kind == NodeKind.BARRIER or (kind == NodeKind.UPDATE and not outdated))
 
 
 @dataclass(frozen=True, slots=True)

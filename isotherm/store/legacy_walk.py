@@ -159,7 +159,7 @@ def _write_node(connection: sa.Connection, report: Report, kind: NodeKind, state
     if report.awaits:
         if report.seen is None:
             stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
-        over = over or bool(settle.over(connection, [report]))
+        over = over or bool(settle.already_happened(connection, [report]))
     if state is NodeState.SCHEDULED:
         state = NodeState.PENDING
     nodes.report_legacy(connection, report.claim.node_id, kind, state, report.reason or None, report.awaits or None)
@@ -231,7 +231,7 @@ def look(connection: sa.Connection, lock: Lock, operation: Operation, waiting: S
     row = connection.execute(sa.select(_OP.state, _OP.cancelled).where(_OP.id == operation.id)).one_or_none()
     if row is None or wanted != operation.id or row.state not in UNFINISHED:
         return Look(True, False)
-    ready = settle.over(connection, [report for report in waiting if report.awaits])
+    ready = settle.already_happened(connection, [report for report in waiting if report.awaits])
     paused = [report for report in waiting if report.pause is not None]
     if paused:
         ready |= {node_id for node_id, of in hooks.cleared(connection, [r.claim.node_id for r in paused])

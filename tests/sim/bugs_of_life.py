@@ -48,7 +48,7 @@ def a_stack_inside_ends_before_it_is_waited_for(patch: Patch) -> None:
 @bug
 def a_signal_comes_before_it_is_waited_for(patch: Patch) -> None:
     """[I10] As above, with signals: what came in between is never looked at."""
-    wrapped(patch, settle, "over", lambda original, connection, waiting: original(
+    wrapped(patch, settle, "already_happened", lambda original, connection, waiting: original(
         connection, [report for report in waiting if report.seen is None]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from isotherm.graph import plan
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import EdgeKind, NodeKind, NodeState
 from isotherm.store.legacy_walk import Phase, Wave
@@ -19,9 +20,8 @@ class _OpenNode:
 
     @property
     def passes(self) -> bool:
-        """Whether the node is ready and has nothing to do."""
-        idle = self.kind is NodeKind.BARRIER or (self.kind is NodeKind.UPDATE and not self.outdated)
-        return not self.pending and idle
+        """Whether the node ends without a step."""
+        return plan.passes(self.kind, self.pending, outdated=self.outdated)
 
 
 @dataclass(slots=True)

@@ -18,9 +18,9 @@ from isotherm.identity.requester import Requester
 from isotherm.planning import documents, masking
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection
-from isotherm.store.reads import event_list as listing
+from isotherm.store.reads import events as listing
 from isotherm.store.reads import lookups, resource_list
-from isotherm.store.reads.event_list import Filters, Order
+from isotherm.store.reads.events import Filters, Order
 
 __all__ = ["EventQuery", "Events", "Filters", "Order"]
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from isotherm import errors
 from isotherm.engine.queries import views
 from isotherm.store.database.writer import Connection, Store
-from isotherm.store.reads import feed, lookups
+from isotherm.store.reads import events, lookups
 
 TICK_S = 0.2
 # So many events are kept for readers that are a little late.
@@ -155,7 +155,7 @@ class Feed:
     async def _missed(self, interest: Subscription, place: int) -> tuple[int, list[FeedEvent]]:
         """The next piece of what is older than what is kept, from the database; and where it ends."""
         upto = min(place + PIECE, self._from)
-        rows = await self._store.read(lambda connection: feed.window(connection, place, upto, PIECE))
+        rows = await self._store.read(lambda connection: events.window(connection, place, upto, PIECE))
         return upto, await self._placed(rows, interest)
 
     def _next(self, interest: Subscription, place: int) -> tuple[int, list[FeedEvent]]:
@@ -194,7 +194,7 @@ class Feed:
         while True:
             try:
                 if not started.done():
-                    self._from = self._last = await self._store.read(feed.last)
+                    self._from = self._last = await self._store.read(events.last_id)
                     started.set_result(None)
                 await self._look()
             except errors.Unavailable:
@@ -202,7 +202,7 @@ class Feed:
             await asyncio.sleep(self._tick_s)
 
     async def _look(self) -> None:
-        while rows := await self._store.read(lambda c: feed.window(c, self._last, 2**62, PIECE)):
+        while rows := await self._store.read(lambda c: events.window(c, self._last, 2**62, PIECE)):
             placed = await self._placed(rows)
             self._kept += placed
             self._last = rows[-1]["id"]
@@ -235,7 +235,7 @@ def _places(connection: Connection, stack_ids: Sequence[str]) -> dict[str, Stack
     tried: set[str] = set()
     while asked:
         tried |= asked
-        known.update({id_: (name, project, owner) for id_, name, project, owner in feed.owners(connection, asked)})
+        known.update({id_: (name, project, owner) for id_, name, project, owner in events.stacks_of(connection, asked)})
         asked = {owner for *_, owner in known.values() if owner is not None} - tried
     return {id_: StackPath(known[id_][0], known[id_][1], tuple(_around(id_, known))) for id_ in stack_ids if id_ in known}
 

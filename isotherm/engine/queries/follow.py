@@ -15,7 +15,7 @@ from isotherm.engine.queries import views
 from isotherm.resources import contract
 from isotherm.states import Action, NodeState, OperationState, Status
 from isotherm.store.database.writer import Store
-from isotherm.store.reads import live, lookups
+from isotherm.store.reads import events, live, lookups
 
 # Counting may take this part of the time at most.
 _COUNTING = 0.05
@@ -76,11 +76,11 @@ class _Times:
     last: int = 0
     operation_id: str = ""
 
-    def take(self, events: Sequence[lookups.Row], operation_id: str) -> None:
+    def take(self, happened: Sequence[lookups.Row], operation_id: str) -> None:
         if operation_id != self.operation_id:
             self.operation_id = operation_id
             self.failures.clear()
-        for event in events:
+        for event in happened:
             self.last = event["id"]
             name = event["name"]
             if event["status"] == Status.IN_PROGRESS:
@@ -108,10 +108,10 @@ class StackFollower:
         """The stack as it is, in at most so many lines."""
         now = self._clock.now()
         picture = await self._store.read(lambda connection: live.picture(connection, self.stack_id, now, lines))
-        events = await self._store.read(
-            lambda connection: live.newest_events(connection, self.stack_id, self._times.last, _EVENTS)
+        happened = await self._store.read(
+            lambda connection: events.newest(connection, self.stack_id, _EVENTS, self._times.last)
         )
-        self._times.take(events, picture.stack["operation_id"])
+        self._times.take(happened, picture.stack["operation_id"])
         await self._count(picture)
         operation = picture.operation
         return Frame(
@@ -123,7 +123,7 @@ class StackFollower:
 
     async def events(self, after: int) -> list[dict[str, Any]]:
         """The events since `after`, the next thousand of them at most."""
-        found = await self._store.read(lambda connection: lookups.events(connection, self.stack_id, after))
+        found = await self._store.read(lambda connection: events.after(connection, self.stack_id, after))
         return [views.event(row) for row in found]
 
     async def _count(self, picture: live.Picture) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from isotherm.engine.queries import views
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.store.database.writer import Connection, Store
-from isotherm.store.reads import lookups
+from isotherm.store.reads import events, lookups
 
 _Views = list[dict[str, Any]]
 _Edges = list[tuple[str, str]]
@@ -47,7 +47,7 @@ class EventList:
 
         def unit(connection: Connection) -> Sequence[lookups.Row]:
             if last is not None:
-                return lookups.last_events(connection, row["id"], last)
-            return lookups.events(connection, row["id"], after)
+                return events.newest(connection, row["id"], last)
+            return events.after(connection, row["id"], after)
 
         return [views.event(one) for one in await self._store.read(unit)]

@@ -1,9 +1,9 @@
-"""Unit of work: steps have ended, in whatever way. The one place that every exit passes (lesson A1 to lesson A4).
+"""Unit of work: record the ends of steps. Every step ends here, whatever its result (lesson A1 to lesson A4).
 
-A report counts if it carries the fence of the node's present lease: then its row is written and the lease is free. Only
-if the node is also still part of the report's traversal does its end mean anything to others: counters go down, what
-reaches zero is scheduled, and the last one ends the phase. If a newer operation has taken the node over, freeing the
-lease is all that it waits for.
+A report is *valid* if it carries the fence of the node's current lease: its version is written, and the lease ends. It is
+*live* if its node is also still part of the report's traversal: then the counters of the successors go down, those that
+reach zero are scheduled, and the last node ends the phase. A valid report that is not live is *stale*: a newer operation
+has taken the node over, and waits only for the lease.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from isotherm.graph import plan as planning
 from isotherm.states import (
     ENDED,
     ROLLED_BACK,
@@ -41,7 +42,7 @@ _SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.
 
 
 class _Node(NamedTuple):
-    """What decides whether a report counts, and what it counts for."""
+    """The columns of a node that decide whether a report is valid and live."""
 
     id: int
     state: int
@@ -53,7 +54,7 @@ class _Node(NamedTuple):
 
 @dataclass(slots=True)
 class Ended:
-    """A node that has come to its end in this transaction."""
+    """A node that has ended in this transaction."""
 
     id: int
     failed: bool
@@ -61,7 +62,7 @@ class Ended:
 
 
 def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now: float) -> None:
-    """Record how steps ended, and everything that follows from it. `new_id` is for a rollback, should one begin."""
+    """Record reports and everything that follows from them. `new_id` is the id of a rollback, should one begin."""
     found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
     live: list[Report] = []
@@ -78,22 +79,24 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
 
 
 def record(connection: sa.Connection, ended: Sequence[Report], now: float) -> None:
-    """What steps have done, whoever wanted it done."""
+    """Write the versions, snapshot parts and events of reports, live or stale."""
     _write_versions(connection, ended, now)
     snapshots.keep(connection, ended, now)
     rows.insert_events(connection, (r.event for r in ended if r.event is not None), now)
 
 
 def still_counts(report: Report) -> bool:
-    """Whether it is recorded although a newer operation has taken over: what was done was done. What was only to be given
-    up is as it was, and perhaps the newer operation wants it."""
+    """Return whether a stale report is recorded.
+
+    Not if it only retains its object, or failed before it began: the newer operation may want the resource.
+    """
     return not report.retained and not _is_new(report)
 
 
 def late(report: Report, state: int, generation: int) -> Report:
-    """Return the report as it is recorded when its node has ended before it: the clock has stopped the operation.
+    """Return a stale report as it is recorded if its node has already ended, because the operation timed out.
 
-    What is still under way then has failed, and its outcome is unknown; what the step has learned of the object is kept.
+    An action that is still in progress has failed with an unknown outcome; the physical id and data of the report are kept.
     """
     version = report.version
     if state not in ENDED or generation != report.claim.generation or version is None or version.intent is None:
@@ -103,13 +106,13 @@ def late(report: Report, state: int, generation: int) -> Report:
 
 
 def _is_new(report: Report) -> bool:
-    """Whether the report brings a row of a resource that failed before anything was begun."""
+    """Return whether the report brings a new version, of a resource that failed before its first action began."""
     return report.version is not None and not report.version.id
 
 
 def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
-    """The rows of the resources, as their steps have left them."""
-    # First: what was seen was compared with the rows as they were.
+    """Write the versions of valid reports."""
+    # Observations first: they were compared with the rows as they were.
     observations.record(connection, [r.observation for r in valid if r.observation is not None])
     versions.confirm(connection, [r.observation.resource_id for r in valid if r.observation is not None
                                   and r.claim.version is not None and r.claim.version.taken_up])
@@ -122,14 +125,14 @@ def _write_versions(connection: sa.Connection, valid: Sequence[Report], now: flo
         signals.forget(connection, removed)
         observations.forget(connection, removed)
         nodes.detach(connection, ((v.stack_id, v.name, v.id) for r in valid if r.removed and (v := r.version) is not None))
-    versions.distrust_older(connection, [r.version for r in valid if r.version is not None and _takes_a_place(r)])
-    right = [r.version.id for r in valid if r.version is not None and _puts_right(r)]
+    versions.distrust_older(connection, [r.version for r in valid if r.version is not None and _is_replacement(r)])
+    right = [r.version.id for r in valid if r.version is not None and _corrects_drift(r)]
     observations.put_right(connection, right, now)
     _keep(connection, valid, now)
 
 
 def _keep(connection: sa.Connection, valid: Sequence[Report], now: float) -> None:
-    """List what was left in the cloud on purpose, except where another version has it."""
+    """List the retained objects, except those that another version holds."""
     retained = [(r.version, r.claim.operation.project) for r in valid if r.retained and r.version is not None]
     held = shared_objects.elsewhere(connection, retained)
     kept = [
@@ -142,7 +145,7 @@ def _keep(connection: sa.Connection, valid: Sequence[Report], now: float) -> Non
 
 
 def _insert_versions(connection: sa.Connection, failed: Sequence[Report], now: float) -> None:
-    """Insert the rows of resources that failed before anything was begun, so that they show it."""
+    """Insert versions of resources that failed before their first action, so that the failure is shown."""
     if not failed:
         return
     new = [(r.claim.node_id, replace(r.version, id=id_)) for r, id_ in
@@ -151,19 +154,20 @@ def _insert_versions(connection: sa.Connection, failed: Sequence[Report], now: f
     nodes.attach(connection, ((version.id, node_id) for node_id, version in new))
 
 
-def _takes_a_place(report: Report) -> bool:
-    """Whether an object was made for a version that replaces another."""
+def _is_replacement(report: Report) -> bool:
+    """Return whether an object was created for a version that replaces another."""
     version = report.version
     return (version is not None and version.action is Action.CREATE and version.replaces is not None
             and version.physical_id is not None)
 
 
-def _puts_right(report: Report) -> bool:
-    """Whether reality was just made what the row says, after a look at it."""
+def _corrects_drift(report: Report) -> bool:
+    """Return whether an update has just corrected drift that was observed before."""
     done = report.state is NodeState.DONE and report.event is not None and report.event.action is Action.UPDATE
     return done and report.claim.operation.converge and report.observation is None
 
 
+_KINDS = {int(kind): kind for kind in NodeKind}
 _COMES_BACK = frozenset({NodeState.WAITING, NodeState.SCHEDULED})
 
 
@@ -173,7 +177,7 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], found: Mappi
     for report in waiting:
         if report.seen is None:
             stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
-    passed = over(connection, waiting) | hooks.pause(connection, live, now)
+    passed = already_happened(connection, waiting) | hooks.pause(connection, live, now)
     for report in live:
         node = found[report.claim.node_id]
         kind, state = visit.after_report(
@@ -184,8 +188,8 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], found: Mappi
     nodes.report(connection, writes)
 
 
-def over(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
-    """Of the nodes that are to wait for something: those for which it has happened before they could say so."""
+def already_happened(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
+    """Return the nodes whose awaited operation has ended, or whose signal has come, before the wait was recorded (I10)."""
     ended = _ended_already(connection, [report.awaits for report in waiting if report.seen is None])
     taken = signals.counts(connection, {report.awaits for report in waiting if report.seen is not None})
     return {
@@ -195,7 +199,7 @@ def over(connection: sa.Connection, waiting: Sequence[Report]) -> set[int]:
 
 
 def _ended_already(connection: sa.Connection, awaited: Sequence[str]) -> set[str]:
-    """Of the operations that somebody wants to wait for: those that have ended before he could say so."""
+    """Return which of the awaited operations have already ended."""
     if not awaited:
         return set()
     op = t.operations.c
@@ -204,6 +208,7 @@ def _ended_already(connection: sa.Connection, awaited: Sequence[str]) -> set[str
 
 
 def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, now: float) -> None:
+    """Let the ends of nodes take effect, stack by stack."""
     by_stack: dict[str, list[Report]] = {}
     for report in live:
         by_stack.setdefault(report.claim.stack_id, []).append(report)
@@ -217,6 +222,7 @@ def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, n
 def _end_nodes(
     connection: sa.Connection, operation: Operation, ended: Sequence[Report], new_id: str, now: float
 ) -> None:
+    """End the nodes of one stack: update successors, count down, and start a rollback or the next phase."""
     first = [Ended(r.claim.node_id, r.state is NodeState.FAILED, r.changed) for r in ended]
     count = len(first) + _wave(connection, operation, first, now)
     remove_cleaned(connection, ended)
@@ -230,7 +236,7 @@ def _end_nodes(
 
 
 def failure_of(operation: Operation, report: Report) -> str | None:
-    """Why the operation fails. That something cannot be woken is no reason: what it needs instead is decided then."""
+    """Return why the operation fails; None if it does not: after a failed resume, the plan decides what is needed."""
     if operation.state == OperationState.WAKING:
         return None
     action = report.event.action if report.event is not None else operation.action
@@ -238,8 +244,8 @@ def failure_of(operation: Operation, report: Report) -> str | None:
 
 
 def rolls_back(operation: Operation) -> bool:
-    """Whether a failure now is the beginning of a rollback."""
-    # A clean-up that fails leaves a stack that already is what the template says: going back would only do harm.
+    """Return whether a failure now starts a rollback."""
+    # Not a failed clean-up: the stack already is as the template says.
     return (
         not operation.disable_rollback
         and operation.failure is None
@@ -249,13 +255,13 @@ def rolls_back(operation: Operation) -> bool:
 
 
 def count_down(connection: sa.Connection, operation: Operation, count: int, failure: str | None) -> int:
-    """So many nodes have ended; answers how many are left."""
+    """Count ended nodes and keep the first failure; return how many nodes remain."""
     operations.count_down(connection, operation.id, count, failure)
     return operation.remaining - count
 
 
 def remove_cleaned(connection: sa.Connection, ended: Iterable[Report]) -> None:
-    """A node that has deleted its version has no further part to play."""
+    """Delete nodes that have deleted their versions."""
     gone = [r.claim.node_id for r in ended if r.claim.kind is NodeKind.CLEANUP and r.state is NodeState.DONE]
     if gone:
         order.delete_edges(connection, gone)
@@ -264,18 +270,17 @@ def remove_cleaned(connection: sa.Connection, ended: Iterable[Report]) -> None:
 
 @dataclass(slots=True)
 class _Waiter:
-    """A node that waits for some that have just ended."""
+    """A successor of nodes that have just ended."""
 
-    kind: int
+    kind: NodeKind
     pending: int
     outdated: bool
     skipped: bool = False
 
     @property
     def passes(self) -> bool:
-        """Ready, but there is nothing to look at: it ends at once, without a worker."""
-        idle = self.kind == NodeKind.BARRIER or (self.kind == NodeKind.UPDATE and not self.outdated)
-        return not self.pending and idle
+        """Whether the node ends at once, without a step."""
+        return planning.passes(self.kind, self.pending, outdated=self.outdated)
 
 
 _FOLLOW = (
@@ -284,12 +289,12 @@ _FOLLOW = (
     .where(rows.among(t.edges.c.src), _NODE.state == NodeState.PENDING,
            _NODE.generation == sa.bindparam("generation"))
 )
-# A visit has an order of its own; what the template requires of others says nothing about it.
+# Visits follow the edges of their own order, not the requirements of the template.
 _FOLLOW_VISIT = _FOLLOW.where(t.edges.c.kind == int(EdgeKind.ORDER))
 
 
 def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended], now: float) -> int:
-    """Tell those who wait; answers how many of them ended at once, because nothing is left for them to do."""
+    """Update the successors of ended nodes, and theirs in turn; return how many ended without a step."""
     count = 0
     follow = _FOLLOW_VISIT if operation.visits else _FOLLOW
     wave = {node.id: node for node in ended}
@@ -297,7 +302,7 @@ def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended
         waiters: dict[int, _Waiter] = {}
         parameters = {**rows.ids(wave), "generation": operation.generation}
         for src, dst, edge, kind, pending, outdated in connection.execute(follow, parameters):
-            waiter = waiters.setdefault(dst, _Waiter(kind, pending, bool(outdated)))
+            waiter = waiters.setdefault(dst, _Waiter(_KINDS[kind], pending, bool(outdated)))
             waiter.pending -= 1
             waiter.outdated |= wave[src].changed
             waiter.skipped |= wave[src].failed and edge != EdgeKind.SOFT

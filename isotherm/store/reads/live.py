@@ -122,10 +122,3 @@ def others_in_progress(connection: sa.Connection, project: str, besides: Collect
         .order_by(stack.created_at)
     )
     return list(connection.execute(query).scalars())
-
-
-def newest_events(connection: sa.Connection, stack_id: str, after: int, limit: int) -> list[lookups.Row]:
-    """Events since `after`, oldest first; if there are more than `limit`, the oldest of them are left out."""
-    event = t.events.c
-    query = sa.select(t.events).where(event.stack_id == stack_id, event.id > after).order_by(event.id.desc()).limit(limit)
-    return list(connection.execute(query).mappings())[::-1]

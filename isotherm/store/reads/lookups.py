@@ -153,18 +153,6 @@ def conditions(connection: sa.Connection, stack_id: str) -> list[tuple[str, bool
     return [(row[0], row[1] == Status.FAILED, row[2]) for row in connection.execute(query)]
 
 
-def events(connection: sa.Connection, stack_id: str, after: int = 0, limit: int = 1000) -> Sequence[Row]:
-    e = t.events.c
-    query = sa.select(t.events).where(e.stack_id == stack_id, e.id > after).order_by(e.id).limit(limit)
-    return connection.execute(query).mappings().all()
-
-
-def last_events(connection: sa.Connection, stack_id: str, count: int) -> Sequence[Row]:
-    e = t.events.c
-    query = sa.select(t.events).where(e.stack_id == stack_id).order_by(e.id.desc()).limit(count)
-    return connection.execute(query).mappings().all()[::-1]
-
-
 def retained(connection: sa.Connection, stack_id: str) -> Sequence[Row]:
     query = sa.select(t.retained).where(t.retained.c.stack_id == stack_id).order_by(t.retained.c.id)
     return connection.execute(query).mappings().all()
