@@ -29,6 +29,7 @@ ON_SQLITE: dict[str, str] = {
     "clients": "they see what the API answers",
     "compat": "it has no database",
     "e2e": "processes are started, killed and replaced; test_torture has a farm of them on each server",
+    "plugins": "it has no database",
     "fetch": "it has no database",
     "sim": "its database is in memory",
     "tempest": "it sees what the API answers",

@@ -68,6 +68,7 @@ COMMANDS = {
     "validate": ("isotherm.cli.language.validate:validate", "Validate a template and show its parameters."),
     "plan": ("isotherm.cli.stacks.plan:plan", "Show what a template would create, or what an update would change."),
     "resource-type": ("isotherm.cli.language.resource_type:resource_type", "List and show resource types."),
+    "plugin": ("isotherm.cli.language.plugin:plugin", "List plug-ins."),
     "function": ("isotherm.cli.language.function:function", "List the functions of the template language."),
     "template-version": (
         "isotherm.cli.language.template_version:template_version",

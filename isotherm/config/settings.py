@@ -108,6 +108,12 @@ class Settings:
         16, "Maximum number of blocking calls of resource types that each process runs at once, for each service (OS::Nova "
         "is one). A call that finds no free thread is retried later.", least=1)
 
+    # Plug-ins.
+    plugin_dirs: tuple[str, ...] = option(
+        (), "Folders with plug-ins: each Python file in them may define resource types, constraints, functions and "
+        "lifecycle hooks. Installed packages are found without this option.",
+        heat="/usr/lib64/heat,/usr/lib/heat,/usr/local/lib/heat,/usr/local/lib64/heat")
+
     # Fetching.
     template_fetch_timeout: float = option(
         60.0, "Timeout in seconds of fetching a template or a file, from name resolution to the last byte.", least=0)

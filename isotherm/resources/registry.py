@@ -59,6 +59,10 @@ class Registry:
         found._retired, found._services, found.is_lenient = self._retired, services, is_lenient
         return found
 
+    def with_types(self, types: Iterable[type[contract.Resource]]) -> Registry:
+        """Return a registry that has more types, such as those of plug-ins."""
+        return Registry((*self.types.values(), *types), self._retired.values())
+
     def check(self, named: Iterable[tuple[str, str]], environment: Environment, *, policy: bool = True) -> None:
         """Raise UserError for types that cannot be used: first what policy denies, then what is not available.
 

@@ -68,7 +68,7 @@ class Dialect:
     family: Family
     words: Spelling
     sections: frozenset[str]
-    functions: Mapping[str, str]
+    functions: dict[str, str]
     condition_functions: Mapping[str, str] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
     resource_keys: frozenset[str] = frozenset()
@@ -205,3 +205,15 @@ def listed() -> list[dict[str, object]]:
             names.append(f"{dialect.key}.{dialect.alias}")
         rows.setdefault(dialect.name, {"version": dialect.name, "type": dialect.family.value, "aliases": names})
     return list(rows.values())
+
+
+def function_names() -> set[str]:
+    """Return the names of all functions, in any version."""
+    return {name for dialect in VERSIONS.values() for name in (*dialect.functions, *dialect.condition_functions)}
+
+
+def add_function(name: str, form: str) -> None:
+    """Add a function of a plug-in to all versions of HOT. Called before the first template is read."""
+    for (key, _), dialect in VERSIONS.items():
+        if key == HOT_KEY:
+            dialect.functions[name] = form

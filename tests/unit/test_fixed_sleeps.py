@@ -24,6 +24,7 @@ ALLOWED: dict[str, str] = {
     "e2e/test_observer_killed::test_nothing_is_lost_and_nothing_is_repaired_twice": _KILLED,
     "engine/local_stage::run": "it waits as long as a type asks the engine to",
     "engine/test_fairness::step": "the step of a resource lasts a little, so that others can overlap with it",
+    "sim/test_rare_stories": _VIRTUAL,
     "sim/test_rough_signals": _VIRTUAL,
     "sim/test_world": _VIRTUAL,
 }

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from isotherm import errors
-from isotherm.cli.client import files
+from isotherm.cli.client import files, type_registry
 from isotherm.cli.show import console, locate
-from isotherm.resources import builtin
 from isotherm.resources.validation import validate
 from isotherm.template import environment, merge
 from isotherm.template.model import model
@@ -71,8 +70,8 @@ def check(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
     """Bind and validate, as the engine does before it accepts a stack."""
     pseudo = parameters.Pseudo(stack_name=stack_name)
     with located(inputs.document):
-        return validate.accept(inputs.template, inputs.environment, builtin.registry(), pseudo=pseudo,
-                                 files=inputs.files)
+        return validate.accept(inputs.template, inputs.environment, type_registry.registry(), pseudo=pseudo,
+                               files=inputs.files)
 
 
 def check_incomplete(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
@@ -83,7 +82,7 @@ def check_incomplete(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
         if all(name in values for name in template.parameters):
             return check(inputs, stack_name=stack_name)
         bound = validate.bind(template, values, files=inputs.files)
-        validate.validate(bound, inputs.environment, builtin.registry(), strict=False)
+        validate.validate(bound, inputs.environment, type_registry.registry(), strict=False)
     return bound
 
 

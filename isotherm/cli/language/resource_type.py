@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isotherm.cli import options
+from isotherm.cli.client import type_registry
 from isotherm.cli.show import console
-from isotherm.resources import builtin
 
 
 @click.group("resource-type")
@@ -27,7 +27,7 @@ def resource_type() -> None:
 @click.pass_obj
 def list_types(printer: console.Printer, name: str) -> None:
     """List the resource types; with NAME, those whose name contains it or matches it as a wildcard pattern."""
-    types = builtin.registry()
+    types = type_registry.registry()
     rows = [{"resource_type": one, "description": types.show(one)["description"]} for one in types.list(name=name)]
     printer.result({"resource_types": rows}, lambda: [console.table(
         ["type", "description"], [(row["resource_type"], _first_line(row["description"])) for row in rows],
@@ -40,7 +40,7 @@ def list_types(printer: console.Printer, name: str) -> None:
 @click.pass_obj
 def show_type(printer: console.Printer, name: str) -> None:
     """Show the properties and attributes of the type NAME."""
-    shown = builtin.registry().show(name)
+    shown = type_registry.registry().show(name)
     printer.result(shown, lambda: _draw(shown))
 
 
@@ -52,7 +52,7 @@ def show_type(printer: console.Printer, name: str) -> None:
 @click.pass_obj
 def template(printer: console.Printer, name: str, form: str) -> None:
     """Print a template with one resource of the type NAME, to start from."""
-    made = builtin.registry().template(name, form)
+    made = type_registry.registry().template(name, form)
     if printer.as_json:
         printer.json(made)
     else:

@@ -34,7 +34,8 @@ from isotherm.identity.requester import Requester
 from isotherm.observer.hints import HintCollector
 from isotherm.observer.service import Observer, ObserverPorts, Tuning
 from isotherm.planning import off_loop, planner
-from isotherm.resources import builtin, contract
+from isotherm.plugins import discover
+from isotherm.resources import contract
 from isotherm.resources.context.local_access import Reach
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.journal import JournalReality
@@ -56,7 +57,8 @@ class Embedded(Folder):
         self._observer: Observer | None = None
         self._seen: JournalReality | None = None
         self.heartbeat = Heartbeat(self.store, self.clock, self.path)
-        self.types = builtin.registry(reaching=local_access.is_allowed(self.settings))
+        self.plugins = discover.load(self.settings.plugin_dirs)
+        self.types = self.plugins.registry(reaching=local_access.is_allowed(self.settings))
         self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
         # Shared by everything in this process: a service is called with at most so many threads.

@@ -11,8 +11,9 @@ import ipaddress
 import json
 import re
 import zoneinfo
+from collections.abc import Mapping
 
-from isotherm.template.parameters.constraints import KnownConstraints
+from isotherm.template.parameters.constraints import KnownConstraints, Validator
 
 _MAC = re.compile(r"[0-9a-f]{2}([:-][0-9a-f]{2})([:-][0-9a-f]{2}){4}", re.IGNORECASE)
 _LABEL = re.compile(r"[A-Za-z0-9-]{1,63}")
@@ -119,9 +120,15 @@ def _anything(value: object) -> str | None:
     return None
 
 
-LOCAL = KnownConstraints({
+_VALIDATORS: dict[str, Validator] = {
     "ip_addr": _ip_addr, "net_cidr": _net_cidr, "ip_or_cidr": _ip_or_cidr, "mac_addr": _mac_addr,
     "dns_name": _dns_name, "rel_dns_name": _relative_dns_name, "dns_domain": _dns_domain,
     "cron_expression": _cron_expression, "timezone": _timezone, "iso_8601": _iso_8601, "expiration": _expiration,
     "json_string": _json_string, "test_constr": _anything,
-})
+}
+LOCAL = KnownConstraints(_VALIDATORS)
+
+
+def add(validators: Mapping[str, Validator]) -> None:
+    """Add the validators of a plug-in. Called before the first template is read."""
+    _VALIDATORS.update(validators)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from isotherm.template.functions import collections, expressions, logic, references, repeat, surroundings, text, url
 from isotherm.template.functions.node import Function
 
@@ -22,4 +20,9 @@ _ALL: tuple[type[Function], ...] = (
 )
 
 #: form -> class; also what a frozen definition names its functions by.
-FORMS: Mapping[str, type[Function]] = {each.form: each for each in _ALL}
+FORMS: dict[str, type[Function]] = {each.form: each for each in _ALL}
+
+
+def add(one: type[Function]) -> None:
+    """Add a function of a plug-in. Called before the first template is read."""
+    FORMS[one.form] = one
