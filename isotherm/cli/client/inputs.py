@@ -38,6 +38,8 @@ class TemplateInputs:
 def read(printer: console.Printer, template: str, environments: tuple[str, ...] = (),
          given: Mapping[str, str] | None = None) -> TemplateInputs:
     """Read the template, the environments and all files they name."""
+    # Before the first template is read: plug-ins bring functions and constraints along.
+    type_registry.plugins()
     text, base = _template_text(template)
     source = "<stdin>" if template == STDIN else template
     printer.sources[source] = text
