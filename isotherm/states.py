@@ -1,4 +1,4 @@
-"""The states of things, as integers in the database and enums in the code (ledger S2.15).
+"""States of stacks, operations, nodes and resources: integers in the database, enums in the code (S2.15).
 
 The numbers are stored: a number that has been used never gets another meaning.
 """
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class Action(IntEnum):
-    """What is done to a resource, or to a stack of them."""
+    """The action of an operation, or of a step on a resource."""
 
     INIT = 0
     CREATE = 1
@@ -27,22 +27,22 @@ class Action(IntEnum):
     OBSERVE = 13  # only in events: drift was seen, or is gone
 
 
-# Operations that visit every resource and want nothing of it that is not there already.
+# Operations that visit every resource and change no definition.
 VISITING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
-# Of these, those that visit what uses something, and what it uses, one after the other.
+# Of these, those that follow the order of requirements.
 ORDERED = frozenset({Action.SUSPEND, Action.RESUME})
 # Operations that, when they fail, are rolled back if the stack is set so.
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
-# What may fail and leave the object as it was: no reason to make it anew.
+# Actions whose failure leaves the object as it was: no reason to replace it.
 HARMLESS = frozenset({Action.SUSPEND, Action.SNAPSHOT, Action.ADOPT})
 
 
-# What is said, after a check, of a resource whose type cannot be looked at.
+# Reason of a resource after a check, if its type cannot be observed.
 UNCHECKED = "CHECK not supported for"
 
 
 class Status(IntEnum):
-    """How far it has come."""
+    """The status of an action."""
 
     IN_PROGRESS = 1
     COMPLETE = 2
@@ -50,7 +50,7 @@ class Status(IntEnum):
 
 
 class Sight(IntEnum):
-    """What a look at an object said. Unseen is not gone."""
+    """The result of an observation. Unseen (unknown) is not gone."""
 
     SEEN = 1
     GONE = 2
@@ -58,12 +58,12 @@ class Sight(IntEnum):
 
 
 class NodeState(IntEnum):
-    """Where a node of a traversal stands."""
+    """The state of a node."""
 
     PENDING = 0  # waits for other nodes
-    SCHEDULED = 1  # ready, and not yet taken by a worker
-    RUNNING = 2  # a worker has it, under a lease
-    WAITING = 3  # waits for the world, with a wake-up time; nobody holds it
+    SCHEDULED = 1  # ready, and not yet claimed
+    RUNNING = 2  # claimed by a worker, under a lease
+    WAITING = 3  # waits for something outside, with a wake-up time and no lease
     DONE = 4
     FAILED = 5
     SKIPPED = 6  # something it needs failed, or the operation was stopped
@@ -73,11 +73,11 @@ ENDED = frozenset({NodeState.DONE, NodeState.FAILED, NodeState.SKIPPED})
 
 
 class NodeKind(IntEnum):
-    """What a visit to the node does."""
+    """The kind of a node: what its step does."""
 
     UPDATE = 1  # bring the resource to its definition: create, update, replace or nothing
     CLEANUP = 2  # delete one version of a resource
-    BARRIER = 3  # nothing: a meeting point in the graph
+    BARRIER = 3  # nothing: other nodes wait for it together
     VISIT = 4  # do what the operation does to every resource: check, suspend, resume, snapshot
 
 
@@ -94,31 +94,31 @@ class OperationState(IntEnum):
     COMPLETE = 4
     FAILED = 5
     SUPERSEDED = 6
-    WAKING = 7  # what sleeps is woken, and then it is planned (again)
+    WAKING = 7  # suspended resources are resumed, then the operation is planned again
 
 
 UNFINISHED = (OperationState.PLANNING, OperationState.WAKING, OperationState.UPDATING, OperationState.CLEANING)
 
 
 class DriftPolicy(IntEnum):
-    """What follows when an object is not what was made of it."""
+    """The drift policy: what follows from drift."""
 
-    IGNORE = 1  # nobody looks
+    IGNORE = 1  # no observation
     REPORT = 2
     REPAIR = 3
 
 
 class WatchMode(IntEnum):
     ACTIVE = 1
-    MAINTENANCE = 2  # somebody works on it: drift is told, and nothing is repaired
-    PAUSED = 3  # nobody looks
+    MAINTENANCE = 2  # drift is reported, nothing is repaired
+    PAUSED = 3  # no observation
 
 
 class DeletionPolicy(IntEnum):
     DELETE = 1
     RETAIN = 2
     SNAPSHOT = 3
-    # The stack is abandoned, or its adoption undone: the object stays; a stack inside goes, and its objects stay.
+    # The stack is abandoned, or its adoption undone: the object stays; a nested stack is deleted, and its objects stay.
     ABANDON = 4
 
 
@@ -127,7 +127,7 @@ KEPT = frozenset({DeletionPolicy.RETAIN, DeletionPolicy.ABANDON})
 
 
 class ServiceKind(IntEnum):
-    """What a process of the service does."""
+    """The kind of a process of the service."""
 
     ENGINE = 1
     API = 2

@@ -1,4 +1,4 @@
-"""From what was asked for to what should be: an input is parsed, bound, validated, and turned into wanted resources."""
+"""Computes the desired state of a stack: parses, binds and validates an input, and makes the wanted resources of it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from isotherm.template.parameters import parameters
 from isotherm.template.text import document
 
 PRE_UPDATE = "pre-update"
-# How many templates are kept as they were read.
+# Number of parsed templates that are cached.
 _AT_HAND = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Files and the environment around resources. `names` are those of the resources, where not all."""
+    """The files and the environment of resources. `names` lists the resources, where not all are meant."""
 
     files: Mapping[str, str]
     environment: Mapping[str, Any]
@@ -40,40 +40,40 @@ class Surroundings:
 
 
 def _inherited(surroundings: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of an environment that a stack inside inherits."""
+    """Return the part of an environment that a nested stack inherits."""
     return {name: one for name, one in surroundings.items() if name != "parameters"}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a user hands over: texts and data, nothing interpreted."""
+    """The input of an operation as the user gave it, not yet parsed."""
 
     template: str
     files: Mapping[str, str]
     environment: Mapping[str, Any]
     facade: Mapping[str, Any] | None = None
-    # Of a stack inside: paths of attributes that the resource around it reads, by the resource's name or `*`.
+    # Of a nested stack: paths of attributes that its parent resource reads, by the resource's name or `*`.
     exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
-    # By resource: what its type kept for the snapshot that the stack is brought back to.
+    # By resource: what its type kept for the snapshot that is restored.
     restored: Mapping[str, Any] = field(default_factory=dict)
-    # Of a stack inside: what the stack around it hides.
+    # Of a nested stack: the secrets of its parent stack.
     secrets: tuple[str, ...] = ()
-    # Of a group: what those members keep that an update in batches has not reached.
+    # Of a group: files and environment of the members that a rolling update has not reached.
     older: tuple[Surroundings, ...] = ()
 
     def around(self, name: str) -> Surroundings:
-        """Return the files and the environment around one of the resources."""
+        """Return the files and the environment of one resource."""
         return next((one for one in self.older if name in one.names), Surroundings(self.files, self.environment))
 
     @property
     def size(self) -> int:
-        """How big it is without its files: what it takes to read it."""
+        """Return the size without files, which decides where the input is parsed."""
         return len(self.template) + off_loop.weight(self.environment) + off_loop.weight(self.secrets)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the stack is, as its templates see it."""
+    """Name, id and project of a stack, as its template sees them."""
 
     name: str
     id: str
@@ -82,7 +82,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What should be."""
+    """The desired state of a stack."""
 
     wanted: list[Wanted]
     bound: model.Bound
@@ -98,9 +98,9 @@ def desire(
     validate: bool = True,
     bounds: validate_validation.Bounds = validate_validation.BOUNDS,
 ) -> Desired:
-    """Raises UserError for whatever is wrong with the input. What was accepted once is not validated again."""
+    """Compute the desired state. Raises UserError with all problems of the input; an accepted input needs no validation."""
     if asked.older:
-        return _desire_apart(asked, stack, types, validate=validate, bounds=bounds)
+        return _desire_in_parts(asked, stack, types, validate=validate, bounds=bounds)
     template = model.parse(document.load(asked.template))
     surroundings = environment.load(asked.environment)
     pseudo = _pseudo(template, stack)
@@ -114,10 +114,10 @@ def desire(
     return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
 
 
-def _desire_apart(
+def _desire_in_parts(
     asked: Asked, stack: Identity, types: Registry, *, validate: bool, bounds: validate_validation.Bounds
 ) -> Desired:
-    """Where some keep what they have around them: each is seen with its own. They were accepted with it."""
+    """Compute the desired state where some resources keep older files and environments, with which they were accepted."""
     template = document.load(asked.template).data
     kept = {name for one in asked.older for name in one.names}
 
@@ -135,7 +135,7 @@ def _desire_apart(
 
 
 def bound(asked: Asked, stack: Identity) -> model.Bound:
-    """The template with its values, of an input that was accepted once."""
+    """Bind the template of an accepted input to its values."""
     template = parsed(asked.template)
     values = parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack))
     around = None if asked.facade is None else model.Facade(**asked.facade)
@@ -144,12 +144,12 @@ def bound(asked: Asked, stack: Identity) -> model.Bound:
 
 @functools.lru_cache(maxsize=_AT_HAND)
 def parsed(text: str) -> model.Template:
-    """A template, to be read and not to be changed. Those who watch a stack ask for the same one again and again."""
+    """Parse a template, cached because live views ask for the same one again. The result must not be changed."""
     return model.parse(document.load(text))
 
 
 def values_of(asked: Asked, stack: Identity) -> parameters.Values:
-    """The values of all parameters that have one."""
+    """Return the values of all parameters that have one."""
     template = parsed(asked.template)
     return parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack),
                            require_all=False, check_values=False)
@@ -160,7 +160,7 @@ def _pseudo(template: model.Template, stack: Identity) -> parameters.Pseudo:
 
 
 class _Wanting:
-    """Turns definitions into what the store keeps of them."""
+    """Makes wanted resources, as the store keeps them, from definitions."""
 
     def __init__(
         self, bound: model.Bound, surroundings: environment.Environment, types: Registry, asked: Asked
@@ -189,7 +189,7 @@ class _Wanting:
         target = documents.Target(definition.freeze(), type_.implementation_name(), exports, restricted)
         target.restored = self._asked.restored.get(name)
         if nested_stack.is_stack(type_):
-            target.surroundings = self._what_is_around()
+            target.surroundings = self._surroundings_digest()
         target.hooks = hooks
         text = documents.encode(target)
         return Wanted(
@@ -198,15 +198,15 @@ class _Wanting:
             always=type_.traits.replaced_by_each_update or PRE_UPDATE in hooks,
         )
 
-    def _what_is_around(self) -> str:
-        """Stands for all that a stack inside gets from here without being told: another one, and it is looked at."""
+    def _surroundings_digest(self) -> str:
+        """Return a hash of what a nested stack inherits. A change of it makes an update visit the resource."""
         if not self._around:
             given = {"environment": _inherited(self._asked.environment), "files": self._asked.files}
             self._around = hashlib.sha256(documents.encode(given).encode()).hexdigest()
         return self._around
 
     def _exports(self) -> dict[str, list[str]]:
-        """By resource: the attributes that somebody reads."""
+        """Return, by resource, the attributes that other resources or outputs read."""
         bound, needed = self._bound, dict[str, set[str]]()
         readers = itertools.chain((d.needs for d in bound.definitions.values()), (o.needs for o in bound.outputs.values()))
         for needs in readers:
@@ -217,7 +217,7 @@ class _Wanting:
         return {name: sorted(attributes) for name, attributes in needed.items()}
 
     def _add_exports(self, needed: dict[str, set[str]]) -> None:
-        """What the resource around this stack reads of it."""
+        """Add the attributes that the parent resource of this stack reads."""
         for pattern, paths in self._asked.exports.items():
             for name in self._bound.definitions if pattern == "*" else {pattern} & self._bound.definitions.keys():
                 needed.setdefault(name, set()).update(*(self._attributes(name, tuple(path)) for path in paths))
@@ -228,13 +228,13 @@ class _Wanting:
         if len(path) > 1 and nested_stack.reads_paths(self._type(name)):
             return [documents.encode(list(path))]
         if len(path) > 1 and within(str(path[0])) == (str(path[0]).removeprefix("resource."), []):
-            # `[resource.web, ip]` is another way to say `[resource.web.ip]`.
+            # `[resource.web, ip]` means `[resource.web.ip]`.
             return [f"{path[0]}.{path[1]}"]
         return [str(path[0])]
 
 
 def _digest(text: str, secrets: frozenset[str], values: parameters.Values) -> str:
-    """Tells one definition from another, also where the difference is a hidden value, which it does not give away."""
+    """Return a digest that also differs where only a hidden value does, without revealing the value."""
     digest = hashlib.blake2b(text.encode(), digest_size=16)
     for name in sorted(secrets):
         secret = documents.encode(values[name]).encode()

@@ -1,4 +1,4 @@
-"""The JSON documents that the engine keeps in the store's text columns, and nothing else reads."""
+"""The JSON documents in the store's text columns, which only the engine and the observer read."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ T = TypeVar("T")
 
 
 class Target(msgspec.Struct, array_like=True):
-    """What a node is to become: the frozen definition, and what the environment has to say about it."""
+    """The wanted state of a node: the frozen definition, and what the environment adds to it."""
 
     definition: Any
     # The type that does the work.
     implementation: str
-    # The attributes that somebody reads: other resources, or the outputs.
+    # The attributes that other resources or outputs read.
     exports: list[str] = []
     # Actions that the environment forbids: update, replace.
     restricted: list[str] = []
-    # Places at which the environment wants it to pause.
+    # Hooks that the environment sets.
     hooks: list[str] = []
-    # Of a stack inside: what it is made of besides its properties.
+    # Of a nested stack: a hash of the files and the environment that it inherits.
     surroundings: str = ""
-    # What its type kept for the snapshot that the stack is brought back to.
+    # What its type kept for the snapshot that is restored.
     restored: Any = None
 
 
 class Published(msgspec.Struct, array_like=True):
-    """What others may read of a resource."""
+    """The published values of a resource."""
 
     reference: Any
     attributes: dict[str, Any] = {}
 
 
 class Intent(msgspec.Struct):
-    """What is about to be done to the cloud, durable before it is done: whoever finds it later knows all there is."""
+    """An intent: what is about to be done to an object, durable before it is done, complete for another worker."""
 
     action: Action
     operation_id: str
@@ -53,7 +53,7 @@ class Intent(msgspec.Struct):
     update_policy: Any = None
     handled: bool = False
     progress: Any = None
-    # How many pauses of the type's Poll there have been: whoever takes the step up goes on with the next one.
+    # Number of pauses of the type's Poll so far, so that another worker continues with the next one.
     attempts: int = 0
     # Whether the type said of its only attempt that nothing was asked of the cloud.
     not_begun: bool = False
@@ -62,7 +62,7 @@ class Intent(msgspec.Struct):
 
 
 class Surroundings(msgspec.Struct):
-    """Files, by their hash, and the environment that some resources of a stack still have around them."""
+    """Files, by their hash, and the environment that some resources of a stack still have."""
 
     names: list[str]
     files: dict[str, str] = {}
@@ -70,20 +70,20 @@ class Surroundings(msgspec.Struct):
 
 
 class Input(msgspec.Struct):
-    """All that was asked for in one operation. The template and the files are kept apart, by their hash."""
+    """The whole input of an operation. Template and files are stored apart, by their hash."""
 
     template: str
     files: dict[str, str] = {}
     environment: dict[str, Any] = {}
-    # Of the resource that this stack is inside of: what resource_facade reads.
+    # Of the parent resource of a nested stack: what resource_facade reads.
     facade: dict[str, Any] | None = None
-    # Attributes that the resource around this stack wants to know, besides those that the template itself reads.
+    # Attributes that the parent resource reads, besides those that the template itself reads.
     exports: dict[str, list[list[Any]]] = {}
-    # By resource: what its type kept for the snapshot that the stack was brought back to.
+    # By resource: what its type kept for the snapshot that was restored.
     restored: dict[str, Any] = {}
-    # Of a stack inside: what the stack around it hides.
+    # Of a nested stack: the secrets of its parent stack.
     secrets: tuple[str, ...] = ()
-    # Of a group: what those members keep that an update in batches has not reached.
+    # Of a group: files and environment of the members that a rolling update has not reached.
     older: list[Surroundings] = []
 
 
@@ -100,7 +100,7 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def decode(text: str, kind: type[T]) -> T:
-    """Raises Unreadable for what the store could not open."""
+    """Decode a document. Raises Unreadable for a text that the store could not open."""
     try:
         found: T = _decoder(kind).decode(text)  # type: ignore[arg-type]  # a type is hashable
     except msgspec.DecodeError:

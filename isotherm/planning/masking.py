@@ -1,9 +1,7 @@
-"""What must not be told of a stack: the values of its hidden parameters, what the stack around it hides, and properties
-that can be set and never read back.
+"""Makes redactors, which know the secrets of a stack: hidden parameters, secrets of its parent, write-only properties.
 
-Whoever tells something to people goes through a redactor that is made here. A stack inside knows the secrets of the one
-around it by their values: a hidden value stays hidden whatever the parameter is called through which it comes, and even
-where it stands in a template that a group has made for its members.
+Every text for users passes through a redactor. A nested stack gets the secrets of its parent by value, so that a hidden
+value stays hidden under any parameter name, and in a template that a group makes for its members.
 """
 
 from __future__ import annotations
@@ -24,17 +22,17 @@ from isotherm.template import environment
 from isotherm.template.parameters.schema import ParameterSchema
 from isotherm.template.text import document
 
-NOBODY = Redactor(())
+NO_SECRETS = Redactor(())
 WITHHELD = "the reason is withheld: it is not known any more what in it is secret"
 
 
 def redactor(asked: desired.Asked) -> Redactor:
-    """Knows the secrets of what was asked for, also of what is not valid."""
+    """Return the redactor of an input, which need not be valid."""
     return Redactor(_known(asked))
 
 
 def size(asked: desired.Asked) -> int:
-    """How many characters the secrets of what was asked for have together."""
+    """Return the total number of characters of the secrets of an input."""
     return sum(len(text) for text in {text for value in _known(asked) for text in texts(value)})
 
 
@@ -45,14 +43,14 @@ def _known(asked: desired.Asked) -> Iterator[object]:
 
 
 def _may_hide(asked: desired.Asked) -> bool:
-    """Whether it is worth while to look: most templates do not even have the word. One in disguise is looked at."""
+    """Return whether the input can have hidden parameters. Most texts lack the word; escapes might spell it."""
     text = asked.template
     return bool(asked.environment.get("encrypted_param_names")) or any(
         word in text for word in ("hidden", "NoEcho", "\\u", "\\x", "\\U"))
 
 
 def _hidden(asked: desired.Asked) -> Iterator[object]:
-    """The values of hidden parameters, as they were given and as they are read."""
+    """Yield the values of hidden parameters, as given and as converted."""
     try:
         given = environment.load(asked.environment)
         schemata = desired.parsed(asked.template).parameters
@@ -74,7 +72,7 @@ def _typed(schema: ParameterSchema, value: Any) -> Iterator[object]:
 
 
 def _hidden_roughly(asked: desired.Asked) -> Iterator[object]:
-    """The same of a template that cannot be read as a whole."""
+    """Yield the values of hidden parameters of a template that is not valid."""
     try:
         data = document.load(asked.template).data
     except errors.UserError:
@@ -89,7 +87,7 @@ def _hidden_roughly(asked: desired.Asked) -> Iterator[object]:
 
 
 def write_only(schemata: Mapping[str, Schema] | Schema | None, value: Any) -> Iterator[object]:
-    """The values of properties that can never be read back, however deep."""
+    """Yield the values of write-only properties, at any depth."""
     if isinstance(schemata, Schema):
         # One schema for all items of a list, or for all values of a map.
         many = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
@@ -103,20 +101,20 @@ def write_only(schemata: Mapping[str, Schema] | Schema | None, value: Any) -> It
 
 
 def has_write_only(schema: Schema) -> bool:
-    """Whether there is anything in a property that can never be read back."""
+    """Return whether a property has a write-only part."""
     below = schema.schema.values() if isinstance(schema.schema, Mapping) else [schema.schema] if schema.schema else []
     return schema.write_only or any(has_write_only(one) for one in below)
 
 
 def without_write_only(type_: type[contract.Resource] | None, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Properties, with a mask in place of each that holds something that can never be read back."""
+    """Return the properties, with a mask for each that has a write-only part."""
     schema = {} if type_ is None else type_.properties_schema
     hidden = {name for name, one in schema.items() if has_write_only(one)}
     return {name: MASK if name in hidden and value is not None else value for name, value in properties.items()}
 
 
 def written(template: str, types: Registry) -> Iterator[object]:
-    """What stands in a template as the value of such a property."""
+    """Yield the values of write-only properties that a template contains."""
     try:
         data = document.load(template).data
     except errors.UserError:
@@ -131,7 +129,7 @@ def written(template: str, types: Registry) -> Iterator[object]:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The resource that a stack inside is: its name, its type as written, and what the stack inside may read of it."""
+    """The parent resource of a nested stack: name, type as written, and what the nested stack may read of it."""
 
     name: str
     type: str
@@ -139,9 +137,9 @@ class Around:
 
 
 def inner(asked: desired.Asked, around: Around, child: contract.Child, types: Registry, secrets: Redactor) -> desired.Asked:
-    """What a stack inside is made of: its own template, and what the stack around has in files, environment, secrets.
+    """Return the input of a nested stack: its template, with the files, environment and secrets of the parent stack.
 
-    A parameter that brings one of the secrets is hidden inside, whatever the template inside says of it.
+    A parameter that brings a secret is hidden in the nested stack, whatever its template says.
     """
     surroundings = environment.load(asked.environment)
     inherited = types.inside(surroundings, around.name, around.type, child.parameters).as_dict()
@@ -151,5 +149,5 @@ def inner(asked: desired.Asked, around: Around, child: contract.Child, types: Re
 
 
 def union(found: Iterable[Redactor]) -> Redactor:
-    """Knows what each of them knows."""
-    return functools.reduce(Redactor.__add__, found, NOBODY)
+    """Return a redactor that knows the secrets of all these."""
+    return functools.reduce(Redactor.__add__, found, NO_SECRETS)

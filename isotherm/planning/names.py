@@ -1,4 +1,4 @@
-"""What a stack may be called."""
+"""The rule for names of stacks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where work is done that needs the processor for long: reading a big template must not keep everybody else waiting.
+"""Runs work that needs much CPU, such as parsing a large template, without blocking the event loop.
 
-The simulator and commands do it on the spot, in order; a service hands what is big to a thread.
+The simulator and commands run it in place, in order; a service runs large work on a thread.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
-# Bytes of template that are read within a few milliseconds.
+# Size of a template that is parsed within a few milliseconds.
 _SMALL = 32_768
 
 
 class Compute(Protocol):
-    """Does the work; `size` is that of the texts it has to read."""
+    """Runs work in place or on a thread; `size` is that of the texts it reads."""
 
     async def __call__(self, size: int, work: Callable[[], T]) -> T: ...
 
 
 def weight(value: object) -> int:
-    """How big data is: a character counts one, and so does a thing of any other kind."""
+    """Return the size of data: one for each character and for each other value."""
     if isinstance(value, str):
         return 1 + len(value)
     if isinstance(value, Mapping):

@@ -15,7 +15,7 @@ from isotherm.template.model.definitions import Output
 def of(
     values: Mapping[str, Any], shown: Iterable[Output], found: Sequence[tuple[str, int | None, str | None]]
 ) -> list[dict[str, Any]]:
-    """Output values from what resources have published; one that cannot be had says why."""
+    """Return the outputs from published values; an output that cannot be computed has an error."""
     references = PublishedReferences([Input(*one) for one in found], values.__getitem__)
     views = []
     for output in shown:

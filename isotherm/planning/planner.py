@@ -1,4 +1,4 @@
-"""Plans operations that were accepted without a plan (rollbacks, or a planner that died), and keeps inputs at hand."""
+"""Plans operations that were accepted without a plan (rollbacks, or a planner that died), and caches inputs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from isotherm.store.reads import lookups
 from isotherm.store.records import Operation, Wanted
 
 T = TypeVar("T")
-# How many of each are kept in memory: of operations under way, and of stacks that somebody watches.
+# Number of entries in each cache: of operations in progress, and of stacks in live views.
 _KEPT = 512
-# How many characters of secrets are kept in memory, ready to be looked for; the newest one is kept whatever its size.
+# Number of characters of secrets in the cache; the newest entry is kept whatever its size.
 _KEPT_CHARACTERS = 4 * 1024 * 1024
 
 
 class Planning:
-    """Turns operations into plans."""
+    """Plans operations, and caches summaries, secrets and hidden parameters of their inputs."""
 
     def __init__(self, store: Store, types: Registry, clock: contract.Clock, compute: Compute = off_loop.here) -> None:
         self.compute = compute
@@ -49,7 +49,7 @@ class Planning:
         await self._store.write(lambda connection: plan.write(connection, operation.id, wanted, self._clock.now()))
 
     async def desired(self, operation: Operation) -> desired.Desired:
-        """What the operation wants. Its input was valid when it was accepted, and is not judged again."""
+        """Return the desired state of an operation. Its input was validated when it was accepted."""
         asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
         return await self.compute(
@@ -57,7 +57,7 @@ class Planning:
         )
 
     async def summary(self, operation: Operation) -> StackSummary:
-        """What the operation lets its stack show."""
+        """Return the summary of the operation's input."""
         if operation.id not in self._summaries:
             asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
             identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
@@ -67,42 +67,43 @@ class Planning:
         return self._summaries[operation.id]
 
     async def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
-        """Keep the face of an operation that is being accepted: somebody is sure to watch it."""
+        """Cache the summary of an operation that is being accepted: its first reads follow at once."""
         _keep(self._summaries, operation_id, await self.compute(asked.size, lambda: summaries.of(asked, goal.bound)))
 
     async def learn(self, implementation: str, *, needed: bool = False) -> None:
-        """Make the template behind an implementation known. One that nobody uses any more is gone: that is known too.
+        """Register the template of an implementation, or its absence.
 
-        Where it is `needed` it cannot be gone as long as the operation is the newest that needs it: raises Superseded.
+        The template is kept while an operation needs it. So if it is `needed` and gone, a newer operation has superseded
+        the caller's: raises Superseded.
         """
         hash_ = implementation.removeprefix(IMPLEMENTATION)
         try:
             found = await self._store.read(lambda connection: lookups.blobs(connection, [hash_]))
         except errors.Unreadable:
-            # Its stack can still be deleted, which needs no template.
+            # A delete of its stack needs no template.
             if needed:
                 raise
             found = {}
         if needed and hash_ not in found:
-            raise errors.Superseded(f"{implementation} is gone, and so is whoever wanted it")
+            raise errors.Superseded(f"{implementation} is gone: a newer operation needs it no more")
         self._types.learn(implementation, found.get(hash_))
 
     async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
-        """A way to read the operation's hidden parameters; they are in no definition."""
+        """Return a function that reads the operation's hidden parameters, which are in no definition."""
         if operation.id not in self._parameters:
             values = (await self.desired(operation)).values
             _keep(self._parameters, operation.id, values.__getitem__)
         return self._parameters[operation.id]
 
     async def secrets(self, operation: Operation) -> Redactor:
-        """Knows what must not be told of the operation."""
+        """Return the redactor of the operation."""
         return await self.all_secrets(operation.stack_id, operation.input)
 
     async def all_secrets(self, stack_id: str, *inputs: str) -> Redactor:
-        """Knows what must not be told of the stack, as it is and as it was before, or as it was with these inputs."""
+        """Return a redactor for all stored inputs of a stack, or for these inputs."""
 
         def unit(connection: Connection) -> dict[str, Redactor | Asked]:
-            # In one reading: what was there a moment ago may be forgotten by now.
+            # In one read: an input may be removed between two.
             wanted = [one for one in inputs or lookups.inputs(connection, stack_id) if one]
             return {one: self._known(connection, stack_id, one) for one in wanted}
 
@@ -110,7 +111,7 @@ class Planning:
         return masking.union([await self._redactor(input_, one) for input_, one in found.items()])
 
     async def masked(self, secrets: Redactor, value: Any) -> Any:
-        """The same data without secrets."""
+        """Return the data with secrets masked."""
         return await self.compute(off_loop.weight(value), lambda: secrets.value(value)) if secrets else value
 
     def _known(self, connection: Connection, stack_id: str, input_: str) -> Redactor | Asked:
@@ -119,8 +120,8 @@ class Planning:
         try:
             return asked_for(connection, stack_id, input_)
         except errors.Unreadable:
-            # What we cannot read, we cannot tell.
-            return masking.NOBODY
+            # Values that cannot be opened cannot be shown either.
+            return masking.NO_SECRETS
 
     async def _redactor(self, input_: str, found: Redactor | Asked) -> Redactor:
         if isinstance(found, Redactor):
@@ -139,10 +140,10 @@ def _keep(kept: dict[str, T], key: str, value: T) -> None:
 
 
 def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Asked:
-    """The whole input of an operation on this stack."""
+    """Read the whole input of an operation on a stack."""
     text = lookups.blobs(connection, [input_], stack_id).get(input_)
     if text is None:
-        # Inputs live as long as their operations, and those only until newer ones have ended.
+        # Inputs are kept as long as their operations, and those until newer ones have ended.
         raise errors.Overtaken("Another operation on this stack came in between.", hint="Look at the stack, and ask again.")
     found = documents.decode(text, documents.Input)
     keys = [found.template, *found.files.values(), *(key for one in found.older for key in one.files.values())]

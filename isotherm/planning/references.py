@@ -1,4 +1,4 @@
-"""Answers a definition's questions about other resources from what those have published, and about hidden parameters."""
+"""Resolves references of a definition from published values of other resources, and from hidden parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isotherm.store.records import Input
 
 
 class PublishedReferences:
-    """The neighbours of one node, as they stand. What has published nothing is not known yet: None."""
+    """The published values of a node's requirements; None for one that has published nothing."""
 
     def __init__(self, inputs: Iterable[Input], parameter: Callable[[str], object]) -> None:
         self._texts = {item.name: item.published for item in inputs}

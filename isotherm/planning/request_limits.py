@@ -1,4 +1,4 @@
-"""What the settings allow in one request: how big its texts may be, and how big the tree of stacks that it asks for."""
+"""Limits of one request, by the settings: sizes of its texts, and size of its stack tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def bounds(settings: Settings) -> Bounds:
 
 
 def check(asked: Asked, settings: Settings) -> None:
-    """Refuse texts that are too big. Before they are read: reading them is what they must not cost."""
+    """Refuse texts that are too large, before they are parsed."""
     most = settings.max_template_size
     _check_text("Template", asked.template, most)
     if len(asked.files) > settings.max_files:

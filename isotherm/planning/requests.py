@@ -1,4 +1,4 @@
-"""From what was asked for to what is stored of it, and to the plan of an operation that asks for nothing new."""
+"""Turns inputs into stored blobs, and plans operations that keep the input of the last one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isotherm.store.records import Acceptance
 
 
 def stored(asked: Asked) -> tuple[str, dict[str, str]]:
-    """The hash of the whole input, and all blobs by their hash: a text that many operations share is stored once."""
+    """Return the hash of an input, and its blobs by hash: a text that several operations share is stored once."""
     blobs: dict[str, str] = {}
     keys = _kept(asked.files, blobs)
     older = [documents.Surroundings(list(one.names), _kept(one.files, blobs), dict(one.environment)) for one in asked.older]

@@ -1,6 +1,6 @@
-"""What a stack shows of what was asked for: its parameters and its outputs, without the rest of a template.
+"""Summaries of inputs: the parameters and outputs of a stack, without the rest of its template.
 
-Those who watch a stack ask again and again. A face is small whatever the template's size, so that many can be kept.
+Live views read them again and again. A summary is small whatever the size of the template, so that many can be cached.
 """
 
 from __future__ import annotations

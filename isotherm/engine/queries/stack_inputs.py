@@ -47,7 +47,7 @@ class StackInputs:
     async def secrets(self, stack: lookups.Row | None, asked: desired.Asked | None = None) -> Redactor:
         """Return a redactor of the secrets that the stack has, and of those that it would have with `asked`."""
         planning = self._ports.planning
-        of_stack = masking.NOBODY if stack is None else await planning.all_secrets(stack["id"])
+        of_stack = masking.NO_SECRETS if stack is None else await planning.all_secrets(stack["id"])
         if asked is None:
             return of_stack
         own = await planning.compute(asked.size, lambda: masking.redactor(asked))
