@@ -15,7 +15,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.cli.client import files, type_registry
 from isotherm.cli.show import console, locate
-from isotherm.resources.validation import validate
+from isotherm.resources.validation import custom_constraints, validate
 from isotherm.template import environment, merge
 from isotherm.template.model import model
 from isotherm.template.parameters import parameters
@@ -80,7 +80,8 @@ def check_incomplete(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
     """Bind and validate with parameters that may lack values. If some do, only the names of properties are checked."""
     template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
     with located(inputs.document):
-        values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False)
+        values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False,
+                                 custom=custom_constraints.LOCAL)
         if all(name in values for name in template.parameters):
             return check(inputs, stack_name=stack_name)
         bound = validate.bind(template, values, files=inputs.files)
