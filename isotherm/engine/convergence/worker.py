@@ -14,8 +14,9 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -325,16 +326,16 @@ class Worker:
             if self._masker.can_mask_now(answer):
                 self._report(self._masker.mask_now(answer))
             else:
-                self._spawn(claim, self._report_masked(answer))
+                self._spawn(claim, partial(self._report_masked, answer))
         elif isinstance(answer, outcomes.Begin):
             self._to_begin.append(answer)
             self._wake.set()
         elif isinstance(answer, outcomes.Continue):
-            self._spawn(claim, self._act(claim, answer.version, answer.intent, answer.target))
+            self._spawn(claim, partial(self._act, claim, answer.version, answer.intent, answer.target))
         elif isinstance(answer, outcomes.LookUp):
-            self._spawn(claim, self._look_up(claim, answer))
+            self._spawn(claim, partial(self._look_up, claim, answer))
         else:
-            self._spawn(claim, self._republish(claim, answer))
+            self._spawn(claim, partial(self._republish, claim, answer))
 
     async def _look_up(self, claim: Claim, question: outcomes.LookUp) -> None:
         self._consider(claim, await self._facts.find(claim, question, self._held[claim.key].guard))
@@ -347,7 +348,7 @@ class Worker:
             if claim.key in begun and not begun[claim.key]:
                 self._report(begin.report_shared())
             elif claim.key in begun:
-                self._spawn(claim, self._act(claim, begin.beginning.version, begin.intent, begin.target))
+                self._spawn(claim, partial(self._act, claim, begin.beginning.version, begin.intent, begin.target))
             else:
                 self._throttle.free(claim.key)
                 self._held.pop(claim.key, None)
@@ -370,13 +371,14 @@ class Worker:
         self._to_settle.append(replace(report, ended_at=self._clock.now()) if report.wake_in_s else report)
         self._wake.set()
 
-    def _spawn(self, claim: Claim, step: Awaitable[None]) -> None:
+    def _spawn(self, claim: Claim, step: Callable[[], Awaitable[None]]) -> None:
+        """Run a part of a step in a task. The task itself calls it, since a task may never begin."""
         self._held[claim.key].task = asyncio.create_task(self._run_to_report(claim, step))
 
-    async def _run_to_report(self, claim: Claim, step: Awaitable[None]) -> None:
+    async def _run_to_report(self, claim: Claim, step: Callable[[], Awaitable[None]]) -> None:
         """Run a part of a step. Every way out ends in a report, or in a lease that expires."""
         try:
-            await step
+            await step()
         except (errors.Superseded, asyncio.CancelledError):
             # Give the lease back; the intent stays for the next holder. A newer operation is taken up at once; a node of
             # this one after a pause, so that it does not loop.
