@@ -1,4 +1,4 @@
-"""Writes the table of options into docs/configuration.md. A test runs it, and fails where the page is not up to date.
+"""Writes the table of options into docs/configuration.md. A test fails where the page is not up to date.
 
     python tools/config_page.py
 """
@@ -15,7 +15,7 @@ BEGIN, END = "<!-- options: written by tools/config_page.py -->\n", "<!-- end of
 
 
 def render(page: str) -> str:
-    """The page with the table as it should be."""
+    """Return the page with the current table."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{_tables()}{END}{after}"

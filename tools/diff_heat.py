@@ -1,9 +1,8 @@
-"""Asks the real Heat and Isotherm the same questions, and reports where they differ.
+"""Evaluates the cases of tests/compat with the real Heat and with Isotherm, and reports the differences.
 
-`make diff-heat` calls it. Heat lives in `.venv-heat`, made here when missing (or in the environment that HEAT_VENV
-names); nothing of ours imports it. The questions are those of tests/compat. With --record, Heat's answers are written
-beside them, for the tests that run without Heat. The exit code is 1 if anything differs that is not listed, with its
-reason, in tests/compat/differences.py.
+`make diff-heat` calls it. Heat is in `.venv-heat`, made here when missing (or in the environment that HEAT_VENV names);
+Isotherm does not import it. With --record, Heat's answers are written beside the cases, for the tests without Heat. The
+exit code is 1 for a difference that is not listed, with its reason, in tests/compat/differences.py.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-# The paths above are what makes these importable.
+# Importable because of the paths above.
 from compat import compare, corpus, heat_side, isotherm_side  # noqa: E402
 
 from tools import side_environment  # noqa: E402
@@ -25,7 +24,7 @@ REQUIREMENTS = ROOT / "tools" / "heat_peer" / "requirements.txt"
 
 
 def heat_python() -> Path:
-    """The interpreter of an environment that holds Heat."""
+    """Return the interpreter of an environment with Heat."""
     if given := os.environ.get("HEAT_VENV"):
         return Path(given) / "bin" / "python"
     return side_environment.python_of("heat", REQUIREMENTS)
@@ -40,7 +39,7 @@ def heat_answers(python: Path, family: str) -> dict[str, dict[str, corpus.Answer
 
 
 def report(family: str, answers: dict[str, dict[str, corpus.Answer]]) -> tuple[int, int]:
-    """Print what differs; return how many runs were compared and how many differ without a listed reason."""
+    """Print the differences; return the number of compared runs, and of those with an unlisted difference."""
     asked = differing = 0
     for case in corpus.cases(family):
         for run in corpus.runs(family, case):

@@ -1,8 +1,8 @@
-"""Makes `.venv` and installs the project into it, from nothing but a Python and the package registries.
+"""Makes `.venv` and installs the project into it. Needs only a Python and the package registries.
 
-Called by `make setup`, and by nothing else. It runs on the bare interpreter, so it uses the standard library only. uv
-does the installing where pip can fetch it (three times as fast); where it cannot, or where uv fails because only pip
-knows the way to the registry, pip does. Both install the same versions: those of `constraints.txt`.
+Called by `make setup`. It runs on the bare interpreter, so it uses the standard library only. uv installs the packages
+where pip can fetch uv (three times as fast); otherwise, or where uv fails because only pip is configured for the registry, pip
+does. Both install the versions of `constraints.txt`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def say(message: str) -> None:
 
 
 def runs(command: list[str], *, quiet: bool = False) -> bool:
-    """Whether the command could be run and succeeded. A constraint also holds for what builds our own package."""
+    """Run a command; return whether it succeeded. The constraints apply to build dependencies, too."""
     environ = {
         **os.environ,
         "PIP_CONSTRAINT": str(CONSTRAINTS),
@@ -40,7 +40,7 @@ def runs(command: list[str], *, quiet: bool = False) -> bool:
 
 
 def make_venv(folder: Path) -> None:
-    """Make the environment, or make it anew when its interpreter is gone or of a version that we do not support."""
+    """Make the environment; replace it when its interpreter is missing or of an unsupported version."""
     check = f"import sys; sys.exit(not {OLDEST} <= sys.version_info[:2] <= {NEWEST})"
     if runs([str(folder / "bin" / "python"), "-c", check], quiet=True):
         return
@@ -55,7 +55,7 @@ def make_venv(folder: Path) -> None:
 
 
 def requirements(groups: list[str]) -> list[str]:
-    """What the groups ask for, spelled out: older pips do not know dependency groups."""
+    """Return the requirements of the dependency groups: older pips do not support groups."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     return [requirement for group in groups for requirement in table[group]]
 
@@ -66,7 +66,7 @@ def install(python: Path, wanted: list[str]) -> bool:
     pip = [str(python), "-m", "pip", "install"]
     if uv.exists() or runs([*pip, "--quiet", "--only-binary", ":all:", "uv"], quiet=True):
         say("installing with uv")
-        # Compiled at once, or every start would pay for it where Python may not write beside its sources.
+        # Compile now: where Python may not write beside its sources, every start would compile again.
         target = ["--python", str(python), "--build-constraint", str(CONSTRAINTS), "--compile-bytecode"]
         if runs([str(uv), "pip", "install", *target, *arguments]):
             return True

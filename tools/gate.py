@@ -1,7 +1,7 @@
-"""Runs what must hold before a change is accepted, all of it, and closes with one line that says so.
+"""Runs all checks that a change must pass, and closes with one line of summary.
 
-`make check`, `make quick`, `make test` and `make test-all` call it. A step that fails does not stop the others: whoever
-broke two things learns of both. The exit code is 1 if any step failed.
+`make check`, `make quick`, `make test` and `make test-all` call it. A failed step does not stop the others, so that one run
+shows all failures. The exit code is 1 if any step failed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BIN = Path(sys.executable).parent
 class Step(NamedTuple):
     name: str
     command: list[str]
-    # Beside what this process has.
+    # Added to the environment of this process.
     environment: Mapping[str, str] = {}
 
 
@@ -36,11 +36,11 @@ CHECKS = [
     Step("layers", [str(BIN / "lint-imports"), "--no-cache"]),
 ]
 QUICK = ["tests/unit", "tests/cli"]
-# Folders whose tests speak SQL, told once more on each server, with a broker: tests/of_one_database.py has the reasons, and
+# Folders whose tests speak SQL, passed once more on each server, with a broker: tests/of_one_database.py has the reasons, and
 # what of them is left to the long form.
 FUNCTIONAL = ["tests/store", "tests/engine", "tests/importing", "tests/api"]
 SERVERS = ("postgresql", "mariadb")
-# The long form of the tests (tests/long_form.py reads it).
+# Selects the long form of the tests (read by tests/long_form.py).
 ALL = {"ISOTHERM_TEST_ALL": "1"}
 
 
@@ -50,7 +50,7 @@ def pytest(jobs: str, arguments: list[str]) -> Step:
 
 
 def on_server(server: str, jobs: str) -> bool:
-    """Run the functional tests on a server and a broker, which are installed where missing. Raises Impossible."""
+    """Run the functional tests on a server and a broker; install them where missing. Raises Impossible."""
     with services.running([server, "rabbitmq"]) as found:
         urls = {f"ISOTHERM_{name.upper()}_URL": one.url for name, one in found.items()}
         return timed(pytest(jobs, FUNCTIONAL)._replace(name=server, environment={**urls, "ISOTHERM_TEST_ON": server}))
@@ -65,7 +65,7 @@ def steps(what: str, jobs: str, arguments: list[str]) -> list[Step]:
 
 
 def run(step: Step) -> bool:
-    """Run one step; one that has nothing to complain of and is not pytest stays silent."""
+    """Run one step; print the output of pytest, and of failed steps."""
     environment = {**os.environ, **step.environment}
     if "pytest" in step.command:
         shown = subprocess.run(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False, env=environment)
@@ -91,25 +91,25 @@ def main() -> int:
     options, arguments = parser.parse_known_args()
     if options.what == "test-all":
         os.environ.update(ALL)
-    told = {step.name: timed(step) for step in steps(options.what, options.jobs, arguments)}
+    passed = {step.name: timed(step) for step in steps(options.what, options.jobs, arguments)}
     left_out: dict[str, str] = {}
     for server in SERVERS if options.what in ("test", "test-all") and not arguments else ():
         try:
-            told[server] = on_server(server, options.jobs)
+            passed[server] = on_server(server, options.jobs)
         except services.Impossible as error:
             left_out[server] = str(error)
-    return summed_up(options.what, told, left_out)
+    return summary(options.what, passed, left_out)
 
 
-def summed_up(what: str, told: Mapping[str, bool], left_out: Mapping[str, str]) -> int:
-    """The last words, and the exit code. What was left out is told loudly, and in CI it is a failure."""
+def summary(what: str, passed: Mapping[str, bool], left_out: Mapping[str, str]) -> int:
+    """Print the summary; return the exit code. A step that was left out is a failure in CI."""
     for server, why in left_out.items():
         print(f"\n{'!' * 100}\nNOT TESTED ON {server.upper()}: {why}\n{'!' * 100}", flush=True)
-    failed = [name for name, well in told.items() if not well]
+    failed = [name for name, well in passed.items() if not well]
     if failed or (left_out and os.environ.get("CI")):
         print(f"make {what}: FAILED in {', '.join([*failed, *(f'{server} (left out)' for server in left_out)])}")
         return 1
-    print(f"make {what}: passed ({', '.join(told)})" + (f", but left out: {', '.join(left_out)}" if left_out else ""))
+    print(f"make {what}: passed ({', '.join(passed)})" + (f", but left out: {', '.join(left_out)}" if left_out else ""))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""An Isotherm of one's own, as a process on a free loopback port: for the tests that talk to it as its users do."""
+"""A private instance of Isotherm as a process on a free loopback port, for tests that use it as its users do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "0123456789abcdef-a-key-for-tests"
 
 @dataclass(frozen=True, slots=True)
 class Isotherm:
-    """One that runs."""
+    """A running Isotherm."""
 
     url: str
     home: Path
@@ -29,7 +29,7 @@ class Isotherm:
 
 @contextlib.contextmanager
 def isotherm(home: Path, options: Options) -> Iterator[Isotherm]:
-    """`isotherm up` on this folder with these options, by section."""
+    """Run `isotherm up` on this folder with these options, by section."""
     home.mkdir(parents=True, exist_ok=True)
     write_options(home / "isotherm.conf", options)
     log = home / "up.log"
@@ -45,7 +45,7 @@ def isotherm(home: Path, options: Options) -> Iterator[Isotherm]:
 
 
 def with_keystone(identity: Mapping[str, str], **more: str) -> Options:
-    """Options of an Isotherm that asks Keystone who its callers are."""
+    """Return the options of an Isotherm that authenticates with Keystone."""
     return {"DEFAULT": {"auth_strategy": "keystone", "auth_encryption_key": KEY, **more}, "keystone_authtoken": identity}
 
 
@@ -56,7 +56,7 @@ def write_options(file: Path, options: Options) -> None:
 
 
 def address(process: subprocess.Popen[str], log: Path) -> str:
-    """Where it listens: the first thing that it says."""
+    """Return the address at which it listens, from its first output."""
     watchdog = threading.Timer(PATIENCE, process.kill)
     watchdog.start()
     try:

@@ -1,10 +1,10 @@
 """A real Keystone for tests and for trying things out: SQLite, fernet tokens, a free loopback port.
 
-    python -m tools.keystone             runs one until it is interrupted, and says how to reach it
+    python -m tools.keystone             runs one until it is interrupted, and prints its address
 
-As a library: `with keystone.started(folder, orchestration=url) as identity: ...`. Keystone lives in an environment of
-its own. A seeded database is made once and copied for each start, so that a start takes as long as Keystone's imports.
-Who exists in it: tools/identity/seed.py.
+As a library: `with keystone.started(folder, orchestration=url) as identity: ...`. Keystone has an environment of its own. A
+seeded database is made once and copied for each start, so that a start takes as long as Keystone's imports. Its users are
+in tools/identity/seed.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REQUIREMENTS = PARTS / "requirements.txt"
 NOWHERE = "http://127.0.0.1:9"
 PATIENCE = 120.0
 
-# Few rounds: a password here protects nothing, and each log-in would cost a quarter of a second.
+# Few hash rounds: passwords protect nothing here, and each log-in would take a quarter of a second.
 CONFIG = """\
 [DEFAULT]
 use_stderr = true
@@ -60,7 +60,7 @@ backend = dogpile.cache.memory
 
 @dataclass(frozen=True, slots=True)
 class Keystone:
-    """One that runs."""
+    """A running Keystone."""
 
     url: str
     folder: Path
@@ -71,22 +71,22 @@ class Keystone:
         return f"{self.url}/v3"
 
     def token(self, name: str) -> str:
-        """A fresh token of a seeded person."""
+        """Return a new token of a seeded person."""
         return seed.log_in(self.v3, seed.PEOPLE[name])
 
     def admin(self) -> seed.Api:
         return seed.Api(self.v3, self.token("admin"))
 
     def project(self, name: str) -> str:
-        """The id of a project."""
+        """Return the id of a project."""
         return str(self.admin().call("GET", f"/projects?name={name}")["projects"][0]["id"])
 
     def user(self, name: str) -> str:
-        """The id of a user."""
+        """Return the id of a user."""
         return str(self.admin().call("GET", f"/users?name={name}")["users"][0]["id"])
 
     def point(self, orchestration: str) -> None:
-        """From now on the catalogue says that the orchestration service is there."""
+        """Set the URL of the orchestration service in the catalogue."""
         api = self.admin()
         service = api.ensure("service", "isotherm")
         for endpoint in api.call("GET", f"/endpoints?service_id={service}")["endpoints"]:
@@ -94,20 +94,20 @@ class Keystone:
                      {"endpoint": {"url": f"{orchestration}/v1/%(project_id)s"}})
 
     def variables(self, name: str) -> dict[str, str]:
-        """What the command line clients read from their environment."""
+        """Return the environment variables of the command line clients."""
         person = seed.PEOPLE[name]
         return {"OS_AUTH_URL": self.v3, "OS_IDENTITY_API_VERSION": "3", "OS_USERNAME": person.name,
                 "OS_PASSWORD": seed.PASSWORD, "OS_PROJECT_NAME": person.project, "OS_USER_DOMAIN_ID": "default",
                 "OS_PROJECT_DOMAIN_ID": "default", "OS_REGION_NAME": seed.REGION}
 
     def options(self) -> dict[str, str]:
-        """The [keystone_authtoken] section of a service that asks this Keystone who its callers are."""
+        """Return the [keystone_authtoken] section of a service that uses this Keystone."""
         return {"www_authenticate_uri": self.v3, "auth_type": "password", "auth_url": self.v3, "username": "isotherm",
                 "password": seed.PASSWORD, "user_domain_id": "default", "project_name": "service",
                 "project_domain_id": "default", "region_name": seed.REGION}
 
     def clouds(self) -> dict[str, Any]:
-        """What a clouds.yaml with every seeded person would hold."""
+        """Return the content of a clouds.yaml with every seeded person."""
         return {"clouds": {name: {"region_name": seed.REGION, "auth": {
             "auth_url": self.v3, "username": name, "password": seed.PASSWORD, "project_name": person.project,
             "user_domain_id": "default", "project_domain_id": "default"}} for name, person in seed.PEOPLE.items()}}
@@ -115,7 +115,7 @@ class Keystone:
 
 @contextlib.contextmanager
 def started(folder: Path, orchestration: str = NOWHERE) -> Iterator[Keystone]:
-    """A Keystone in `folder`, whose catalogue says that the orchestration service is at the given address."""
+    """Run a Keystone in `folder`, with the orchestration service at the given address in its catalogue."""
     python = side_environment.python_of("keystone", REQUIREMENTS)
     shutil.copytree(template(python), folder, dirs_exist_ok=True)
     with serving(python, folder, orchestration) as running:
@@ -123,7 +123,7 @@ def started(folder: Path, orchestration: str = NOWHERE) -> Iterator[Keystone]:
 
 
 def template(python: Path) -> Path:
-    """The folder that each start copies; made when it, or what it is made from, is new."""
+    """Return the folder that each start copies; make it when it is missing or its sources have changed."""
     source = b"".join((REQUIREMENTS.read_bytes(), (PARTS / "seed.py").read_bytes(), CONFIG.encode()))
     made = python.parent.parent / f"template-{hashlib.sha256(source).hexdigest()[:12]}"
     with side_environment.alone(side_environment.ROOT / ".venv-locks" / "keystone-template"):
@@ -167,7 +167,7 @@ def relocate(folder: Path, identity: str, orchestration: str) -> None:
 
 @contextlib.contextmanager
 def serving(python: Path, folder: Path, orchestration: str, identity: str = "") -> Iterator[Keystone]:
-    """Keystone over a prepared folder. We bind its socket, so that no other process can be quicker to take the port."""
+    """Run Keystone over a prepared folder. Its socket is bound here, so that no other process can take the port."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         configure(folder)

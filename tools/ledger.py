@@ -2,7 +2,7 @@
 
 The lines come from docs/ledger.txt, the proofs from the markers `@pytest.mark.ledger("S2.1", ...)` in the test sources.
 The sources are read, not imported, so that a test whose imports are missing still counts and nothing runs. An id that
-the ledger does not have is an error. `tests/unit/test_ledger.py` fails when the page is not what this would write.
+the ledger does not have is an error. `tests/unit/test_ledger.py` fails when the page is stale.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Section(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """One use of the marker: which test claims which line, and where it says so."""
+    """One use of the marker: the id, the test, and its location."""
 
     id: str
     test: str
@@ -51,7 +51,7 @@ def read_lines(text: str) -> list[Section]:
 
 
 def marker_ids(node: ast.expr) -> Iterator[tuple[str, int]]:
-    """The ids in `pytest.mark.ledger("S2.1", ...)`, or in a list of marks; nothing for any other expression."""
+    """Yield the ids in `pytest.mark.ledger("S2.1", ...)`, or in a list of marks; none for any other expression."""
     if isinstance(node, ast.List | ast.Tuple):
         for item in node.elts:
             yield from marker_ids(item)
@@ -69,7 +69,7 @@ def module_marks(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def proofs_in(path: str, source: str) -> Iterator[Proof]:
-    """All claims of one file. A mark on a class or on the module is one claim, not one for each test in it."""
+    """Yield the proofs of one file. A mark on a class or on the module is one proof, not one for each test in it."""
     tree = ast.parse(source, path)
     for id_, line in module_marks(tree):
         yield Proof(id_, path, f"{path}:{line}")

@@ -1,7 +1,7 @@
-"""Environments of their own for programs that the tests talk to: `.venv-keystone`, `.venv-tempest`.
+"""Separate environments for programs that the tests use: `.venv-keystone`, `.venv-tempest`.
 
-Nothing of ours imports those programs, and their dependencies must not meet ours. Each environment is made once from a
-file that pins every version, and anew when that file changes. Processes that want the same one wait for each other.
+Isotherm does not import those programs, and their dependencies must not mix with ours. Each environment is made once from a
+file that pins every version, and again when that file changes. Processes that need the same one wait for each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @contextlib.contextmanager
 def alone(lock: Path) -> Iterator[None]:
-    """Only one process at a time is inside. The kernel lets go of the lock when its holder dies."""
+    """Let one process at a time in. The kernel releases the lock when its holder ends."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -27,7 +27,7 @@ def alone(lock: Path) -> Iterator[None]:
 
 
 def python_of(name: str, requirements: Path) -> Path:
-    """The interpreter of `.venv-NAME`, which holds exactly the given requirements."""
+    """Return the interpreter of `.venv-NAME`, which has exactly the given requirements."""
     folder = ROOT / f".venv-{name}"
     python, ready = folder / "bin" / "python", folder / ".ready"
     wanted = requirements.read_text()
@@ -41,7 +41,7 @@ def python_of(name: str, requirements: Path) -> Path:
 
 
 def install(python: Path, requirements: Path) -> None:
-    """uv is quicker; where there is none, or it does not find the registry, pip does the same."""
+    """Install with uv, which is faster; with pip where uv is missing or does not find the registry."""
     arguments = ["--quiet", "--requirement", str(requirements)]
     uv = Path(sys.executable).with_name("uv")
     if uv.exists() and not subprocess.run([str(uv), "pip", "install", "--python", str(python), "--compile-bytecode",

@@ -1,11 +1,11 @@
-"""Runs heat-tempest-plugin, with which OpenStack tests Heat, against Isotherm: both as they are, over a real Keystone.
+"""Runs heat-tempest-plugin, OpenStack's tests of Heat, against Isotherm with a real Keystone; both unchanged.
 
-    python -m tools.tempest                       the 89 tests that need nothing but these two: tests/tempest/runnable.txt
+    python -m tools.tempest                       the 89 tests that need only these two: tests/tempest/runnable.txt
     python -m tools.tempest --match hooks         those of them whose names contain a text
     python -m tools.tempest --half 1              every other one, always the same
     python -m tools.tempest --keep FOLDER         leave logs and tempest's workspace there
 
-`make tempest` calls it. Tempest lives in an environment of its own. Why the other tests of the plug-in are left out:
+`make tempest` calls it. Tempest has an environment of its own. Why the other tests of the plug-in are left out:
 tests/tempest/left-out.md. The exit code is 1 if a test failed or was not run.
 """
 
@@ -73,7 +73,7 @@ multi_cloud = false
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a run."""
+    """The result of a run."""
 
     passed: list[str]
     failed: dict[str, str]
@@ -87,21 +87,21 @@ class Outcome:
 
 
 def chosen(match: str = "", half: int = 0) -> list[str]:
-    """The tests to run. Those of one file of gabbi follow on one another, so halves are cut between groups."""
+    """Return the tests to run. Those of one gabbi file depend on each other, so halves are cut between groups."""
     names = [name for name in (TESTS / "runnable.txt").read_text().split() if match in name]
     groups = sorted({group(name) for name in names})
     return [name for name in names if not half or groups.index(group(name)) % 2 == half - 1]
 
 
 def group(name: str) -> str:
-    """A file of gabbi, or a class of tests."""
+    """Return the group of a test: a gabbi file, or a class."""
     gabbi = re.match(r"heat_tempest_plugin\.tests\.api\.test_heat_api\.([a-z]+)_", name)
     return gabbi[1] if gabbi else name.rpartition(".")[0]
 
 
 @contextlib.contextmanager
 def site(folder: Path) -> Iterator[keystone.Keystone]:
-    """Isotherm and Keystone, each in the other's papers."""
+    """Run Isotherm and Keystone, each configured with the other's address."""
     with keystone.started(folder / "keystone") as identity:
         options = instance.with_keystone(identity.options(), hidden_stack_tags=HIDDEN, enable_stack_abandon="true",
                                         enable_stack_adopt="true")
@@ -111,7 +111,7 @@ def site(folder: Path) -> Iterator[keystone.Keystone]:
 
 
 def workspace(folder: Path, identity: keystone.Keystone, names: Sequence[str]) -> Path:
-    """What tempest reads, written without its own `init`, which looks for files outside."""
+    """Write tempest's workspace, without its own `init`, which looks for files outside."""
     made = folder / "tempest"
     (made / "etc").mkdir(parents=True)
     (made / "etc" / "tempest.conf").write_text(CONFIG.format(
@@ -121,7 +121,7 @@ def workspace(folder: Path, identity: keystone.Keystone, names: Sequence[str]) -
 
 
 def run(folder: Path, names: Sequence[str], workers: int) -> Outcome:
-    """Run these tests, and read what tempest has written down of them."""
+    """Run these tests, and read tempest's report."""
     python = side_environment.python_of("tempest", TESTS / "requirements.txt")
     with site(folder) as identity:
         made = workspace(folder, identity, names)
@@ -145,7 +145,7 @@ def run(folder: Path, names: Sequence[str], workers: int) -> Outcome:
 
 
 def read(report: list[tuple[str, str, str]], names: Sequence[str], seconds: float) -> Outcome:
-    """A class that cannot be set up has a name of its own, and its tests do not run: both are seen."""
+    """Read the report. A class whose set-up failed has an entry of its own, and its tests count as not run."""
     passed = sorted(name for name, status, _ in report if status == "success")
     skipped = sorted(name for name, status, _ in report if status == "skip")
     failed = {name: why for name, status, why in report if status not in ("success", "skip")}

@@ -29,7 +29,7 @@ def test_whatever_fails_nothing_is_lost(tmp_path: Path, database: str) -> None:
     print(f"SEED={seed}")  # noqa: T201 - whoever finds a failure wants to see it again
     (tmp_path / "run").mkdir()
     broker = NONE if database == SQLITE else "rabbitmq"
-    wish = run.Wish(tmp_path / "run", database, broker, stacks=12, seconds=120 if ALL else 20, seed=seed,
+    wish = run.Options(tmp_path / "run", database, broker, stacks=12, seconds=120 if ALL else 20, seed=seed,
                     quiet_s=(0.2, 1.5), longest_cut_s=4, every_kind=True)
     try:
         outcome = asyncio.run(run.torture(wish, print))

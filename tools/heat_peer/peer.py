@@ -1,4 +1,4 @@
-"""The real Heat, asked one case at a time: what does it make of this template?
+"""The real Heat, which evaluates the templates of the compat corpus one case at a time.
 
 Runs in an environment of its own that holds PyPI's `openstack-heat`; imports Heat, never Isotherm, so that the two
 sides share nothing but the questions. Reads one JSON case a line from standard input, writes one JSON answer a line.
@@ -19,7 +19,7 @@ from oslo_config import cfg
 from oslo_serialization import jsonutils
 from oslo_service import backend
 
-# Heat refuses to load until somebody chose how it should sleep.
+# Heat refuses to load before a threading backend is chosen.
 backend.init_backend(backend.BackendType.THREADING)
 
 from heat.common import context as heat_context  # noqa: E402
@@ -52,12 +52,12 @@ def answer(case):
         stack = accept(case)
         pretend_created(stack, case.get("references", {}), case.get("unborn", ()))
         return describe(stack)
-    except Exception as problem:  # noqa: BLE001 - whatever Heat raises is its answer
+    except Exception as problem:  # noqa: BLE001 - every error of Heat is its answer
         return {"error": told(problem)}
 
 
 def accept(case):
-    """What the API and the engine do with a request for a new stack."""
+    """Do what the API and the engine do with a request for a new stack."""
     files = dict(case.get("files", {}))
     # Both layers parse text: the API's parse makes the errors that users see.
     body = carried(template_format.parse(case["template"]))
@@ -82,7 +82,7 @@ def accept(case):
 
 
 def carried(data):
-    """As it arrives at the engine: what the API parsed travels as JSON, where keys are text."""
+    """Return the data as it arrives at the engine: parsed by the API and sent as JSON, where keys are text."""
     return jsonutils.loads(jsonutils.dumps(data))
 
 
@@ -103,7 +103,7 @@ def request_context():
 
 
 def facade(given):
-    """The resource of the parent stack, as `resource_facade` sees it."""
+    """Return the resource of the parent stack for `resource_facade`."""
     definition = types.SimpleNamespace(
         metadata=lambda: given.get("metadata", {}), deletion_policy=lambda: given.get("deletion_policy", "Delete"),
         _update_policy=given.get("update_policy", {}), update_policy=lambda *_: given.get("update_policy", {}))
@@ -167,7 +167,7 @@ def definition(stack, found):
 
 
 def needs(found, stack):
-    """The attributes it reads: [resource, attribute, path...]; [resource, "*"] is all of them."""
+    """Return the attributes that it reads: [resource, attribute, path...]; [resource, "*"] is all of them."""
     read = set()
     for name in stack.defn.enabled_rsrc_names():
         for attribute in found.dep_attrs(name):
@@ -176,7 +176,7 @@ def needs(found, stack):
 
 
 def converted(stack, found):
-    """The properties as the resource's handler would get them; unset ones are left out."""
+    """Return the properties as the resource's handler would get them, without unset ones."""
     values = stack[found.name].properties
     return {name: value for name in values if (value := values[name]) is not None}
 
@@ -187,10 +187,10 @@ def output(found):
 
 
 def attempt(call, *arguments):
-    """A value, or the error in its place: one bad part must not hide the others."""
+    """Return a value, or the error in its place: one bad part must not hide the others."""
     try:
         value = call(*arguments)
-    except Exception as problem:  # noqa: BLE001 - whatever Heat raises is its answer
+    except Exception as problem:  # noqa: BLE001 - every error of Heat is its answer
         return {"!error": told(problem)}
     return plain(value)
 

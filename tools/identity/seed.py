@@ -1,4 +1,4 @@
-"""Who exists in the Keystone of the tests, and puts them there over Keystone's own API.
+"""The users, projects and roles of the tests' Keystone, and their creation over Keystone's API.
 
 `admin` and its project come from Keystone's bootstrap; everyone has the same password. Addresses of endpoints are
 placeholders: each copy of the seeded database is given those that it is started with.
@@ -37,7 +37,7 @@ PEOPLE = {one.name: one for one in (
 
 
 class Api:
-    """Keystone's API as an administrator. What exists already is taken as it is."""
+    """Keystone's API as an administrator. Existing objects are kept."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url, self.token = url, token
@@ -60,7 +60,7 @@ DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def log_in(url: str, person: Person) -> str:
-    """A token of that person for its project."""
+    """Return a token of that person for its project."""
     domain = {"id": "default"}
     user = {"name": person.name, "password": PASSWORD, "domain": domain}
     body = {"auth": {"identity": {"methods": ["password"], "password": {"user": user}},
@@ -72,7 +72,7 @@ def log_in(url: str, person: Person) -> str:
 
 
 def fill(url: str) -> None:
-    """Everyone and everything that bootstrap has not made."""
+    """Create everything that bootstrap has not."""
     api = Api(url, log_in(url, PEOPLE["admin"]))
     for role in ROLES:
         api.ensure("role", role)

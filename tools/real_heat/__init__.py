@@ -36,7 +36,7 @@ PATIENCE = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """One that runs."""
+    """A running Heat."""
 
     url: str
     database: str
@@ -47,7 +47,7 @@ class Heat:
 
     @contextlib.contextmanager
     def engine(self, *, convergence: bool) -> Iterator[None]:
-        """An engine for as long as the caller is inside. What it makes is made by the path that is asked for."""
+        """Run an engine of Heat, on the convergence or the legacy path."""
         own = self.folder / ("convergence.conf" if convergence else "legacy.conf")
         own.write_text(f"[DEFAULT]\nconvergence_engine = {convergence}\n")
         with serving(self, ["engine", str(self.folder / "heat.conf"), str(own)]):
@@ -55,7 +55,7 @@ class Heat:
             yield
 
     def wait_for(self, ask: Any) -> Any:
-        """What it answers as soon as it answers."""
+        """Repeat a call until it returns an answer."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -66,7 +66,7 @@ class Heat:
             time.sleep(0.1)
 
     def call(self, method: str, path: str, body: Any = None, person: str = "demo") -> Any:
-        """The Orchestration API, in the name of somebody who has been seeded."""
+        """Call the Orchestration API as a seeded person."""
         project, token = who(self.identity, person)
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/v1/{project}{path}", data, method=method, headers={
@@ -74,7 +74,7 @@ class Heat:
         try:
             with seed.DIRECT.open(request, timeout=120) as answer:
                 text = answer.read()
-                # Where there is nothing to tell, Heat tells that in words of its own.
+                # Where there is no content, Heat answers with plain text.
                 return json.loads(text) if text[:1] in (b"{", b"[") else None
         except urllib.error.HTTPError as error:
             error.add_note(error.read().decode(errors="replace")[:2000])
@@ -86,13 +86,13 @@ class Heat:
 
 @functools.cache
 def who(identity: keystone.Keystone, person: str) -> tuple[str, str]:
-    """The project of that person, and a token."""
+    """Return the project of a person, and a token."""
     return identity.project(seed.PEOPLE[person].project), identity.token(person)
 
 
 @contextlib.contextmanager
 def started(folder: Path) -> Iterator[Heat]:
-    """A Heat with an empty database and without an engine (see `Heat.engine`)."""
+    """Run a Heat with an empty database and without an engine (see `Heat.engine`)."""
     python = side_environment.python_of("heat", REQUIREMENTS)
     folder.mkdir(parents=True, exist_ok=True)
     with services.running(["mariadb", "rabbitmq"], folder / "services") as parts, \
@@ -136,7 +136,7 @@ def configure(heat: Heat, transport: str) -> None:
 
 
 def stack_domain(identity: keystone.Keystone) -> dict[str, str]:
-    """Where Heat keeps the users that it makes for resources, and who may make them."""
+    """Return the options of the domain of stack users, and of its administrator."""
     api = identity.admin()
     domain = api.ensure("domain", "heat")
     user = api.ensure("user", "heat_domain_admin", domain_id=domain, password=seed.PASSWORD)
@@ -161,7 +161,7 @@ def run(heat: Heat, command: list[str | Path]) -> None:
 
 @contextlib.contextmanager
 def serving(heat: Heat, arguments: list[str], listening: socket.socket | None = None) -> Iterator[None]:
-    """One of Heat's processes, which ends with us at the latest."""
+    """Run one of Heat's processes, which ends with this one at the latest."""
     handed = [] if listening is None else [listening.fileno()]
     command: list[str | Path] = [heat.python, PARTS / "serve.py", *arguments, *map(str, handed)]
     with (heat.folder / "heat.log").open("ab") as log:

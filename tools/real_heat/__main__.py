@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--record", type=Path, help="fill it, write all rows of its database to this file, and end")
     options = parser.parse_args()
     began = time.monotonic()
-    # Whoever ends us ends all that we have started.
+    # Exit on SIGTERM, so that all started processes are ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="heat-") as scratch, real_heat.started(Path(scratch)) as heat:
         print(f"heat: up after {time.monotonic() - began:.1f} s", flush=True)

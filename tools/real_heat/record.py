@@ -9,12 +9,12 @@ import sqlalchemy as sa
 
 from tools.real_heat import Heat
 
-# What nobody reads who imports: who may act in whose name, and who is alive.
+# Tables that an import does not read.
 _LEFT_OUT = {"user_creds", "service", "event", "sync_point"}
 
 
 def text(heat: Heat, told: dict[str, Any]) -> str:
-    """The rows by table, what Heat says of its stacks, and its key."""
+    """Return the rows by table, Heat's description of its stacks, and its key."""
     metadata = sa.MetaData()
     engine = sa.create_engine(heat.database, poolclass=sa.NullPool)
     metadata.reflect(engine)

@@ -1,7 +1,7 @@
-"""Fills a Heat with stacks: every type and every kind of thing that `import-heat` has to understand, on both its paths.
+"""Sample stacks in a Heat: every type and case that `import-heat` has to support, on both of Heat's paths.
 
-Each stack is made twice, by the legacy path and by convergence; some are changed once they are there, so that their rows
-have a history. What is returned is what Heat says of each stack afterwards.
+Each stack is made twice, on the legacy path and by convergence; some are updated afterwards, so that their rows have a
+history. `fill` returns Heat's description of each stack.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _files(*names: str) -> dict[str, str]:
     return {name: (STACKS / name).read_text() for name in names}
 
 
-# The body of the request that makes each stack.
+# The body of the request that creates each stack.
 REQUESTS: Mapping[str, dict[str, Any]] = {
     "values": {"parameters": {"word": "bonjour"}, "tags": "one,two words", "timeout_mins": 30},
     "hidden": {"parameters": {"password": PASSWORD}, "disable_rollback": False},
@@ -40,18 +40,18 @@ REQUESTS: Mapping[str, dict[str, Any]] = {
     "stuck": {},
     "resting": {},
 }
-# What some of them become afterwards.
+# The updates of some of them.
 CHANGES: Mapping[str, dict[str, Any]] = {
     "values": {"parameters": {"word": "salut"}, "tags": "one,two words"},
     "groups": {"parameters": {"size": 4}},
     "stuck": {"parameters": {"edition": "second", "broken": True}},
 }
-# Where that does not end well.
+# The statuses of those that do not end with COMPLETE.
 _ENDS = {"failed": "CREATE_FAILED", "stuck": "UPDATE_FAILED", "resting": "SUSPEND_COMPLETE"}
 
 
 def wanted(kind: str) -> dict[str, Any]:
-    """What a stack is in the end, as a user would hand it in once more: template, files and environment."""
+    """Return the final input of a stack: template, files and environment."""
     request, change = REQUESTS[kind], CHANGES.get(kind, {})
     given = {**request.get("environment", {})}
     values = {**given.get("parameters", {}), **request.get("parameters", {}), **change.get("parameters", {})}
@@ -61,12 +61,12 @@ def wanted(kind: str) -> dict[str, Any]:
 
 
 def fill(heat: Heat) -> dict[str, Any]:
-    """Make all stacks; answers what Heat says of them, by their names."""
+    """Create all stacks; return Heat's description of them, by name."""
     for path, convergence in PATHS.items():
         with heat.engine(convergence=convergence):
             _make(heat, path)
             _change(heat, path)
-            told = _told(heat)
+            told = _descriptions(heat)
     return told
 
 
@@ -95,7 +95,7 @@ def _send(heat: Heat, method: str, address: str, kind: str, request: Mapping[str
 
 
 class _Plain(yaml.SafeLoader):
-    """Versions are texts, also where YAML sees dates in them."""
+    """Reads dates as strings, as template versions are."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - as its parent has it
         first: [(tag, regexp) for tag, regexp in found if tag != "tag:yaml.org,2002:timestamp"]
@@ -103,7 +103,7 @@ class _Plain(yaml.SafeLoader):
 
 
 def _address(heat: Heat, name: str) -> str:
-    """The whole address of a stack: Heat answers a short one with a redirection."""
+    """Return the full path of a stack: Heat answers a short one with a redirect."""
     found = heat.call("GET", f"/stacks?name={name}")["stacks"][0]
     return f"/stacks/{name}/{found['id']}"
 
@@ -121,7 +121,7 @@ def _wait(heat: Heat, name: str, status: str) -> None:
 
 
 def _signal(heat: Heat, name: str, *signals: Mapping[str, Any]) -> None:
-    """Signal the handle once it is complete: what comes earlier may be lost, in Heat."""
+    """Signal the handle once it is complete: Heat may lose earlier signals."""
     deadline = time.monotonic() + 60
     address = f"{_address(heat, name)}/resources"
     while {one["resource_name"]: one for one in heat.call("GET", address)["resources"]}.get("handle", {}).get(
@@ -134,7 +134,7 @@ def _signal(heat: Heat, name: str, *signals: Mapping[str, Any]) -> None:
 
 
 def _wait_for_growth(heat: Heat, name: str) -> None:
-    """Scaling is no operation on the stack itself: that it is over shows in what the group tells."""
+    """Wait for the end of a scaling, which shows in an attribute of the group only."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         found = heat.call("GET", f"{_address(heat, name)}/resources?nested_depth=2")["resources"]
@@ -145,8 +145,8 @@ def _wait_for_growth(heat: Heat, name: str) -> None:
     raise SystemExit(f"heat: {name} has not grown in time\n{heat.log()[-3000:]}")
 
 
-def _told(heat: Heat) -> dict[str, Any]:
-    """Everything that Heat says of its stacks that does not change by itself."""
+def _descriptions(heat: Heat) -> dict[str, Any]:
+    """Return Heat's description of its stacks, without fields that change by themselves."""
     found = {}
     for one in heat.call("GET", "/stacks")["stacks"]:
         address = f"/stacks/{one['stack_name']}/{one['id']}"

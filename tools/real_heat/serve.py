@@ -1,9 +1,9 @@
-"""Runs Heat's API on a socket that it is given, or Heat's engine, until whoever started it goes away.
+"""Runs Heat's API on a given socket, or Heat's engine, until its starter ends.
 
     serve.py api heat.conf SOCKET | serve.py engine heat.conf MORE.conf
 
-It runs in Heat's own environment. Standard input is a pipe whose other end the starter holds: when it closes, for whatever
-reason, nobody needs this process any more.
+It runs in Heat's own environment. Standard input is a pipe whose other end the starter holds: this process ends when it
+closes.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Waits until whoever started it goes away, for whatever reason, and ends the services of a folder if they still run.
+"""Waits until its starter ends, for any reason, and ends the services of a folder if they still run.
 
     python -m tools.services.guard FOLDER
 
-Standard input is a pipe whose other end the starter holds: the kernel closes it with him.
+Standard input is a pipe whose other end the starter holds: the kernel closes it when the starter ends.
 """
 
 from __future__ import annotations

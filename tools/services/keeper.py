@@ -1,4 +1,4 @@
-"""Starts and ends services under one folder, and remembers them in a file there, for whoever asks next."""
+"""Starts and ends services under one folder, and records them in a file there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tools.services.processes import Running
 
 
 class Kind(Protocol):
-    """What a module says of its service."""
+    """The module of a service."""
 
     STOP: signal.Signals
 
@@ -31,7 +31,7 @@ class Kind(Protocol):
 _KINDS: Mapping[str, Kind] = {"postgresql": postgresql, "mariadb": mariadb, "rabbitmq": rabbitmq}
 NAMES = tuple(_KINDS)
 DEFAULT = side_environment.ROOT / "scratch" / "services"
-# A port may be taken between the moment it was found free and the moment it is used.
+# Attempts: a free port may be taken by another process before the service uses it.
 _TRIES = 3
 
 
@@ -43,7 +43,7 @@ class Keeper:
         self._sync = sync
 
     def up(self, names: Sequence[str] = NAMES) -> dict[str, Running]:
-        """All of these run afterwards; those that did already are left alone."""
+        """Start those of the services that do not run."""
         packages.install(list(names))
         with self._alone():
             known = self._read()
@@ -56,7 +56,7 @@ class Keeper:
         return {name: known[name] for name in names}
 
     def down(self, names: Sequence[str] = NAMES, *, forget: bool = False) -> list[str]:
-        """None of these runs afterwards; answers which did. To forget is to delete their data as well."""
+        """End these services; return the names of those that ran. With `forget`, delete their data as well."""
         with self._alone():
             known = self._read()
             ended = [name for name in names if name in known]
@@ -69,7 +69,7 @@ class Keeper:
         return ended
 
     def status(self) -> Mapping[str, Running]:
-        """Those that were started and not ended; one that died meanwhile says so itself (`is_alive`)."""
+        """Return the services that were started and not ended; `is_alive` says whether one still runs."""
         return self._read()
 
     def _start(self, name: str) -> Running:
@@ -121,9 +121,9 @@ class Keeper:
 def running(
     names: Sequence[str] = NAMES, folder: Path | None = None, *, sync: bool = False
 ) -> Iterator[dict[str, Running]]:
-    """Services for as long as the caller is inside, with data of their own that are gone afterwards.
+    """Run services with empty data; end them and delete the data on exit.
 
-    A guard sees to it also where the caller is killed.
+    A guard does so also if the caller is killed.
     """
     with contextlib.ExitStack() as stack:
         if folder is None:
@@ -136,7 +136,7 @@ def running(
 
 @contextlib.contextmanager
 def guarded(folder: Path) -> Iterator[None]:
-    """Whatever becomes of us: the services of the folder end with us."""
+    """End the services of the folder when this process ends, for any reason."""
     guard = subprocess.Popen([sys.executable, "-m", "tools.services.guard", folder], stdin=subprocess.PIPE,
                              cwd=side_environment.ROOT, start_new_session=True)
     try:

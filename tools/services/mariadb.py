@@ -14,7 +14,7 @@ from tools.services.processes import LOOPBACK, Running
 STOP = signal.SIGTERM
 _NAME = "mariadb"
 _NO_SYNC = ("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-flush-method=nosync")
-# Each statement stands on one line: that is how the server reads the file, before it lets anybody in.
+# One statement a line: the server reads the file so, before it accepts connections.
 _WELCOME = """\
 CREATE DATABASE IF NOT EXISTS isotherm CHARACTER SET utf8mb4;
 CREATE USER IF NOT EXISTS isotherm@'%' IDENTIFIED BY '{password}';
@@ -33,7 +33,7 @@ def start(folder: Path, password: str, *, sync: bool) -> Running:
     welcome.write_text(_WELCOME.format(password=password))
     welcome.chmod(0o600)
     (port,) = processes.free_ports(1)
-    # The path of a socket may not be long: it is told from within the data folder, where the server goes first.
+    # The path of a socket may not be long: it is relative to the data folder, the server's working directory.
     process = processes.start([
         server, "--no-defaults", f"--user={getpass.getuser()}", f"--datadir={data}", "--socket=socket",
         f"--bind-address={LOOPBACK}", f"--port={port}", f"--pid-file={place / 'pid'}", f"--init-file={welcome}",

@@ -1,7 +1,7 @@
 """Finds the programs of the services, and installs Debian's packages of those that are missing.
 
-A package that is installed wants to start its daemon at once. Debian asks the program policy-rc.d first, and ours says
-no for as long as the installing takes.
+Debian's packages start their daemons when they are installed, unless the program policy-rc.d forbids it: ours does, during
+the installation.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 PACKAGES = {"postgresql": "postgresql", "mariadb": "mariadb-server", "rabbitmq": "rabbitmq-server"}
 _POLICY = Path("/usr/sbin/policy-rc.d")
 _PLACES = ("/usr/sbin", "/sbin", "/usr/local/sbin")
-# What Debian has on the path becomes another user first; this is what it starts then.
+# The program on the path is a wrapper that changes the user; this is the server itself.
 _RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-# Another one may be installing at this moment.
+# Another process may be installing packages.
 _PATIENCE = ("-o", "DPkg::Lock::Timeout=600")
 
 
 class Impossible(Exception):
-    """It cannot be done here; the text says why, and what would help."""
+    """A service cannot be installed or run here; the text says why, and what would help."""
 
 
 def program(name: str) -> Path | None:
-    """Where a program is, also in places that are not on everybody's path."""
+    """Return the location of a program, also in folders that are not on every path."""
     found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *_PLACES]))
     return None if found is None else Path(found)
 
@@ -45,7 +45,7 @@ def rabbitmq_server() -> Path:
 
 
 def postgresql_folder() -> Path | None:
-    """The programs of the newest PostgreSQL: Debian keeps them apart by their versions."""
+    """Return the folder of the newest PostgreSQL's programs: Debian has one for each version."""
     found = [one.parent for one in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
     if found:
         return max(found, key=lambda folder: int(folder.parent.name))
@@ -62,7 +62,7 @@ def is_installed(service: str) -> bool:
 
 
 def install(services: list[str]) -> None:
-    """Install what is missing. Raises Impossible, with the reason, where that cannot be done."""
+    """Install the missing packages. Raises Impossible, with the reason, where that fails."""
     missing = [PACKAGES[service] for service in services if not is_installed(service)]
     if not missing:
         return
@@ -87,7 +87,7 @@ def _apt(command: str, *arguments: str) -> None:
 
 @contextlib.contextmanager
 def _nothing_starts() -> Iterator[None]:
-    """While inside, no package starts a daemon. A policy that is there already stays."""
+    """Keep packages from starting daemons. An existing policy stays."""
     if _POLICY.exists():
         yield
         return

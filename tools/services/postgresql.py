@@ -1,4 +1,4 @@
-"""A private PostgreSQL. It refuses to run as root, so root lends it the user that Debian's package made for it."""
+"""A private PostgreSQL. It refuses to run as root; for root it runs as the user that Debian's package made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.services import processes, templates
 from tools.services.packages import Impossible, postgresql_folder
 from tools.services.processes import LOOPBACK, Process, Running
 
-STOP = signal.SIGINT  # end without waiting for those who are connected
+STOP = signal.SIGINT  # end without waiting for clients to disconnect
 _NAME = "postgresql"
 _NO_SYNC = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
@@ -54,7 +54,7 @@ def _version(programs: Path) -> str:
 
 
 def _user() -> str | None:
-    """Whose process it is: ours, or, if we are root, one that may not do much."""
+    """Return the user of the server: None for the current one, or an unprivileged one for root."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -66,7 +66,7 @@ def _user() -> str | None:
 
 
 def _place(folder: Path, user: str | None) -> Path:
-    """Where it lives: in the folder, unless its user may not go there (pytest's folders are closed to all others)."""
+    """Return the data folder: inside the folder, unless the server's user may not enter it (as those of pytest)."""
     link = folder / _NAME
     if not link.exists():
         link.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def _give(folder: Path, user: str | None) -> None:
 
 
 def _prepare(programs: Path, draft: Path, user: str | None) -> None:
-    """A fresh cluster with our database in it. Nobody gets in without a password, which each copy is given later."""
+    """Make a cluster with our database. Clients need a password, which each copy gets later."""
     scratch = Path(tempfile.mkdtemp(prefix="isotherm-initdb-"))
     try:
         made, first = scratch / "data", scratch / "password"
@@ -102,13 +102,13 @@ def _prepare(programs: Path, draft: Path, user: str | None) -> None:
 
 
 def _single(programs: Path, data: Path, user: str | None, statement: str, database: str = "isotherm") -> None:
-    """One statement by the only process there is: no door is open yet."""
+    """Run one statement in single-user mode, before the server accepts connections."""
     _run([programs / "postgres", "--single", "-D", data, database], user, data.parent, f"{statement}\n")
 
 
 def _run(command: list[str | Path], user: str | None, folder: Path, text: str) -> None:
     done = subprocess.run([str(part) for part in command], input=text, capture_output=True, text=True, check=False,
                           user=user, group=user, extra_groups=[] if user else None, cwd=folder)
-    # In this mode an error is told, and the exit code is that of success.
+    # In this mode the exit code is 0 also after an error.
     if done.returncode or "ERROR:" in done.stderr:
         raise processes.Died(f"{Path(str(command[0])).name} failed:\n{(done.stdout + done.stderr)[-2000:]}")

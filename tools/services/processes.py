@@ -1,4 +1,4 @@
-"""Daemons that were started here: known by their number and by when they began, ended by that and by nothing else."""
+"""Daemons that were started here, identified by pid and start time, so that no other process is ever ended."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from typing import Any
 LOOPBACK = "127.0.0.1"
 _PATIENCE_S = 120.0
 _HANDED_OUT = Path("/proc/sys/net/ipv4/ip_local_port_range")
-# Below are the ports of well-known services.
+# Lower ports belong to well-known services.
 _FIRST = 10240
 
 
 class Died(Exception):
-    """It ended before it was ready; the text has the end of its log."""
+    """A daemon ended before it was ready; the text has the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A number alone says little: numbers are used again. With the moment it began it is one process only."""
+    """A process by pid and start time: pids are reused."""
 
     pid: int
     began: str
@@ -45,7 +45,7 @@ class Running:
     port: int
     folder: str
     log: str
-    # The one that serves comes first.
+    # The server comes first.
     processes: tuple[Process, ...] = field(default=())
 
     def is_alive(self) -> bool:
@@ -58,7 +58,7 @@ class Running:
 
 
 def began(pid: int) -> str:
-    """When a process began, as the kernel tells it; empty if there is none, or if it has ended."""
+    """Return the start time of a process, as the kernel writes it; empty if it does not exist or has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -68,9 +68,9 @@ def began(pid: int) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, and that stay free while the daemon on one of them is dead.
+    """Return ports without a listener that stay free while their daemon is down.
 
-    Those that the system hands out by itself do not: anybody's next connection may come from the very port.
+    Ephemeral ports do not: the next outgoing connection of any process may use one.
     """
     first, last = (int(end) for end in _HANDED_OUT.read_text().split())
     left = [*range(_FIRST, first), *range(last + 1, 65536)] or list(range(_FIRST, 65536))
@@ -91,7 +91,7 @@ def start(command: Sequence[str | Path], log: Path, *, environ: Mapping[str, str
         made = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                 env=None if environ is None else dict(environ), cwd=folder, user=user, group=user,
                                 extra_groups=[] if user else None, start_new_session=True)
-    # It outlives this object on purpose: nobody has to wait for it here.
+    # The daemon outlives this object on purpose: avoid Popen's warning about it.
     made.returncode = 0
     return Process(made.pid, began(made.pid))
 
@@ -119,8 +119,8 @@ def tail(log: Path) -> str:
 
 
 def end(processes: Sequence[Process], first: signal.Signals, patience_s: float = 30.0) -> None:
-    """End them, asked politely first. What is not the process that was started is left alone."""
-    # One that was killed meanwhile still has its number, and looks to others as if it lived.
+    """End the processes: with the signal `first`, then SIGKILL. A reused pid is left alone."""
+    # A killed child keeps its pid until it is reaped, and looks alive to other processes.
     _reap(processes)
     for kind in (first, signal.SIGKILL):
         for process in processes:
@@ -134,7 +134,7 @@ def end(processes: Sequence[Process], first: signal.Signals, patience_s: float =
 
 
 def _reap(processes: Sequence[Process]) -> None:
-    """A child that has ended goes only when its parent has looked at it; others look after themselves."""
+    """Reap the children that have ended; other processes have other parents."""
     for process in processes:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(process.pid, os.WNOHANG)

@@ -26,7 +26,7 @@ log.file = false
 
 
 def start(folder: Path, password: str, *, sync: bool) -> Running:
-    """It has no way not to flush to disk; `sync` is for the others."""
+    """Start the broker. It always flushes to disk; `sync` is for the other services."""
     place = folder / _NAME
     place.mkdir(mode=0o700, exist_ok=True)
     place = place.resolve()
@@ -50,7 +50,7 @@ def start(folder: Path, password: str, *, sync: bool) -> Running:
 
 
 def _environ(place: Path, port: int, between: int) -> dict[str, str]:
-    """All of its files under one folder. The name of the node is that of its files, so it stays the same."""
+    """Return the environment that keeps its files under one folder. They contain the node name, so it never changes."""
     return {
         "RABBITMQ_CONF_ENV_FILE": str(place / "env"), "RABBITMQ_NODENAME": "isotherm@localhost",
         "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK, "RABBITMQ_NODE_PORT": str(port), "RABBITMQ_DIST_PORT": str(between),
@@ -60,8 +60,8 @@ def _environ(place: Path, port: int, between: int) -> dict[str, str]:
         "RABBITMQ_GENERATED_CONFIG_DIR": str(place / "config"),
         "RABBITMQ_FEATURE_FLAGS_FILE": str(place / "feature_flags"),
         "ERL_CRASH_DUMP": str(place / "crash"),
-        # The broker is then the very process that was started, and no child of a shell that would outlive a kill of it.
+        # Makes the broker the started process itself, not a child of a shell that would outlive a kill.
         "RUNNING_UNDER_SYSTEMD": "yes",
-        # Loopback only, and no busy waiting: it shares the processors with those who test.
+        # Loopback only, and no busy waiting: the tests need the processors.
         "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +sbwt none",
     }

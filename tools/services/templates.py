@@ -1,4 +1,4 @@
-"""Data folders as they are after the first set-up, made once for each version of a service, and copied for each start."""
+"""Data folders after the first set-up, made once for each version of a service and copied for each start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = side_environment.ROOT / "scratch" / "service-templates"
 
 
 def copy(name: str, version: str, target: Path, prepare: Callable[[Path], None]) -> None:
-    """Fill `target` with what `prepare` made of an empty place, now or some time before."""
+    """Fill `target` with a copy of the folder that `prepare` has made, now or before."""
     made = ROOT / f"{name}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
     with side_environment.alone(ROOT / f".{name}.lock"):
         if not made.exists():

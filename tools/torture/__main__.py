@@ -29,7 +29,7 @@ def main() -> int:
     seed = random.randrange(10**6) if options.seed is None else options.seed
     folder = Path(tempfile.mkdtemp(prefix="isotherm-torture-"))
     broker = options.broker or (NONE if options.database == SQLITE else "rabbitmq")
-    wish = run.Wish(folder, options.database, broker, options.engines, options.stacks, options.minutes * 60, seed)
+    wish = run.Options(folder, options.database, broker, options.engines, options.stacks, options.minutes * 60, seed)
     print(f"torture: seed {seed}", file=sys.stderr, flush=True)
     failed = True
     try:
@@ -68,7 +68,7 @@ def _progress(text: str) -> None:
 
 
 def _end(folder: Path, keep: Path | None) -> None:
-    """Tidy up; what somebody may want to read is put aside first."""
+    """Delete the folder; with `keep`, save the logs first."""
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if keep is not None:

@@ -1,8 +1,8 @@
-"""The users' own book: what they asked for and when, what they were answered, and what may therefore be true.
+"""The users' own record of their requests and the answers, and of the states that may therefore be true.
 
 An answer of 2xx is a promise, one of 4xx is a refusal, and everything else (no answer, 5xx) leaves it open whether the
-operation was accepted, and when. From that alone follows what a stack may look like: an operation may be the newest one
-unless another was promised that was asked for after the first one's answer had come.
+operation was accepted, and when. The possible states of a stack follow from that alone: an operation may be the newest one
+unless another one was promised whose request was sent after the first one's answer.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ CREATE, UPDATE, DELETE, CHECK, SUSPEND, RESUME = "create", "update", "delete", "
 CANCEL, STAY = "cancel_update", "cancel_without_rollback"
 VISITS = frozenset({CHECK, SUSPEND, RESUME})
 ACCEPTED, REFUSED, UNKNOWN = "accepted", "refused", "unknown"
-# After this long nobody is still at work on a request that was never answered.
+# After this long no API still works on a request that was never answered.
 LATE_S = 90.0
 
 
 @dataclass(slots=True)
 class Operation:
-    """Something that was asked for. Times are those of the users' clock."""
+    """A requested operation. Times are those of the users' clock."""
 
     number: int
     stack: str
@@ -36,14 +36,14 @@ class Operation:
     rolls_back: bool = False
     outcome: str = UNKNOWN
     ended: float = math.inf
-    # The API that was asked, and which of its lives that was.
+    # The API that got the request, and the number of its start.
     via: str = ""
     life: int = 0
     said: str = ""
 
     @property
     def sets_edition(self) -> bool:
-        """Whether it says anew what the stack is to be."""
+        """Return whether it changes the desired state of the stack."""
         return self.kind in (CREATE, UPDATE, DELETE, CANCEL)
 
     def happened_before(self, moment: float) -> bool:
@@ -51,7 +51,7 @@ class Operation:
 
 
 class Book:
-    """All operations of a run, and what each edition of a stack is."""
+    """All operations of a run, and the shape of each edition of a stack."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -70,12 +70,12 @@ class Book:
         return [one for one in self.operations if one.stack == stack]
 
     def unsettled(self, stack: str, now: float, lives: Mapping[str, int]) -> bool:
-        """Whether a request may still be on its way, of which nobody has heard, in an API that lives."""
+        """Return whether a request without an answer may still be under way in a live API."""
         return any(one.outcome == UNKNOWN and one.began > now - LATE_S and lives[one.via] == one.life
                    for one in self.of(stack))
 
     def newest(self, stack: str, by: float = math.inf) -> Iterator[Operation]:
-        """Those that may be the newest that says what the stack is to be, as somebody sees it who looks at that time."""
+        """Yield the operations that may be the newest that changes the desired state, for a read at that time."""
         setting = [one for one in self.of(stack) if one.sets_edition and one.outcome != REFUSED and one.began < by]
         promised = [one for one in setting if one.outcome == ACCEPTED and one.ended < by]
         for one in setting:
@@ -86,7 +86,7 @@ class Book:
         return not any(one.outcome == ACCEPTED and one.sets_edition and one.ended < by for one in self.of(stack))
 
     def refused(self) -> set[str]:
-        """Editions that can never be seen."""
+        """Return the editions that must never be seen."""
         return {one.edition for one in self.operations if one.outcome == REFUSED and one.edition}
 
     def tally(self) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Empties the broker: what waits in the queues is gone, and now and then the queues themselves."""
+"""Purges the queues of the broker, and at times deletes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATIENCE_S = 10.0
 
 
 async def purge(url: str, dice: random.Random) -> None:
-    """As far as the broker can be reached: the queue that each process has for itself goes with its connection only."""
+    """Purge if the broker can be reached. The exclusive queue of a process ends with its connection only."""
     with contextlib.suppress(TimeoutError, OSError, aio_pika.exceptions.AMQPError):
         async with asyncio.timeout(_PATIENCE_S), await aio_pika.connect(url) as connection:
             for name in _QUEUES:

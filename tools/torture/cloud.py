@@ -1,11 +1,10 @@
-"""A cloud for the fault test: a process with objects in a store of its own, spoken to by HTTP.
+"""A cloud for the fault test: an HTTP service with objects in a store of its own.
 
     python -m tools.torture.cloud STORE PORT SEED
 
-It does what clouds do: takes time to answer, to build and to delete, says 503 and 500, does what it was asked and drops the
-answer. And it refuses what clouds refuse: to delete what another object uses, to use what is not there, to make two objects
-for one token. The journal has every call that was not a mere look, so that whoever checks can tell what happened in which
-order. What is asked is done at once; it is the answer that takes time.
+It takes time to answer, to build and to delete, answers 503 and 500, and at times does a call and drops the answer. It
+refuses to delete an object that another one uses, to use a missing object, and to create two objects for one token. The
+journal has every call but reads, in order, for the check. A call takes effect at once; the answer takes time.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-# What a 500 says, so that a failure can be told from one that nobody asked for.
+# The text of an injected 500, so that it can be told from a real failure.
 INJECTED = "injected trouble"
 _TABLES = """
 PRAGMA journal_mode = WAL;
@@ -39,7 +38,7 @@ CREATE TABLE IF NOT EXISTS calls (
 
 
 class Trouble(NamedTuple):
-    """What may befall a call, and how often in a hundred calls. `done` is whether it is done all the same."""
+    """A fault of a call, with its number in a hundred calls. `done`: whether the call takes effect all the same."""
 
     name: str
     percent: float
@@ -57,7 +56,7 @@ FINE = Trouble("", 100.0)
 class Answer(NamedTuple):
     status: int
     body: Any = None
-    # What the engine got wrong, if the call ought never to have been made.
+    # The mistake of the engine, if the call should never have been made.
     wrong: str = ""
     stack: str = ""
 
@@ -86,7 +85,7 @@ class Store:
         return FINE
 
     def call(self, method: str, path: str, token: str, body: str) -> tuple[Answer, Trouble]:
-        """What is asked, done and written down; and how the answer is to be spoilt."""
+        """Do a call and write it into the journal; return the answer, and the fault of the answer."""
         trouble = self.trouble()
         url = urlsplit(path)
         id_ = url.path.removeprefix("/objects").strip("/")
@@ -199,7 +198,7 @@ def handler(store: Store) -> type[BaseHTTPRequestHandler]:
 
         def answer(self, status: int, body: Any) -> None:
             content = b"" if body is None else json.dumps(body).encode()
-            # Whoever asked may be dead by now.
+            # The caller may be dead by now.
             with contextlib.suppress(ConnectionError):
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))

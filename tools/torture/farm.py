@@ -1,8 +1,8 @@
 """The processes of the fault test: engines and APIs under a supervisor, the cloud, the database and the broker.
 
-The supervisor does what systemd would: whatever ends is started again. Engines and APIs share one folder on SQLite; with a
-database of its own they stand on two hosts, each with a folder of its own, and whoever is killed may come back on the other
-one. Every way from them to a service leads through a proxy.
+The supervisor restarts every process that ends, as systemd would. Engines and APIs share one folder on SQLite; with a
+database server they are on two hosts, each with its own folder, and a killed process may restart on the other host. Every
+connection from them to a service goes through a proxy.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from tools.torture.proxy import Proxy
 
 SQLITE, NONE = "sqlite", "none"
 LOOPBACK = "127.0.0.1"
-# How long a process may take to say that it is there, on a machine that is busy.
+# The longest start of a process on a busy machine.
 PATIENCE_S = 300.0
-# After a start that failed, as systemd waits.
+# Pause after a failed start, as systemd makes it.
 AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run."""
+    """The processes to run."""
 
     folder: Path
     database: str = SQLITE
@@ -57,13 +57,13 @@ class Farm:
         self._dice = random.Random(f"{plan.seed} farm")
         self.services = [one for one in (plan.database, plan.broker) if one not in (SQLITE, NONE)]
         self.hosts = [plan.folder / name for name in (("home",) if plan.database == SQLITE else ("left", "right"))]
-        # Data that a killed service has acknowledged must be there: no shortcut is taken with the disk.
+        # A killed service must keep the data that it has acknowledged: sync to disk.
         self._keeper = keeper.Keeper(plan.folder / "services", sync=True)
         self.members: list[Member] = []
         self.cloud = ""
         self.cloud_file = plan.folder / "cloud.db"
         self.token = secrets.token_urlsafe(24)
-        #: Processes that ended although nobody had touched them.
+        #: Processes that ended without a fault.
         self.crashes: list[str] = []
         self.failed_starts = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -130,18 +130,18 @@ class Farm:
         return self._keeper.status()[service].port
 
     async def start_services(self, names: list[str] | None = None) -> None:
-        """All of these, or those that have died, with the data they had."""
+        """Start these services, or those that have died, with their data."""
         await asyncio.to_thread(self._keeper.up, names or self.services)
 
     def kill_service(self, name: str) -> None:
-        """-9, and no child of it lives on: what it had in memory is gone."""
+        """Kill a service and its children with SIGKILL."""
         process = self._keeper.status()[name].processes[0]
         for pid in (process.pid, *members.children(process.pid)) if process.is_alive() else ():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def url(self, service: str, port: int | None = None) -> str:
-        """Past all proxies, unless a port is given."""
+        """Return the URL of a service: past all proxies, unless a port is given."""
         found = sa.make_url(self._keeper.status()[service].url)
         return found.set(port=port or found.port).render_as_string(hide_password=False)
 
@@ -152,7 +152,7 @@ class Farm:
         return self.url(self.plan.database)
 
     async def calm(self) -> None:
-        """From now on the cloud does as it is told, at once."""
+        """Stop the faults of the cloud."""
         async with httpx2.AsyncClient() as http:
             (await http.put(f"{self.cloud}/calm")).raise_for_status()
 
@@ -171,7 +171,7 @@ class Farm:
     # Members.
 
     def kill(self, member: Member, *, elsewhere: bool = False) -> None:
-        """-9. The supervisor starts it again as soon as it is no longer held; it may come back on another host."""
+        """Kill a member with SIGKILL. The supervisor restarts it once it is not held; `elsewhere` on another host."""
         member.held = member.killed = True
         member.ready.clear()
         member.signal(signal.SIGKILL)
@@ -180,7 +180,7 @@ class Farm:
             self._configure(member)
 
     async def pause(self, member: Member) -> None:
-        """Stop it. On SQLite whoever writes holds the whole file: there it is stopped at another moment."""
+        """Stop a member with SIGSTOP; on SQLite not while it writes, since it would lock the file for all."""
         member.signal(signal.SIGSTOP)
         while self.plan.database == SQLITE and not await asyncio.to_thread(members.is_free, self.hosts[0] / "isotherm.db"):
             member.signal(signal.SIGCONT)
@@ -224,7 +224,7 @@ class Farm:
         return process
 
     def _configure(self, member: Member) -> None:
-        """What this member alone has: its own ways to the services."""
+        """Write the configuration of this member: its own proxies to the services."""
         lines = ["[DEFAULT]", "allowed_fetch_networks = 127.0.0.0/8"]
         if self.plan.broker != NONE:
             lines.append(f"transport_url = {self.url(self.plan.broker, member.proxies[self.plan.broker].port)}")
@@ -234,7 +234,7 @@ class Farm:
         (self.plan.folder / f"{member.name}.conf").write_text("\n".join(lines) + "\n")
 
     def _prepare(self, host: Path) -> None:
-        """A folder. What hosts of one service share is the same in all: the token, the key, and what stands for a world."""
+        """Make the folder of a host, with the files that all hosts share: the token, the key and the journal."""
         host.mkdir()
         (host / "token").touch(0o600)
         (host / "token").write_text(self.token)
@@ -243,7 +243,7 @@ class Farm:
         if host != self.hosts[0]:
             (host / "reality.journal").symlink_to(self.hosts[0] / "reality.journal")
 
-    # Whatever becomes of us, they end with us.
+    # All processes end with this one.
 
     def _watch(self) -> None:
         self._guard = subprocess.Popen([sys.executable, "-m", "tools.torture.guard"], stdin=subprocess.PIPE,

@@ -1,6 +1,6 @@
-"""The faults: every few seconds one, from a shuffled deck, so that each kind comes as often as the others.
+"""The faults: one every few seconds, from a shuffled deck, so that all kinds are equally frequent.
 
-Whoever is stopped past the lease stays stopped while other faults go on around him. All else ends before the next begins.
+A process that is stopped past its lease stays stopped during other faults. Every other fault ends before the next begins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CUT_S = {proxy.REFUSE: (0.3, 6.0), proxy.RESET: (0.0, 0.1), proxy.FREEZE: (1.0, 
 
 
 class Faults:
-    """Injects faults into a farm, until told to stop."""
+    """Injects faults into a farm until it is stopped."""
 
     def __init__(
         self, farm: Farm, watch: Watch, dice: random.Random, note: Callable[[str], None], longest_cut_s: float
@@ -32,7 +32,7 @@ class Faults:
         self.injected: Counter[str] = Counter()
         self.cuts: Counter[str] = Counter()
         self._ways: dict[str, list[str]] = {}
-        #: Whether every kind has come once.
+        #: Set when every kind of fault was injected once.
         self.all_came = asyncio.Event()
         self._stopped = asyncio.Event()
         self._pauses: dict[str, asyncio.Task[None]] = {}
@@ -56,7 +56,7 @@ class Faults:
         self._stopped.set()
 
     async def run(self, least_s: float, most_s: float) -> None:
-        """Until stopped; afterwards everything runs, and nothing is cut."""
+        """Inject faults until stopped; afterwards all processes run, and no connection is cut."""
         deck: list[str] = []
         while not await self._stopped_within(self._dice.uniform(least_s, most_s)):
             deck = deck or self._deck()
@@ -73,8 +73,7 @@ class Faults:
         await self._farm.all_ready()
 
     def _deck(self) -> list[str]:
-        """Who is stopped stays so for long: that comes first, and what would end it, last. Where there are few kinds, the
-        others come more than once."""
+        """Return the next faults: long stops first, and faults that would end them last. With few kinds, some repeat."""
         first, last = "pause_engine", "restart_everything"
         others = [kind for kind in self._kinds if kind not in (first, last)] * (1 if self._farm.services else 2)
         return [first, *self._dice.sample(others, len(others)), last]
@@ -113,7 +112,7 @@ class Faults:
 
     async def _pause(self) -> None:
         found = [one for one in self._farm.engines if one.name not in self._pauses]
-        # Somebody has to be left to do the work.
+        # One member must remain to do the work.
         if len(found) > 1:
             member = self._dice.choice(found)
             self._pauses[member.name] = asyncio.create_task(self._paused(member))
@@ -128,7 +127,7 @@ class Faults:
         del self._pauses[member.name]
 
     async def _restart_everything(self) -> None:
-        """The power fails: all of them at once, the cloud alone stays. Nobody is spared because he stands still."""
+        """Kill all processes at once, stopped ones included, as a power failure would; only the cloud stays."""
         await asyncio.gather(*self._pauses.values())
         for member in self._farm.members:
             self._farm.kill(member)
@@ -147,7 +146,7 @@ class Faults:
         await self._farm.start_services([service])
 
     async def _cut(self, service: str, what: str) -> None:
-        """Between the service and one of those who use it, some of them, or all; in each way as often as in the others."""
+        """Cut the service off from one, some or all of its members, in a random way."""
         if not self._ways.get(what):
             self._ways[what] = self._dice.sample(proxy.WAYS, len(proxy.WAYS))
         way = self._ways[what].pop()

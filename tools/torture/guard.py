@@ -1,8 +1,8 @@
-"""Waits until whoever started it goes away, for whatever reason, and kills the processes that it was told of.
+"""Waits until its starter ends, for any reason, and kills the processes that were reported to it.
 
     python -m tools.torture.guard
 
-Standard input is a pipe whose other end the starter holds: one line for each process, with its number and when it began.
+Standard input is a pipe whose other end the starter holds: one line for each process, with its pid and start time.
 """
 
 from __future__ import annotations

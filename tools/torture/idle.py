@@ -1,10 +1,10 @@
-"""What must hold when the faults have ended: looked at from outside, with nobody having done anything.
+"""Checks after the faults, from outside and without manual repair (I1, I2, I13, I14, I16).
 
-1. Every stack comes to rest by itself.
-2. It is what may be the newest accepted operation on it, and the cloud has its objects: each once, none more, as they
-   should be. A failure counts only where the cloud itself gave the reason, or where a user said to stop.
-3. Everything in the cloud is owned by a row of the database, and nothing has piled up there.
-4. What has failed is put right by an update as any user sends one; and when all stacks have been deleted, nothing is left.
+1. Every stack becomes idle by itself.
+2. Its state is that of an operation that may be the newest accepted one, and the cloud has exactly its objects. A failure
+   is accepted only where the cloud gave the reason, or where a user cancelled.
+3. Every object in the cloud is owned by a row of the database, and no rows are left over.
+4. An ordinary update repairs every failed stack; after all stacks are deleted, nothing is left.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tools.torture.book import Book
 from tools.torture.cloud import INJECTED
 from tools.torture.farm import Farm
 from tools.torture.reality import Reality, Thing
-from tools.torture.users import Door, Seen, Unreachable
+from tools.torture.users import ApiClient, StackView, Unreachable
 
-# Leases, retries with back-off, and a machine that is busy with something else.
+# Time for leases, retries with back-off, and a busy machine.
 PATIENCE_S = 240.0
 UNFINISHED = (OperationState.PLANNING, OperationState.UPDATING, OperationState.CLEANING)
 CANCELLED = "cancelled"
@@ -34,10 +34,10 @@ CANCELLED = "cancelled"
 
 @dataclass(slots=True)
 class IdleCheck:
-    """The check at rest, with what it found."""
+    """The checks in the idle state, and the problems that they found."""
 
     farm: Farm
-    door: Door
+    client: ApiClient
     book: Book
     names: list[str]
     note: Callable[[str], None]
@@ -50,7 +50,7 @@ class IdleCheck:
             return
         reality = self._look()
         self.problems += reality.wrong
-        stacks = {name: await self.door.stack(name) for name in self.names}
+        stacks = {name: await self.client.stack(name) for name in self.names}
         failed = []
         for name, seen in stacks.items():
             found = list(self._judge(name, seen, reality))
@@ -73,13 +73,13 @@ class IdleCheck:
     # To come to rest.
 
     async def _settled(self, what: str) -> bool:
-        """Whether everything ended by itself, stacks inside stacks as well."""
+        """Return whether all stacks, nested ones included, became idle."""
         began = noted = time.monotonic()
         busy: list[str] = ["no API answers"]
         while time.monotonic() < began + PATIENCE_S:
             try:
-                told = await self.door.read("/stacks?show_nested=true")
-                busy = [f"{one.name} is {one.status}: {one.reason}" for one in map(Seen.read, told["stacks"])
+                told = await self.client.read("/stacks?show_nested=true")
+                busy = [f"{one.name} is {one.status}: {one.reason}" for one in map(StackView.read, told["stacks"])
                         if one.in_progress]
             except Unreachable:
                 busy = ["no API answers"]
@@ -95,7 +95,7 @@ class IdleCheck:
 
     # What a stack may be.
 
-    def _judge(self, name: str, seen: Seen | None, reality: Reality) -> Iterator[str]:
+    def _judge(self, name: str, seen: StackView | None, reality: Reality) -> Iterator[str]:
         newest = list(self.book.newest(name))
         told = ", ".join(f"{one.kind} {one.edition} {one.outcome}" for one in newest)
         if seen is None:
@@ -108,7 +108,7 @@ class IdleCheck:
         allowed = {one.edition for one in newest if one.kind != book.DELETE}
         if back:
             allowed |= {"", *(one.edition for one in self.book.of(name) if one.outcome != book.REFUSED)}
-        # What could not be deleted is what it was.
+        # A failed delete leaves the edition as it was.
         deleting = seen.status.startswith("DELETE_") and any(one.kind == book.DELETE for one in newest)
         if seen.edition not in allowed and not deleting:
             yield f"it is {seen.edition} {seen.status}, but what may be the newest is {told}"
@@ -119,9 +119,9 @@ class IdleCheck:
             return
         yield from compare(shapes.expected(self.book.editions[seen.edition]), reality.of(name))
 
-    async def _compare_api(self, seen: Seen, reality: Reality) -> list[str]:
-        """What the API says of the stack's objects is what is there."""
-        told = await self.door.read(f"/stacks/{seen.name}/{seen.id}/resources?nested_depth=5")
+    async def _compare_api(self, seen: StackView, reality: Reality) -> list[str]:
+        """Compare the resources that the API shows with the objects in the cloud."""
+        told = await self.client.read(f"/stacks/{seen.name}/{seen.id}/resources?nested_depth=5")
         rows = {one["resource_name"]: one for one in told["resources"] if not one.get("parent_resource")}
         owned = {one["physical_resource_id"] for one in told["resources"]
                  if one["resource_type"] == "Isotherm::Http::Object"}
@@ -137,14 +137,14 @@ class IdleCheck:
     # The database.
 
     def _unowned(self, reality: Reality) -> list[str]:
-        """I1: whatever is there, some row owns it."""
+        """I1: every object has a row."""
         engine = sa.create_engine(self.farm.database_url, poolclass=sa.NullPool)
         with engine.connect() as connection:
             owned = set(connection.execute(sa.select(t.resources.c.token)).scalars())
         return [f"nobody owns {id_}" for token, id_ in reality.tokens.items() if token not in owned]
 
     def _piled_up(self) -> list[str]:
-        """I16, and that no operation is left that nobody works on."""
+        """I16, I10: no rows are left over, and no operation is left in progress."""
         questions = {
             "operations have not ended": sa.select(sa.func.count()).select_from(t.operations)
             .where(t.operations.c.state.in_(UNFINISHED)),
@@ -162,7 +162,7 @@ class IdleCheck:
 
     # Afterwards.
 
-    async def _mend(self, failed: list[Seen]) -> None:
+    async def _mend(self, failed: list[StackView]) -> None:
         asleep = [seen for seen in failed if seen.status.startswith("SUSPEND")]
         for seen in asleep:
             await self._ask(seen, book.RESUME)
@@ -174,7 +174,7 @@ class IdleCheck:
             return
         reality = self._look()
         for seen in failed:
-            now = await self.door.stack(seen.name)
+            now = await self.client.stack(seen.name)
             if now is None or not now.status.endswith("_COMPLETE"):
                 self.problems.append(f"{seen.name}: an update did not put it right: {now}")
             else:
@@ -185,26 +185,26 @@ class IdleCheck:
 
     async def _delete_all(self) -> None:
         for name in self.names:
-            if (seen := await self.door.stack(name)) is not None:
+            if (seen := await self.client.stack(name)) is not None:
                 await self._ask(seen, book.DELETE)
         if not await self._settled("deleted"):
             return
-        told = await self.door.read("/stacks?show_nested=true")
+        told = await self.client.read("/stacks?show_nested=true")
         self.problems += [f"{one['stack_name']} was deleted, and is {one['stack_status']}" for one in told["stacks"]]
         reality = self._look()
         self.problems += reality.wrong
         self.problems += [f"all was deleted, and {id_} is left" for id_ in reality.tokens.values()]
         self.problems += self._piled_up()
 
-    async def _ask(self, seen: Seen, kind: str, shape: shapes.Shape | None = None) -> None:
+    async def _ask(self, seen: StackView, kind: str, shape: shapes.Shape | None = None) -> None:
         operation = self.book.ask(seen.name, kind, time.monotonic(), shape)
-        await users.perform(self.door, self.farm.cloud, operation, shape, seen)
+        await users.perform(self.client, self.farm.cloud, operation, shape, seen)
         if operation.outcome != book.ACCEPTED:
             self.problems.append(f"{seen.name}: with all at rest, {kind} was answered {operation.said}")
 
 
 def compare(wanted: dict[str, shapes.Expected], there: list[Thing]) -> Iterator[str]:
-    """What differs between what is to be and what is."""
+    """Yield the differences between the expected and the existing objects."""
     by_path: dict[str, list[Thing]] = {}
     for thing in there:
         by_path.setdefault(thing.path, []).append(thing)

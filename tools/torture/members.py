@@ -1,4 +1,4 @@
-"""One engine or one API of the fault test, as a process, and what can be found out about processes from outside."""
+"""Members of the fault test: engines and APIs as processes, and the tests of their state from outside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENGINE, API = "engine", "api"
 
 @dataclass(slots=True)
 class Member:
-    """An engine or an API: what it is, where it runs, and the process that is it now."""
+    """An engine or an API: its kind, its host, and its current process."""
 
     name: str
     kind: str
@@ -24,9 +24,9 @@ class Member:
     port: int = 0
     proxies: dict[str, Proxy] = field(default_factory=dict)
     process: asyncio.subprocess.Process | None = None
-    #: Whether it has said that it works.
+    #: Set when it has reported that it serves.
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    #: Whether the supervisor is to leave it alone.
+    #: Whether the supervisor must not restart it.
     held: bool = False
     killed: bool = False
     lives: int = 0
@@ -38,7 +38,7 @@ class Member:
 
 
 async def first_word(process: asyncio.subprocess.Process) -> bool:
-    """Whether it came as far as to say that it is there: a JSON object over some lines, which tells of no problem."""
+    """Return whether the process has reported its start: a JSON object over several lines, without an error."""
     assert process.stdout is not None
     said = b""
     while line := await process.stdout.readline():
@@ -49,7 +49,7 @@ async def first_word(process: asyncio.subprocess.Process) -> bool:
 
 
 def is_free(file: Path) -> bool:
-    """Whether somebody can write to the database; others that do so are done within the time."""
+    """Return whether the database can be written within the time that other writers take."""
     with contextlib.closing(sqlite3.connect(file, timeout=2.0, isolation_level=None)) as database:
         try:
             database.execute("BEGIN IMMEDIATE")

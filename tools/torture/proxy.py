@@ -1,7 +1,7 @@
-"""A way from one process to one service that can be cut: refused, reset, or frozen.
+"""A proxy between one process and one service that can refuse, reset or freeze its connections.
 
-Frozen means that nothing gets through and nobody is told, as when a cable is pulled; what was on its way arrives when the
-cut is mended. While nothing is cut, bytes go straight from one socket to the other: it is not to be a fault by itself.
+A frozen connection passes no bytes and reports nothing, as when a cable is pulled; the bytes arrive after the cut. Without
+a cut, bytes go straight from one socket to the other.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import cast
 REFUSE, RESET, FREEZE = "refuse", "reset", "freeze"
 WAYS = (REFUSE, RESET, FREEZE)
 _LOOPBACK = "127.0.0.1"
-# Closing then means to tear: the other side sees a reset.
+# With this option, closing a socket sends a reset.
 _TEAR = struct.pack("ii", 1, 0)
 
 
 class Proxy:
-    """Listens on a port of its own; `service` says where the service is now."""
+    """Listens on a port of its own; `service` returns the current port of the service."""
 
     def __init__(self, service: Callable[[], int]) -> None:
         self._service = service
@@ -73,7 +73,7 @@ class Proxy:
         for side in list(self._sides):
             side.tear()
 
-    # What the sides tell.
+    # Called by the sides.
 
     def made(self, side: _Side) -> None:
         self._sides.add(side)
@@ -89,7 +89,7 @@ class Proxy:
         self._sides.discard(side)
 
     async def _join(self, side: _Side) -> None:
-        """Connect to the service on behalf of somebody who has come."""
+        """Connect to the service for an accepted connection."""
         await self._open.wait()
         try:
             _, other = await asyncio.get_running_loop().create_connection(
@@ -105,7 +105,7 @@ class Proxy:
 
 
 class _Side(asyncio.Protocol):
-    """One of the two connections of a way; its peer is the other one, as soon as there is one."""
+    """One of the two sockets of a connection; its peer is the other one, once that is open."""
 
     transport: asyncio.Transport
 

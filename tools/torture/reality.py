@@ -1,4 +1,4 @@
-"""What is there, apart from what the engine says: the objects of the cloud, its journal, and that of TestResources."""
+"""Reality, apart from the engine's tables: the objects of the cloud, its journal, and the journal of TestResources."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Thing:
 
 
 class Reality:
-    """Read at one moment."""
+    """The objects and journals at one time."""
 
     def __init__(self, cloud: Path, journal: Path) -> None:
         with contextlib.closing(sqlite3.connect(cloud)) as database:
             rows = database.execute("SELECT id, token, stack, body FROM objects WHERE gone_at IS NULL OR gone_at > ?",
                                     [time.time()]).fetchall()
             self.things = [_thing(*row) for row in rows]
-            #: Calls that ought never to have been made, in words.
+            #: Texts of the calls that should never have been made.
             self.wrong: list[str] = [
                 f"{method} of {id_} ({stack}): {wrong}" for method, id_, stack, wrong in database.execute(
                     "SELECT method, id, stack, wrong FROM calls WHERE wrong != '' ORDER BY number")]
-            #: The stacks to which the cloud said 500; to a look of nobody knows which, the name is empty.
+            #: The stacks to which the cloud answered 500; the name is empty where the call names no stack.
             self.broken: set[str] = {one for (one,) in database.execute("SELECT stack FROM calls WHERE status = 500")}
             self.tally = _tally(database)
         with contextlib.closing(JournalReality(journal)) as tests:
@@ -50,7 +50,7 @@ class Reality:
 
     @property
     def tokens(self) -> dict[str, str]:
-        """What everything that there is was made for, and what it is."""
+        """Return the token of every object, with the name of the object."""
         return {**{one.token: one.id for one in self.things}, **{one["token"]: id_ for id_, one in self.tests.items()}}
 
 

@@ -1,4 +1,4 @@
-"""One run: start everything, let users and faults at it, stop the faults, and see what is there."""
+"""One run of the fault test: starts everything, runs users and faults, stops the faults, and checks the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.torture.farm import NONE, SQLITE, Farm, Plan
 from tools.torture.faults import Faults
 from tools.torture.idle import IdleCheck
 from tools.torture.reality import Reality
-from tools.torture.users import Door, Users
+from tools.torture.users import ApiClient, Users
 from tools.torture.watch import Watch
 
 USERS = 6
@@ -25,8 +25,8 @@ Note = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What somebody wants to see."""
+class Options:
+    """The options of a run."""
 
     folder: Path
     database: str = SQLITE
@@ -36,18 +36,18 @@ class Wish:
     seconds: float = 300.0
     seed: int = 0
     apis: int = 2
-    # How long it is quiet between two faults, and how long something is cut off at most.
+    # Seconds between two faults, and the longest cut.
     quiet_s: tuple[float, float] = (1.0, 5.0)
     longest_cut_s: float = 18.0
-    # Whether it goes on until every kind of fault has come, however long that takes.
+    # Whether the run goes on until every kind of fault was injected.
     every_kind: bool = False
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of it."""
+    """The result of a run."""
 
-    wish: Wish
+    wish: Options
     took_s: float = 0.0
     faults: dict[str, int] = field(default_factory=dict)
     cuts: dict[str, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """As JSON lines."""
+        """Yield the result as JSON lines."""
         names = ("seed", "seconds", "database", "broker", "engines", "apis", "stacks")
         yield {"torture": "run", **{name: getattr(self.wish, name) for name in names}, "took_s": round(self.took_s, 1)}
         yield {"torture": "faults", "total": sum(self.faults.values()), **self.faults, "cuts": self.cuts}
@@ -69,7 +69,7 @@ class Outcome:
         yield {"torture": "result", "ok": not self.problems, "problems": self.problems}
 
 
-async def torture(wish: Wish, note: Note) -> Outcome:
+async def torture(wish: Options, note: Note) -> Outcome:
     plan = Plan(wish.folder, wish.database, wish.broker, wish.engines, wish.apis, wish.seed)
     farm, outcome = Farm(plan), Outcome(wish)
     began = time.monotonic()
@@ -83,11 +83,11 @@ async def torture(wish: Wish, note: Note) -> Outcome:
     return outcome
 
 
-async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
-    book, door = Book(), Door(farm, random.Random(f"{wish.seed} door"))
+async def _run(wish: Options, farm: Farm, outcome: Outcome, note: Note) -> None:
+    book, client = Book(), ApiClient(farm, random.Random(f"{wish.seed} client"))
     names = [f"s{number:02}" for number in range(wish.stacks)]
-    watch = Watch(door, book)
-    crowd = Users(farm, door, book, names, random.Random(f"{wish.seed} users"))
+    watch = Watch(client, book)
+    crowd = Users(farm, client, book, names, random.Random(f"{wish.seed} users"))
     began = time.monotonic()
 
     def told(what: str) -> None:
@@ -96,7 +96,7 @@ async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
 
     faults = Faults(farm, watch, random.Random(f"{wish.seed} faults"), told, wish.longest_cut_s)
     watching = asyncio.create_task(watch.run())
-    rest = IdleCheck(farm, door, book, names, told)
+    rest = IdleCheck(farm, client, book, names, told)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(crowd.run(USERS))
@@ -110,7 +110,7 @@ async def _run(wish: Wish, farm: Farm, outcome: Outcome, note: Note) -> None:
         await rest.check()
     finally:
         watching.cancel()
-        await door.close()
+        await client.close()
         (wish.folder / "book.json").write_text("\n".join(json.dumps(dataclasses.asdict(one)) for one in book.operations))
     outcome.faults, outcome.cuts = dict(sorted(faults.injected.items())), dict(sorted(faults.cuts.items()))
     outcome.operations = book.tally()

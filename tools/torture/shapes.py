@@ -1,7 +1,7 @@
-"""What the users of the fault test ask for: a few parts that need each other, drawn at random, and changed at random.
+"""Shapes: random desired states of the fault test's stacks, with parts that require each other, and random changes.
 
-A shape is rendered as a template; and it says, without any help of the engine, which objects must be in the cloud when the
-template has been made. Parts change in place, are replaced, grow and shrink, come and go; needs may turn round.
+A shape is rendered as a template. It also determines, independently of the engine, the objects that must be in the cloud.
+Parts change in place, are replaced, scaled, added and removed; requirements may be reversed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAIR_FILE = "pair.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One resource of a template: a group and a pair have a stack of their own inside."""
+    """One resource of a template: a group and a pair have a nested stack."""
 
     kind: str
     size: int
@@ -43,13 +43,13 @@ def draw(dice: random.Random) -> dict[str, Part]:
 
 
 def change(dice: random.Random, shape: Shape) -> dict[str, Part]:
-    """Something like it: mostly the same parts, some of which are otherwise."""
+    """Return a shape with some changed parts."""
     if dice.random() < 0.15 or not shape:
         return draw(dice)
     names = [name for name in shape if dice.random() > 0.12]
     names += [name for name in NAMES if name not in shape and dice.random() < 0.12]
     if dice.random() < 0.25:
-        dice.shuffle(names)  # whoever was needed may now be the one who needs
+        dice.shuffle(names)  # requirements may be reversed
     changed: dict[str, Part] = {}
     for name in names:
         part = shape.get(name) or Part(dice.choice(KINDS), 1, _needs(dice, list(changed)))
@@ -70,7 +70,7 @@ def _needs(dice: random.Random, before: list[str]) -> tuple[str, ...]:
 
 
 def render(shape: Shape, stack: str, cloud: str) -> dict[str, Any]:
-    """The part of a request that says what is wanted."""
+    """Return the template part of a request."""
     resources = {name: _resource(shape, name, stack, cloud) for name in shape}
     files = {PAIR_FILE: json.dumps(_pair(cloud))} if any(part.kind == PAIR for part in shape.values()) else {}
     return {"template": {"heat_template_version": VERSION, "resources": resources}, "files": files}
@@ -95,8 +95,8 @@ def _resource(shape: Shape, name: str, stack: str, cloud: str) -> dict[str, Any]
 
 
 def _inside(name: str, kind: str) -> Any:
-    """The objects of a stack inside. That one replaces and deletes what it has without asking those around it, as in Heat;
-    so they know the names of its objects, and do not use them."""
+    """Return the objects of a nested stack. It replaces and deletes them regardless of the stack around it, as in Heat;
+    so parts outside name its objects, and do not use them."""
     return {"get_attr": [name, "refs"]} if kind == GROUP else [{"get_attr": [name, "last"]}]
 
 
@@ -110,7 +110,7 @@ def _object(body: Mapping[str, Any], cloud: str, kind: str) -> dict[str, Any]:
 
 
 def _pair(cloud: str) -> dict[str, Any]:
-    """A template of two, of which the second uses the first."""
+    """Return a template with two resources, of which the second uses the first."""
     given = {key: {"get_param": key} for key in ("stack", "path", "size", "uses", "names")}
     first = {**given, "path": {"list_join": ["/", [given["path"], "one"]]}}
     second = {**given, "path": {"list_join": ["/", [given["path"], "two"]]}, "uses": [{"get_resource": "one"}],
@@ -137,7 +137,7 @@ class Expected:
 
 
 def expected(shape: Shape) -> dict[str, Expected]:
-    """All objects in the cloud, by their paths."""
+    """Return all objects in the cloud, by their paths."""
     found: dict[str, Expected] = {}
     for name, part in shape.items():
         wanted = Expected(part.size, *needed(shape, part))
@@ -150,20 +150,20 @@ def expected(shape: Shape) -> dict[str, Expected]:
 
 
 def needed(shape: Shape, part: Part) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The paths of the objects that a part uses, and of those that it names."""
+    """Return the paths of the objects that a part uses, and of those that it only names."""
     uses = tuple(one for one in part.needs if shape[one].kind in OBJECTS)
     return uses, tuple(path for one in part.needs if shape[one].kind in NESTED for path in _ends(one, shape[one]))
 
 
 def tests(shape: Shape) -> Iterator[tuple[str, int, list[str]]]:
-    """What is not in the cloud: name, size, and the objects that it names."""
+    """Yield the TestResources, which have no object in the cloud: name, size, and the objects that they name."""
     for name, part in shape.items():
         if part.kind == TEST:
             yield name, part.size, [path for paths in needed(shape, part) for path in paths]
 
 
 def _ends(name: str, part: Part) -> Iterator[str]:
-    """The objects of a part that others are told of."""
+    """Yield the objects of a part whose ids it publishes."""
     if part.kind == GROUP:
         yield from (f"{name}/{number}" for number in range(part.count))
     elif part.kind == PAIR:

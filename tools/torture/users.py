@@ -1,8 +1,7 @@
-"""The users of the fault test: each looks at a stack, asks for something through one of the APIs, and goes on to another.
+"""The users of the fault test: each reads a stack, sends a request to one of the APIs, and goes on to another stack.
 
-They overlap on purpose: nobody waits until what was asked for has been done. Only a look at all resources (check), and to
-put them to rest, is asked for when a stack is complete: it takes the place of what is under way, which is then not wanted
-any more.
+They overlap on purpose: no user waits for the end of an operation. Only check, suspend and resume are sent to complete
+stacks: they would supersede an operation in progress, whose template would then never be reached.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ TIMEOUT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StackView:
     """A stack as the API shows it."""
 
     id: str
@@ -39,7 +38,7 @@ class Seen:
         return self.status.endswith("_IN_PROGRESS")
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> Seen:
+    def read(cls, told: Mapping[str, Any]) -> StackView:
         tags = told["tags"] or [""]
         return cls(told["id"], told["stack_name"], told["stack_status"], told["stack_status_reason"] or "", tags[0],
                    told["updated_time"] or "")
@@ -49,8 +48,8 @@ class Unreachable(Exception):
     """No API answers."""
 
 
-class Door:
-    """The APIs, seen from outside: whoever is turned away by one goes to the next."""
+class ApiClient:
+    """A client of all APIs: a request that one does not answer goes to the next."""
 
     def __init__(self, farm: Farm, dice: random.Random) -> None:
         self._farm = farm
@@ -68,15 +67,15 @@ class Door:
         return self._dice.sample(list(self._clients), len(self._clients))
 
     def lives(self) -> dict[str, int]:
-        """How often each API has been started."""
+        """Return how often each API was started."""
         return {api.name: api.lives for api in self._farm.apis}
 
     async def send(self, name: str, method: str, path: str, body: Any = None) -> httpx2.Response:
-        """Raises ConnectError if nothing was sent, and HTTPError if nobody knows what became of it."""
+        """Send a request. Raises ConnectError if nothing was sent, and HTTPError if its outcome is unknown."""
         return await self._clients[name].request(method, path, json=body)
 
     async def read(self, path: str) -> Any:
-        """What a GET answers, by whichever API does; None if there is no such thing."""
+        """Return the answer of the first API that answers a GET; None for 404."""
         for name in self.in_any_order():
             try:
                 answer = await self._clients[name].get(path)
@@ -88,18 +87,18 @@ class Door:
                 return answer.json()
         raise Unreachable(path)
 
-    async def stack(self, name: str) -> Seen | None:
+    async def stack(self, name: str) -> StackView | None:
         found = await self.read(f"/stacks/{name}?resolve_outputs=false")
-        return None if found is None else Seen.read(found["stack"])
+        return None if found is None else StackView.read(found["stack"])
 
 
 class Users:
-    """Some users at once, on stacks that they share."""
+    """Several users at once, on shared stacks."""
 
-    def __init__(self, farm: Farm, door: Door, kept: Book, names: list[str], dice: random.Random) -> None:
-        self._farm, self._door, self._book, self._names, self._dice = farm, door, kept, names, dice
+    def __init__(self, farm: Farm, client: ApiClient, kept: Book, names: list[str], dice: random.Random) -> None:
+        self._farm, self._client, self._book, self._names, self._dice = farm, client, kept, names, dice
         self._shapes: dict[str, shapes.Shape] = {}
-        # Stacks that somebody wants to find as he left them.
+        # Stacks that one user has for itself at the moment.
         self._alone: set[str] = set()
         self._busy: dict[str, int] = dict.fromkeys(names, 0)
         self._stopped = False
@@ -126,14 +125,14 @@ class Users:
             await asyncio.sleep(self._dice.uniform(0.05, 0.8))
 
     async def _turn(self, name: str) -> None:
-        seen = await self._door.stack(name)
+        seen = await self._client.stack(name)
         kind = self._choose(name, seen)
         if kind in book.VISITS and seen is not None:
             await self._visit(name, kind)
         elif kind:
             await self._ask(name, kind, seen)
 
-    def _choose(self, name: str, seen: Seen | None) -> str:
+    def _choose(self, name: str, seen: StackView | None) -> str:
         if seen is None:
             return book.CREATE
         if seen.status.startswith("SUSPEND"):
@@ -146,42 +145,44 @@ class Users:
         return kind
 
     async def _visit(self, name: str, kind: str) -> None:
-        """Only where nothing is under way, and nothing can come in between."""
+        """Send a check, suspend or resume where no operation is in progress and no other user interferes."""
         if self._busy[name] > 1 or name in self._alone:
             return
         self._alone.add(name)
         try:
-            seen = await self._door.stack(name)
+            seen = await self._client.stack(name)
             resting = seen is not None and (seen.status.startswith("SUSPEND_") or seen.status.endswith("_COMPLETE"))
-            if resting and not self._book.unsettled(name, time.monotonic(), self._door.lives()):
+            if resting and not self._book.unsettled(name, time.monotonic(), self._client.lives()):
                 await self._ask(name, kind, seen)
         finally:
             self._alone.discard(name)
 
-    async def _ask(self, name: str, kind: str, seen: Seen | None) -> Operation:
+    async def _ask(self, name: str, kind: str, seen: StackView | None) -> Operation:
         shape = None
         if kind in (book.CREATE, book.UPDATE):
             shape = self._shapes[name] = shapes.change(self._dice, self._shapes.get(name, shapes.EMPTY))
         back = shape is not None and rolls_back(name) and self._dice.random() < 0.4
         operation = self._book.ask(name, kind, time.monotonic(), shape, rolls_back=back)
-        await perform(self._door, self._farm.cloud, operation, shape, seen)
+        await perform(self._client, self._farm.cloud, operation, shape, seen)
         return operation
 
 
 def rolls_back(name: str) -> bool:
-    """Half of the stacks never go back to an older edition: of those it is known at any time what they may show."""
+    """Return whether updates of the stack roll back; half of the stacks never return to an older edition."""
     return int(name[1:]) % 2 == 1
 
 
-async def perform(door: Door, cloud: str, operation: Operation, shape: shapes.Shape | None, seen: Seen | None) -> None:
-    """Ask for it once, and write down what came of it."""
+async def perform(
+    client: ApiClient, cloud: str, operation: Operation, shape: shapes.Shape | None, seen: StackView | None
+) -> None:
+    """Send the request of an operation once, and record the answer."""
     method, path, body = _request(operation, shape, seen, cloud)
-    for operation.via in door.in_any_order():
-        operation.life = door.lives()[operation.via]
+    for operation.via in client.in_any_order():
+        operation.life = client.lives()[operation.via]
         try:
-            answer = await door.send(operation.via, method, path, body)
+            answer = await client.send(operation.via, method, path, body)
         except httpx2.ConnectError:
-            continue  # nothing was sent: the next one can be asked
+            continue  # nothing was sent: try the next API
         except httpx2.HTTPError as error:
             operation.said = type(error).__name__
             return
@@ -193,7 +194,7 @@ async def perform(door: Door, cloud: str, operation: Operation, shape: shapes.Sh
     operation.outcome, operation.said, operation.ended = book.REFUSED, "not reached", time.monotonic()
 
 
-def _request(operation: Operation, shape: shapes.Shape | None, seen: Seen | None, cloud: str) -> tuple[str, str, Any]:
+def _request(operation: Operation, shape: shapes.Shape | None, seen: StackView | None, cloud: str) -> tuple[str, str, Any]:
     where = f"/stacks/{operation.stack}/{seen.id}" if seen is not None else "/stacks"
     if shape is not None:
         wanted = {**shapes.render(shape, operation.stack, cloud), "tags": operation.edition,

@@ -1,8 +1,7 @@
-"""Looks at all stacks a few times a second, as anybody may: what ends, how long it takes to recover, whether a read lies.
+"""Reads all stacks through the API a few times a second: operations that end, times of recovery, and false reads (I14).
 
-A fault's recovery is told twice. `next`: from its end until some operation ends, which is how soon the service works
-again. `all`: from its end until each operation that was then under way has ended or been overtaken by a newer one, which
-is how soon nothing is left of it.
+The recovery of a fault has two times. `next`: from its end until any operation ends. `all`: from its end until each
+operation that was then in progress has ended or was superseded.
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from typing import Any
 
 from tools.torture import book
 from tools.torture.book import Book
-from tools.torture.users import Door, Seen, Unreachable, rolls_back
+from tools.torture.users import ApiClient, StackView, Unreachable, rolls_back
 
 PERIOD_S = 0.25
 
 
 @dataclass(slots=True)
 class Recovery:
-    """What is awaited after a fault."""
+    """The recovery that is awaited after a fault."""
 
     kind: str
     since: float
-    # Not known before the first look after it.
-    under_way: dict[str, Seen] | None = None
+    # Unknown before the first read after the fault.
+    under_way: dict[str, StackView] | None = None
     next_s: float | None = None
     all_s: float | None = None
 
 
 @dataclass(slots=True)
 class Watch:
-    """What was seen."""
+    """The observed ends, recoveries and problems."""
 
-    door: Door
+    client: ApiClient
     book: Book
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, StackView] = field(default_factory=dict)
     recoveries: list[Recovery] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     ended: int = 0
@@ -49,7 +48,7 @@ class Watch:
         self.recoveries.append(Recovery(kind, time.monotonic()))
 
     def recovery(self) -> dict[str, Any]:
-        """How long it took, over all faults, and by their kinds."""
+        """Return the times of recovery, over all faults and by kind."""
         kinds = sorted({one.kind for one in self.recoveries})
         return {"next_s": percentiles([one.next_s for one in self.recoveries]),
                 "all_s": percentiles([one.all_s for one in self.recoveries]),
@@ -65,9 +64,9 @@ class Watch:
 
     async def look(self) -> None:
         began = time.monotonic()
-        told = await self.door.read("/stacks")
+        told = await self.client.read("/stacks")
         now = time.monotonic()
-        found = {one.name: one for one in map(Seen.read, told["stacks"])}
+        found = {one.name: one for one in map(StackView.read, told["stacks"])}
         self.looks += 1
         self._judge(found, began, now)
         ends = _ends(self.seen, found)
@@ -77,7 +76,7 @@ class Watch:
                 _follow(one, found, now, ends > 0)
         self.seen = found
 
-    def _judge(self, found: dict[str, Seen], began: float, now: float) -> None:
+    def _judge(self, found: dict[str, StackView], began: float, now: float) -> None:
         """I14: after an accepting answer, reads show that operation or a later one; never one that was refused."""
         refused = self.book.refused()
         for seen in found.values():
@@ -86,9 +85,9 @@ class Watch:
         for name in {one.stack for one in self.book.operations if not rolls_back(one.stack)}:
             self._judge_stack(name, found.get(name), began, now)
 
-    def _judge_stack(self, name: str, seen: Seen | None, began: float, now: float) -> None:
+    def _judge_stack(self, name: str, seen: StackView | None, began: float, now: float) -> None:
         if seen is not None and seen.status.startswith("DELETE"):
-            return  # it shows what it was
+            return  # it shows the edition before
         newest = list(self.book.newest(name, began))
         later = [one for one in self.book.of(name) if one.outcome != book.REFUSED and began <= one.began < now]
         allowed = {one.edition for one in (*newest, *later) if one.kind != book.DELETE}
@@ -103,8 +102,8 @@ class Watch:
             self.problems.append(text)
 
 
-def _ends(before: dict[str, Seen], after: dict[str, Seen]) -> int:
-    """How many operations have ended between two looks, as far as they were seen."""
+def _ends(before: dict[str, StackView], after: dict[str, StackView]) -> int:
+    """Return the number of operations that ended between two reads, as far as the reads show."""
     ends = 0
     for name, one in before.items():
         now = after.get(name)
@@ -112,7 +111,7 @@ def _ends(before: dict[str, Seen], after: dict[str, Seen]) -> int:
     return ends
 
 
-def _follow(one: Recovery, found: dict[str, Seen], now: float, ended: bool) -> None:
+def _follow(one: Recovery, found: dict[str, StackView], now: float, ended: bool) -> None:
     if one.under_way is None:
         one.under_way = {name: seen for name, seen in found.items() if seen.in_progress}
         return
