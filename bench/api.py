@@ -1,8 +1,8 @@
-"""The service under load: many clients at once on `isotherm up`, over HTTP, as they would use it.
+"""The service under load: many clients of `isotherm up` at once, over HTTP.
 
-Clients make small stacks, wait for them, list them and delete them, for a minute; every answer that is not the expected
-one, and every operation that does not end as it should, is counted. Then a list of 1,000 stacks is asked for again and
-again, idle and while a stack of 10,000 resources is being made: what the big one costs the others.
+Clients create small stacks, wait for them, list them and delete them, for a minute; unexpected answers and ends of
+operations are counted. Then a list of 1,000 stacks is read repeatedly, idle and during the create of a stack of 10,000
+resources.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PATIENCE_S = 120.0
 
 @dataclass
 class Tally:
-    """What the clients have seen."""
+    """The counts and times of all clients."""
 
     times: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Tally:
 
 
 class Client:
-    """One client; each answer is timed and judged."""
+    """One client; times and checks each answer."""
 
     def __init__(self, http: httpx2.AsyncClient, tally: Tally) -> None:
         self._http = http
@@ -61,7 +61,7 @@ class Client:
         return f"/stacks/{name}/{made['stack']['id']}"
 
     async def ended(self, path: str, status: str) -> None:
-        """Wait for the end of what is under way, and judge it."""
+        """Wait for the end of the operation, and check its status."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             answer = await self.ask("GET", f"{path}?resolve_outputs=false", (200,))
@@ -86,7 +86,7 @@ class Client:
 
 @contextmanager
 def service() -> Iterator[str]:
-    """`isotherm up` on a folder of its own; the answer is where that is."""
+    """Run `isotherm up` on a new folder; yield the folder."""
     with tempfile.TemporaryDirectory(prefix="isotherm-bench-") as folder:
         environment = {**os.environ, "ISOTHERM_HOME": folder}
         Path(folder, "isotherm.conf").write_text("[DEFAULT]\nmax_stacks_per_tenant = -1\n")
@@ -113,7 +113,7 @@ async def connected(folder: str) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def crowd(folder: str, seconds: float) -> Tally:
-    """Many clients, each with one stack after the other."""
+    """Run many clients, each with one stack after the other."""
     tally, template, until = Tally(), shapes.template("layered", 10), time.monotonic() + seconds
 
     async def one(http: httpx2.AsyncClient, number: int) -> None:
@@ -128,7 +128,7 @@ async def crowd(folder: str, seconds: float) -> Tally:
 
 
 async def neighbours(folder: str, stacks: int, big: int) -> tuple[list[float], list[float], list[str]]:
-    """Seconds of lists of many stacks, idle and while a big stack is being made."""
+    """Return the seconds of lists of many stacks, idle and during the create of a big stack, and the problems."""
     setup, idle, busy = Tally(), Tally(), Tally()
     async with connected(folder) as http:
         client = Client(http, setup)

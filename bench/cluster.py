@@ -1,11 +1,11 @@
-"""Several engines on PostgreSQL and RabbitMQ: what they cost over one process on SQLite, and what a second one brings.
+"""Several engines on PostgreSQL and RabbitMQ: their cost over one process on SQLite, and the gain of a second engine.
 
 The services are private, and started here. Each engine is a process of its own, as with `isotherm engine`; it also counts
-its statements and messages. What is asked for is accepted in this process.
+its statements and messages. Requests are accepted in this process.
 
 - layered 10,000: two engines, over one process on SQLite
 - 1,000 resources each of which keeps its engine waiting for 100 ms: two engines, over one with the same concurrency
-- 10,000 stacks of ten: how the last tenth compares with the first; lists; the memory of each engine
+- 10,000 stacks of ten: the last tenth over the first; lists; the memory of each engine
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PATIENCE_S = 600.0
 
 
 class Elsewhere(contract.Resource):
-    """Its object is none of the engine's memory: those of the types for trying out are."""
+    """A resource whose object is not in the engine's memory, unlike those of the test types."""
 
     TYPE = "Bench::Elsewhere"
     DESCRIPTION = "Is somewhere else."
@@ -53,7 +53,7 @@ class Elsewhere(contract.Resource):
 
 
 class Slow(Elsewhere):
-    """Keeps its step under way for a while, as a service does that answers late."""
+    """A resource whose step takes a while, as with a slow service."""
 
     TYPE = "Bench::Slow"
     DESCRIPTION = "Takes its time."
@@ -125,12 +125,12 @@ class Engines:
         return sum(one[what] for one in self.counts)
 
     def peak(self) -> float:
-        """The most memory that one of those that run has had so far, in MiB."""
+        """Return the peak memory of the largest running engine, in MiB."""
         told = (Path(f"/proc/{pid}/status").read_text() for pid in self._pids)
         return max(int(text.split("VmHWM:")[1].split()[0]) / 1024 for text in told)
 
 
-# What is measured.
+# The measurements.
 
 
 class Cluster:
@@ -142,7 +142,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def folder(self, concurrency: int = 1000) -> Any:
-        """A folder on a database that is empty."""
+        """Return a folder on an empty database."""
         server = sa.create_engine(self._database)
         with server.begin() as connection:
             connection.exec_driver_sql("DROP SCHEMA public CASCADE")
@@ -156,7 +156,7 @@ class Cluster:
             yield Path(name)
 
     async def create(self, template: str, engines: int, concurrency: int = 1000) -> float:
-        """Seconds until so many engines have made it."""
+        """Return the seconds that this number of engines takes to create a stack."""
         with self.folder(concurrency) as folder, contextlib.closing(_opened(folder)) as asked:
             async with asked.on_bus(), self.engines.running(folder, engines):
                 return await _seconds(asked, asked.orchestrator.stacks.create("s", Request(template, timeout_s=None)))
@@ -174,7 +174,7 @@ async def _seconds(engine: Embedded, asked: Awaitable[Any]) -> float:
 
 
 async def _alone(template: str) -> float:
-    """Seconds that one process on SQLite needs."""
+    """Return the seconds that one process on SQLite takes."""
     with (tempfile.TemporaryDirectory(prefix="isotherm-cluster-") as name,
           contextlib.closing(Embedded(Path(name))) as engine):
         async with engine.driving():
@@ -224,7 +224,7 @@ async def _many(report: harness.Report, cluster: Cluster, count: int) -> None:
 
 
 async def _made(engine: Embedded, request: Request, numbers: range) -> float:
-    """Seconds until these stacks are there, a hundred being asked for at a time."""
+    """Return the seconds to create these stacks, a hundred at a time."""
     began, api = time.perf_counter(), engine.orchestrator
 
     async def one(number: int) -> None:
@@ -238,7 +238,7 @@ async def _made(engine: Embedded, request: Request, numbers: range) -> float:
 
 
 async def _listed(engine: Embedded) -> float:
-    """Seconds for the first page of the list of stacks: the median of some."""
+    """Return the median seconds of the first page of the list of stacks."""
     async def once() -> float:
         began = time.perf_counter()
         await engine.orchestrator.stacks.page(Wish(limit=100))

@@ -1,8 +1,8 @@
 """The convergence engine in one process on SQLite: throughput, growth, no-op and small updates, memory, and hops.
 
 The yardstick is bare sqlite3 writing the same rows (for each resource an insert, two updates and two events, into the
-tables that the engine has, with rows that the engine wrote) in batches of 100 with the same durability. Each engine run
-is a process of its own: what one leaves in memory is no other's.
+tables that the engine has, with rows that the engine wrote) in batches of 100 with the same durability. Each engine run is
+a process of its own, so that runs do not share memory.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def _timed(engine: Embedded, asked: Awaitable[Any]) -> dict[str, float]:
 
 
 async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
-    """Create, update with no change, change ten, change all, delete; with what reading the template alone costs."""
+    """Measure create, no-op update, change of ten, change of all, delete, and reading the template alone."""
     collector.tune()
     engine = Embedded(folder)
     api, found = engine.orchestrator, {}
@@ -78,7 +78,7 @@ def _read(template: str) -> None:
 
 
 def bare(path: Path, size: int, sample: dict[str, Any]) -> float:
-    """Seconds that sqlite3 alone needs to write the rows of so many resources like the sample."""
+    """Return the seconds that sqlite3 alone takes to write the rows of this number of resources."""
     engine = sa.create_engine(f"sqlite:///{path}")
     t.metadata.create_all(engine, [t.resources, t.events])
     engine.dispose()
@@ -126,7 +126,7 @@ def _run(shape: str, size: int) -> dict[str, Any]:
 
 
 def _terraform(report: harness.Report, shape: str, size: int, ours: float) -> None:
-    """The same shape as terraform_data resources: terraform's time for one apply, over ours for one create."""
+    """Report terraform's time to apply the same shape of terraform_data resources over our time of a create."""
     made = json.loads(shapes.template(shape, size))["resources"]
     blocks = {
         name: {"input": one["properties"]["value"],
@@ -156,7 +156,7 @@ def main() -> int:
     medians: dict[tuple[str, int, str], float] = {}
     for shape in options.shape or shapes.SHAPES:
         for size in sizes:
-            # A long chain, which is all waiting for the disk, takes many minutes: it is run once.
+            # A long chain waits for the disk most of the time and takes many minutes: run it once.
             once = shape == "chain" and size >= 10_000
             runs = [_run(shape, size) for _ in range(1 if once else options.runs)]
             _figures(report, shape, size, runs, medians, judged=size == min(10_000, sizes[-1]))
@@ -173,7 +173,7 @@ def _figures(
     report: harness.Report, shape: str, size: int, runs: list[dict[str, Any]],
     medians: dict[tuple[str, int, str], float], *, judged: bool,
 ) -> None:
-    """`judged`: this is the size that the limits are for."""
+    """Report the figures. With `judged`, compare them with the limits."""
     def median(ratio: Any) -> float:
         return float(statistics.median(ratio(run) for run in runs))
 
@@ -181,7 +181,7 @@ def _figures(
     for operation in OPERATIONS:
         seconds = median(lambda run, operation=operation: run[operation]["seconds"])
         medians[shape, size, operation] = seconds
-        # Growth is told in processor time, and that in ticks: over minutes a busy neighbour changes everything else.
+        # Growth is in ticks of processor time: over minutes, other load on the machine changes every other measure.
         medians[shape, size, f"{operation}: ticks"] = median(lambda run, operation=operation: run[operation]["ticks"])
         report.figure(f"{shape} {size} {operation}", seconds / size * 1e6, "us per resource")
     create = median(lambda run: run["create"]["seconds"] / run["bare"]["seconds"])

@@ -1,8 +1,8 @@
-"""What a small stack waits for beside a big one, and what it costs that stacks take turns.
+"""Fair shares: the time of a small stack beside a big one, and the cost of the fair choice.
 
-The small one is asked for when a tenth of the big one is made; its time is that from the request to its end, over the time
-that it takes alone. The cost is that of a whole create, in time of the processor, over one that takes whatever has been
-due for longest, without the indexes that turns need. Each run is a process of its own.
+The small stack is requested when a tenth of the big one is made; its time, from the request to its end, is compared with
+its time alone. The cost is the processor time of a create over one that claims the longest due nodes first, without the
+indexes of the fair choice. Each run is a process of its own.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from isotherm.store import tables as t
 from isotherm.store.queue import choose
 
 SMALL = 10
-# How much longer the small one may take, and how much more work a create may be.
+# Limits: of the small stack's time, and of the processor time of a create.
 BESIDE, ALONE, SHARED = 25.0, 1.05, 1.15
 _INDEXES = ("ix_nodes_turns", "ix_nodes_running", "ix_stacks_at_work")
 
 
 def by_age(connection: sa.Connection, wish: choose.Wish, now: float) -> choose.Choice:
-    """What there was before stacks took turns."""
+    """Claim the longest due nodes, without fair shares."""
     node = t.nodes.c
     due = sa.select(node.id).where(node.due <= now).order_by(node.due).limit(wish.room)
     return choose.Choice(list(connection.execute(due).scalars()), wish.place)
@@ -49,7 +49,7 @@ async def _ended(engine: Embedded, accepted: Accepted) -> None:
 
 
 async def _left(engine: Embedded, accepted: Accepted) -> int:
-    """How many nodes of the stack have not ended; of one that has no nodes yet, more than there will be."""
+    """Return the number of unfinished nodes of the stack; before it has nodes, a number above its size."""
     operation = t.operations.c
     query = sa.select(operation.remaining, operation.state).where(operation.stack_id == accepted.stack_id)
     remaining, state = await engine.store.read(lambda connection: tuple(connection.execute(query).one()))
@@ -57,7 +57,7 @@ async def _left(engine: Embedded, accepted: Accepted) -> int:
 
 
 async def _beside(engine: Embedded, size: int) -> dict[str, float]:
-    """The time of a small stack, alone and beside a big one; and how much of the big one was made when it ended."""
+    """Measure a small stack alone and beside a big one, and the part of the big one that was made when it ended."""
     async def small(name: str) -> float:
         began = time.perf_counter()
         await _ended(engine, await engine.orchestrator.stacks.create(name, Request(shapes.template("independent", SMALL))))
@@ -75,7 +75,7 @@ async def _beside(engine: Embedded, size: int) -> dict[str, float]:
 
 
 async def _create(engine: Embedded, stacks: int, size: int) -> dict[str, float]:
-    """The processor's time for so many stacks at once."""
+    """Measure the processor time of this number of stacks at once."""
     template = Request(shapes.template("layered", size))
     began = time.process_time()
     for one in [await engine.orchestrator.stacks.create(f"s{number}", template) for number in range(stacks)]:

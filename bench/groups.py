@@ -1,8 +1,8 @@
 """A group of 1,000 members against 1,000 resources in one template: making them, adding ten, and reading them all.
 
-Both sides do the same to reality and leave the same rows behind, but for one stack and one resource more. Each run is a
-life in a folder of its own; the sides take turns. What counts is how long the processor was at it: both wait for the
-same disk, and a busy neighbour hardly changes it.
+Both sides do the same to reality and leave the same rows, except for one stack and one resource more. Each run is a whole
+life cycle in a folder of its own; the sides alternate. The measure is processor time, on which disk and other load have
+little influence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isotherm.engine.process.embedded import Embedded
 
 SIZE, MORE = 1000, 10
 LIMIT = 1.3
-# Beyond what grows with the ten: twice the reading of a template of so many members.
+# Allowed beside the cost of the ten: twice the reading of a template of this number of members.
 READING = 2.0
 
 

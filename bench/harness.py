@@ -1,8 +1,8 @@
-"""What all benchmarks share: measuring two things in one run, and saying what came of it.
+"""The harness of all benchmarks: measures ratios, and reports figures.
 
-A figure is a ratio wherever it can be: absolute seconds say more of the machine than of us. The two sides of a ratio
-take turns in one process, so that a busy neighbour hurts both alike, and the figure is the median of the runs. Each
-figure is one line of JSON on stdout; a reader at a terminal gets the same in words on stderr.
+A figure is a ratio where possible: absolute seconds depend on the machine. The two sides of a ratio alternate in one
+process, so that other load slows both alike, and the figure is the median of the runs. Each figure is one line of JSON on
+stdout; a terminal gets a table on stderr as well.
 
     report = harness.Report("template")
     report.ratio("plan / yaml", ours, theirs, limit=3.0)
@@ -23,9 +23,9 @@ RUNS = 5
 
 
 def seconds(work: Callable[[], object], *, cpu: bool = False) -> float:
-    """How long one call takes; with `cpu`, how long the processor was at it, which a busy neighbour hardly changes.
+    """Return the seconds of one call; with `cpu`, its processor time, on which other load has little influence.
 
-    Rubbish of what came before is cleared away first; during the call the collector is on, as it is in production.
+    Garbage is collected before the call; during the call the collector is on, as in production.
     """
     clock = time.process_time if cpu else time.perf_counter
     gc.collect()
@@ -35,10 +35,10 @@ def seconds(work: Callable[[], object], *, cpu: bool = False) -> float:
 
 
 class Pace:
-    """A clock that goes as fast as the machine does just now: the same small piece of work, done again and again.
+    """A clock whose tick is the time of a small fixed piece of work at the current speed of the machine.
 
-    On a shared machine even processor time is worth more in one minute than in the next. What takes minutes and is to be
-    compared with what takes seconds is told in ticks of this clock, which is asked all along.
+    On a shared machine even the speed of the processor changes within minutes. Long and short measurements are compared in
+    ticks of this clock, which is sampled throughout.
     """
 
     _TEXT = json.dumps([{"name": f"resource-{number}", "needs": list(range(5)), "at": number / 7} for number in range(100)])
@@ -54,12 +54,12 @@ class Pace:
         self._ticks += 1
 
     def ticks(self, seconds: float) -> float:
-        """How many of them fit into so many seconds of processor time."""
+        """Convert seconds of processor time to ticks."""
         return seconds * self._ticks / self.seconds
 
 
 class Report:
-    """The figures of one benchmark. `close` gives the exit code: 1 if one of them is over its limit."""
+    """The figures of one benchmark. `close` returns the exit code: 1 if one of them exceeds its limit."""
 
     def __init__(self, bench: str, runs: int = RUNS) -> None:
         self.bench = bench
@@ -68,14 +68,14 @@ class Report:
 
     def ratio(self, name: str, ours: Callable[[], object], theirs: Callable[[], object], *, limit: float,
               cpu: bool = False) -> float:
-        """The time of `ours` divided by the time of `theirs`, each pair side by side."""
+        """Report the time of `ours` divided by the time of `theirs`, measured in pairs."""
         pairs = [(seconds(ours, cpu=cpu), seconds(theirs, cpu=cpu)) for _ in range(self.runs)]
         self.figure(f"{name}: above the line", statistics.median(pair[0] for pair in pairs), "s")
         self.figure(f"{name}: below the line", statistics.median(pair[1] for pair in pairs), "s")
         return self.figure(name, statistics.median(above / below for above, below in pairs), "x", limit=limit)
 
     def figure(self, name: str, value: float, unit: str, *, limit: float | None = None) -> float:
-        """Write one figure down; with a limit, whether it keeps it."""
+        """Report one figure, and whether it keeps its limit."""
         line: dict[str, object] = {"bench": self.bench, "figure": name, "value": round(value, 4), "unit": unit,
                                    "runs": self.runs}
         if limit is not None:
@@ -95,7 +95,7 @@ class Report:
 def arguments(
     description: str, more: Callable[[argparse.ArgumentParser], object] = lambda parser: None
 ) -> argparse.Namespace:
-    """The command line that every benchmark has, and `more`."""
+    """Parse the options of every benchmark, and `more`."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=RUNS, help=f"how often to measure each figure ({RUNS})")
     parser.add_argument("--small", action="store_true", help="a tenth of the size: to see that it works")

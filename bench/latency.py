@@ -1,7 +1,7 @@
-"""What the engine adds to the time that resources take: Dummies that wait one second, in a chain and side by side.
+"""The time that the engine adds to the waits of resources of one second each, in a chain and side by side.
 
-The time is that of the command, from the operation's beginning to its end as its rows tell, with the live events being
-written out: what a user waits for. The start of the process is not in it (see `startup`).
+The time is that of the operation by its rows, while the command prints the live events. The start of the process is not in
+it (see `startup`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from bench import harness
 
 ISOTHERM = str(Path(sys.executable).with_name("isotherm"))
-#: shape -> (how much longer it may take than its waits, in parts of them)
+#: shape -> limit of its time divided by its waits
 LIMITS = {"chain": 1.02, "independent": 1.10}
 
 
@@ -31,7 +31,7 @@ def template(shape: str, size: int) -> str:
 
 
 def deployed_s(shape: str, size: int) -> float:
-    """How long one deployment took."""
+    """Return the seconds of one deployment."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "template.yaml"
         file.write_text(template(shape, size))

@@ -1,9 +1,9 @@
-"""How long stacks take from the legacy path to convergence, and whether five times as many take five times as long.
+"""The time of the migration from the legacy path to convergence, and its growth with five times as many stacks.
 
-The stacks are made by the legacy engine: of twenty resources each, every fifth with half of them in a stack inside, and
-every twentieth with an operation in progress, which is left alone. They are made by a process of its own, so that what is
-measured is what `heat-manage migrate-convergence-1 --all` does after its start, and nothing that an engine has left in
-memory. The ratio is of processor time, which a busy neighbour hardly changes.
+The legacy engine creates the stacks: of twenty resources each, every fifth with half of them in a nested stack, and every
+twentieth with an operation in progress, which is not migrated. It does so in a process of its own, so that the measurement
+is that of `heat-manage migrate-convergence-1 --all` alone. The ratio is of processor time, on which other load has little
+influence.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ NESTED = Request(template(RESOURCES // 2, inside=True), {"leaf.yaml": template(R
 
 
 def busy(count: int) -> range:
-    """Those that have an operation in progress."""
+    """Return the numbers of the stacks with an operation in progress."""
     return range(7, count, 20)
 
 
 async def fill(engine: Embedded, count: int) -> None:
-    """Make the stacks."""
+    """Create the stacks."""
     async with engine.driving():
         for number in range(count):
             await engine.orchestrator.stacks.create(f"s{number:04}", NESTED if number % 5 == 0 else PLAIN)
@@ -61,7 +61,7 @@ async def fill(engine: Embedded, count: int) -> None:
 
 
 async def migrated(engine: Embedded, count: int) -> tuple[float, float]:
-    """Migrate all: seconds, and seconds of the processor."""
+    """Migrate all stacks; return the seconds, and the seconds of processor time."""
     migrating = Migrator(engine.store, engine.types, engine.clock, new_id)
     began, worked = time.perf_counter(), time.process_time()
     told = [await migrating.migrate(root) for root in await migrating.roots()]
@@ -75,7 +75,7 @@ async def migrated(engine: Embedded, count: int) -> tuple[float, float]:
 
 
 def filled(folder: Path, count: int) -> Path:
-    """A home with so many stacks, to be copied for each measurement."""
+    """Return a home with this number of stacks, to be copied for each measurement."""
     folder.mkdir()
     (folder / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
     subprocess.run([sys.executable, "-m", "bench.migrate", FILL, str(folder), str(count)], check=True)

@@ -1,8 +1,8 @@
 """One million resources in one stack tree: groups of a thousand, created, updated with no change, and deleted.
 
-Not part of `make bench`: it takes its time (`make bench-million`). Each size runs in a process of its own; what is printed
-are time and memory, and the growth from each size to the next, which should be that of the number of resources. Growth is
-told in processor time: the large run takes minutes, in which a shared machine has other things to do as well.
+Not part of `make bench`, since it takes long (`make bench-million`). Each size runs in a process of its own; it reports
+time and memory, and the growth from each size to the next, which should be that of the number of resources. Growth is in
+processor time, since other load on a shared machine varies within the minutes of the large run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def template(groups: int) -> str:
 
 
 async def _timed(engine: Embedded, asked: Awaitable[Any]) -> tuple[float, float]:
-    """Seconds by the wall, and of the processor."""
+    """Return the seconds of wall time, and of processor time."""
     began, busy = time.perf_counter(), time.process_time()
     accepted = await asked
     while (stack := await engine.orchestrator.stacks.find(accepted.stack_id, deleted=True))["status"] == "IN_PROGRESS":

@@ -1,7 +1,7 @@
-"""The observer in one process: what a round costs when nothing has changed, that the budget is kept, and how soon it heals.
+"""The observer in one process: the cost of a round without drift, the use of the budget, and the time to repair.
 
-100,000 resources in 100 stacks, whose objects live in a journal of their own. A look costs what the observer costs; the
-clouds of real types answer more slowly. Engine and observer share the process, as in `isotherm up`.
+100,000 resources in 100 stacks, whose objects are in a journal. The figures are the observer's own cost; clouds answer more
+slowly. Engine and observer share the process, as in `isotherm up`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from isotherm.store import tables as t
 from isotherm.store.watch import schedule, views
 
 STACKS, MEMBERS = 100, 1000
-# Of each project and type: the budget that is looked at.
+# The measured budget of each project and type.
 RATE = 20.0
 INTERVAL_S, SMALL_S = 10.0, 2.0
 PATIENCE_S = 300.0
@@ -41,7 +41,7 @@ def template(size: int) -> str:
 
 
 class Watched:
-    """Stacks under an observer."""
+    """Stacks, and an observer of them."""
 
     def __init__(self, folder: Path, stacks: int, members: int) -> None:
         self.engine = Embedded(folder)
@@ -60,7 +60,7 @@ class Watched:
                     await asyncio.sleep(0.05)
 
     async def round(self) -> dict[str, float]:
-        """One look at everything, without a budget: seconds, and seconds of the processor."""
+        """Observe everything once, without a budget; return the seconds, and the seconds of processor time."""
         began, worked = time.perf_counter(), time.process_time()
         at = self.engine.clock.now()
         ids = [one["id"] for one in await self.engine.orchestrator.stacks.list()]
@@ -88,7 +88,7 @@ class Watched:
 
 
 async def cost(watched: Watched, report: harness.Report) -> None:
-    """Rounds with nothing to tell."""
+    """Measure rounds without drift."""
     watched.set(observer_rate=0.0, observer_interval=3600.0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with watched.engine.observing():
@@ -103,7 +103,7 @@ async def cost(watched: Watched, report: harness.Report) -> None:
 
 
 async def budget(watched: Watched, report: harness.Report) -> None:
-    """As many looks as there is time for: never more calls than the budget has."""
+    """Observe for a while; check that the calls stay within the budget."""
     rate = RATE
     watched.set(observer_rate=rate, observer_interval=0.0)
     before, began = await watched.calls(), time.perf_counter()
@@ -114,7 +114,7 @@ async def budget(watched: Watched, report: harness.Report) -> None:
 
 
 async def healing(watched: Watched, report: harness.Report) -> None:
-    """One in a hundred drifts, spread over two intervals; each is timed from its change to its repair."""
+    """Let one object in a hundred drift, over two intervals; measure from each change to its repair."""
     interval_s = INTERVAL_S if watched.size > 10_000 else SMALL_S
     watched.set(observer_rate=0.0, observer_interval=interval_s, observer_policy="repair")
     chance, times = random.Random(1), []

@@ -1,9 +1,9 @@
 """Templates of a given shape and size, for the benchmarks of the engine.
 
 - independent: no edges
-- chain: each needs the one before
-- layered: ten layers, each resource with two parents in the layer before; one of them gives it a value
-- fan_in: all but the last are independent, and the last needs them all
+- chain: each requires the one before
+- layered: ten layers, each resource with two requirements in the layer before; one of them provides a value
+- fan_in: all but the last are independent, and the last requires them all
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LAYERS = 10
 
 
 def template(shape: str, size: int, value: str = "x", changed: int | None = None) -> str:
-    """A template as JSON text. `value` is the value of the first `changed` resources, or of all."""
+    """Return a template as JSON text. `value` is the value of the first `changed` resources, or of all."""
     limit = size if changed is None else changed
     resources = {
         f"r{i}": _resource(shape, i, size, value if i < limit else "x") for i in range(size)

@@ -1,4 +1,4 @@
-"""How long a user waits before a command says anything. The one figure in seconds: it is a promise in seconds."""
+"""The time until a command prints its first output. The only figure in seconds, since its limit is in seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main() -> int:
     options = harness.arguments("How long a user waits for the command line.")
     report = harness.Report("startup", options.runs)
     for name, arguments in COMMANDS.items():
-        wait(arguments)  # once, so that Python's own compiled files are there
+        wait(arguments)  # once, so that Python's compiled files exist
         value = statistics.median(wait(arguments) for _ in range(options.runs))
         report.figure(f"isotherm {name}", value, "s", limit=LIMIT_S)
     return report.close()

@@ -1,9 +1,9 @@
-"""The template language against the bare parser: what does all our checking cost on top of reading the text?
+"""The template language over the bare parser: the cost of parsing, binding and validation beside reading the text.
 
-The template has 10,000 resources, each with three properties, one get_attr and one get_param. Ours is everything from
-text to plan: reading, binding, validating, the levels of the graph, and the form in which definitions are stored.
-Theirs is yaml.CSafeLoader on the same text. Growth is one template of ten times the size against ten of this size: 1
-is linear, and the limit is below what n log n would cost. All of it is computing, so time is CPU time.
+The template has 10,000 resources, each with three properties, one get_attr and one get_param. Our side is everything from
+text to plan: reading, binding, validating, the levels of the graph, and the frozen definitions. The other side is
+yaml.CSafeLoader on the same text. Growth is one template of ten times the size over ten of this size: 1 is linear, and the
+limit is below n log n. Times are CPU times.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ ROOMY = document.Limits(max_bytes=1 << 30, max_nodes=1 << 30)
 
 
 def text_of(size: int) -> str:
-    """A tree: each resource needs an attribute of one before it."""
+    """Return a template whose graph is a tree: each resource requires an attribute of an earlier one."""
     return HEAD + "".join(RESOURCE.format(number=number, parent=(number - 1) // 2) for number in range(1, size))
 
 
 def plan(text: str, size: int) -> None:
-    """All that happens between a text and its plan."""
+    """Do everything from the text to the plan."""
     template = model.parse(document.load(text, limits=ROOMY))
     given = environment.load({})
     values = parameters.bind(template.parameters, given, parameters.Pseudo(stack_name="bench"))
@@ -67,7 +67,7 @@ def ten_times(text: str, size: int) -> None:
 
 def main() -> int:
     options = harness.arguments("The template language against the bare YAML parser.")
-    collector.tune()  # as the processes do that this stands for
+    collector.tune()  # as the services do
     size = 1_000 if options.small else 10_000
     report = harness.Report("template", options.runs)
     text, larger = text_of(size), text_of(size * 10)

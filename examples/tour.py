@@ -1,6 +1,6 @@
-"""The tour that `make run` gives: real commands on the sample templates, each shown as a user would type it.
+"""The tour of `make run`: real commands on the sample templates, each shown as a user would type it.
 
-The stacks live in a folder of their own that is gone when the tour ends. Nothing outside it is touched.
+The stacks are in a temporary folder that is deleted at the end of the tour. Nothing outside it is touched.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def show_step(number: int, why: str, command: str) -> None:
 
 
 def take(steps: Sequence[tuple[str, str, int]], first: int) -> int:
-    """Take these steps; the answer is 0 if each came out as expected."""
+    """Run these steps; return 0 if each ended as expected."""
     for number, (why, command, expected) in enumerate(steps, first):
         show_step(number, why, command)
         code = main.main(command.split())
@@ -73,7 +73,7 @@ def take(steps: Sequence[tuple[str, str, int]], first: int) -> int:
 
 
 def heal(home: Path, first: int) -> int:
-    """A real application, broken by us and mended by the service."""
+    """Show a real application whose drift the service repairs."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -92,7 +92,7 @@ def heal(home: Path, first: int) -> int:
 
 
 def broken(config: Path, number: int) -> bool:
-    """Delete the file, and wait until it is there again."""
+    """Delete the file, and wait until the service has written it again."""
     show_step(number, "The service runs, and somebody deletes the config file ...", "up")
     time.sleep(2)
     config.unlink()

@@ -1,8 +1,8 @@
 """Makes `.venv` and installs the project into it. Needs only a Python and the package registries.
 
 Called by `make setup`. It runs on the bare interpreter, so it uses the standard library only. uv installs the packages
-where pip can fetch uv (three times as fast); otherwise, or where uv fails because only pip is configured for the registry, pip
-does. Both install the versions of `constraints.txt`.
+where pip can fetch uv (three times as fast); otherwise, or where uv fails because only pip is configured for the registry,
+pip does. Both install the versions of `constraints.txt`.
 """
 
 from __future__ import annotations
