@@ -36,8 +36,7 @@ CHECKS = [
     Step("layers", [str(BIN / "lint-imports"), "--no-cache"]),
 ]
 QUICK = ["tests/unit", "tests/cli"]
-# Folders whose tests speak SQL, passed once more on each server, with a broker: tests/of_one_database.py has the reasons, and
-# what of them is left to the long form.
+# Folders whose tests use SQL: run again on each server, with a broker. tests/of_one_database.py has the exceptions.
 FUNCTIONAL = ["tests/store", "tests/engine", "tests/importing", "tests/api"]
 SERVERS = ("postgresql", "mariadb")
 # Selects the long form of the tests (read by tests/long_form.py).
