@@ -20,7 +20,6 @@ OTHER_SENSE = {"in_place"}
 EXCEPTIONS: dict[str, set[str]] = {
     "api": {"wish"},
     "engine": {"foresight", "sight", "sights", "wish"},
-    "resources": {"lent"},
     "states.py": {"sight"},
     "store": {"deal", "room", "sight", "sights", "spare", "spares", "wish"},
 }

@@ -13,7 +13,7 @@ from isotherm.resources import contract
 from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
-from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, lent
+from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, local_port
 from isotherm.resources.schema import BOOLEAN, CACHE_NONE, LIST, STRING, AttributeSchema, Schema
 
 PURGE = "purge"
@@ -57,7 +57,7 @@ class Directory(Placed):
         parts = self.place()
         with confinement.told("/".join(parts)):
             if self.is_ours(parts):
-                lent(self).check()
+                local_port(self).check()
                 await self._remove(parts)
                 Claims(self.confined).release(parts)
         return None

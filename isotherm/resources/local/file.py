@@ -15,7 +15,7 @@ from isotherm.resources import contract
 from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
-from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, lent
+from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, local_port
 from isotherm.resources.schema import CACHE_NONE, INTEGER, STRING, AttributeSchema, Schema
 
 CONTENT = "content"
@@ -105,7 +105,7 @@ class File(Placed):
         parts = self.place()
         with confinement.told("/".join(parts)):
             if self.is_ours(parts):
-                lent(self).check()
+                local_port(self).check()
                 with contextlib.suppress(FileNotFoundError, Missing), self.confined.parent(parts) as folder:
                     os.unlink(parts[-1], dir_fd=folder)
                 Claims(self.confined).release(parts)
@@ -172,7 +172,7 @@ class File(Placed):
                 opened.write(data)
                 opened.flush()
                 ownership.apply(draft, self.properties[MODE], self.properties[OWNER])
-            lent(self).check()
+            local_port(self).check()
             if not new:
                 os.rename(self.token, name, src_dir_fd=drafts, dst_dir_fd=folder)
                 return

@@ -17,7 +17,7 @@ PATH, MODE, OWNER = "path", "mode", "owner"
 TOKEN = "token"
 
 
-def lent(resource: contract.Resource) -> local_access.Local:
+def local_port(resource: contract.Resource) -> local_access.Local:
     """The folder, if the operator lends one."""
     if resource.context.local is None:
         raise errors.Permanent(f"{resource.TYPE} is not allowed here. {local_access.HINT}")
@@ -38,7 +38,7 @@ class Local(contract.Resource):
 
     @property
     def confined(self) -> Confined:
-        return Confined(lent(self).base)
+        return Confined(local_port(self).base)
 
     def needs_replace_failed(self) -> bool:
         return False  # an update says what should be, and makes it so
@@ -68,7 +68,7 @@ class Placed(Local):
             free = confinement.status(folder, parts[-1]) is None
         if known is None and not free:
             raise errors.Permanent(f"{path} exists already, and no resource made it. external_id takes it as it is.")
-        lent(self).check()
+        local_port(self).check()
         claims.take(parts, Claim(path, self.token, self.stack_id, self.name), self.tokens)
         return free
 

@@ -16,7 +16,7 @@ import msgspec
 from isotherm import errors
 from isotherm.resources import contract
 from isotherm.resources.local import confinement, keeper_client
-from isotherm.resources.local.path_resource import TOKEN, Local, lent
+from isotherm.resources.local.path_resource import TOKEN, Local, local_port
 from isotherm.resources.schema import CACHE_NONE, INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema
 from isotherm.template.parameters import constraints
 
@@ -164,7 +164,7 @@ class Process(Local):
         return found if found is not None and list(found.keeper) != list(old["keeper"]) and found.is_kept else None
 
     async def _start(self) -> None:
-        local = lent(self)
+        local = local_port(self)
         local.check()
         with confinement.told(self.name):
             await asyncio.to_thread(keeper_client.start, self.confined, self._key, self.properties, local.environment)
@@ -183,7 +183,7 @@ class Process(Local):
 
     def _ending(self) -> dict[str, Any]:
         """Ask what runs to end; the answer says whom we asked, and until when he has time."""
-        lent(self).check()
+        local_port(self).check()
         with confinement.told(self.name):
             found = self._state()
             if found is not None:
@@ -194,7 +194,7 @@ class Process(Local):
     def _ended(self, progress: Any) -> bool:
         if progress["old"] is None:
             return True
-        lent(self).check()
+        local_port(self).check()
         old = msgspec.convert(progress["old"], keeper_client.State)
         found = self._state()
         if found is not None and found.keeper == old.keeper:
@@ -213,6 +213,6 @@ class Process(Local):
         return self.physical_id is not None and self.physical_id not in self.tokens
 
     def _outsider(self) -> Any:
-        base = str(lent(self).base)
+        base = str(local_port(self).base)
         is_number = re.fullmatch("[0-9]{1,9}", self.physical_id or "")
         return keeper_client.outsider(str(self.physical_id), base) if is_number else None
