@@ -168,7 +168,7 @@ def test_hidden_values_that_are_too_big_are_refused_before_anything_is_made_of_t
         assert fault(api.post(path, {**whole, "parameters": {**whole["parameters"], "unknown": 1}}))[0] == 400
 
 
-def test_case_39_papers_are_for_those_who_may_have_them(api: Api) -> None:
+def test_case_39_export_documents_need_their_rule(api: Api) -> None:
     """Export is the one route that reveals hidden values, because adoption needs them. It has a rule of its own."""
     path = api.create("s", **body())
     assert MARKER in api.get(f"{path}/export").text

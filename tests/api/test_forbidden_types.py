@@ -88,9 +88,9 @@ def test_it_does_not_come_back_with_a_snapshot(api: Api) -> None:
 
 def test_it_is_not_adopted(api: Api) -> None:
     path = api.create("s", {"r": STRING})
-    papers = api.delete(f"{path}/abandon").text
+    exported = api.delete(f"{path}/abandon").text
     api.rules.forbidden.add(f"resource_types:{FORBIDDEN}")
-    body = {"stack_name": "again", "adopt_stack_data": papers, "template": None}
+    body = {"stack_name": "again", "adopt_stack_data": exported, "template": None}
     assert fault(api.post("/stacks", body))[:2] == (403, "Forbidden")
 
 

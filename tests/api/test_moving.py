@@ -20,12 +20,12 @@ def physical(api, path):
 def test_there_and_back_again(api):
     path = api.create("s", template=HIDDEN, parameters={"p": "a-marker"}, tags="t")
     before, word = physical(api, path), api.get(path).json()["stack"]["outputs"]
-    papers = api.get(f"{path}/export").json()
-    assert set(papers) == KEYS
-    assert papers["environment"]["parameters"] == {"p": "a-marker"}
-    assert set(papers["resources"]["a"]) == {"name", "resource_id", "type", "action", "status", "metadata",
+    exported = api.get(f"{path}/export").json()
+    assert set(exported) == KEYS
+    assert exported["environment"]["parameters"] == {"p": "a-marker"}
+    assert set(exported["resources"]["a"]) == {"name", "resource_id", "type", "action", "status", "metadata",
                                              "resource_data"}
-    assert (papers["action"], papers["status"], papers["tags"]) == ("CREATE", "COMPLETE", ["t"])
+    assert (exported["action"], exported["status"], exported["tags"]) == ("CREATE", "COMPLETE", ["t"])
     answer = api.delete(f"{path}/abandon")
     assert answer.status_code == 200
     assert set(answer.json()) == KEYS
@@ -42,11 +42,11 @@ def test_there_and_back_again(api):
     assert stack["stack_owner"] == "isotherm"
 
 
-def test_parameters_of_the_request_win_over_those_of_the_papers(api):
+def test_parameters_of_the_request_win_over_those_of_the_export_document(api):
     path = api.create("s", template=HIDDEN, parameters={"p": "1", "q": "papers"})
-    papers = api.delete(f"{path}/abandon").text
+    exported = api.delete(f"{path}/abandon").text
     api.end(path)
-    path = api.create("s", adopt_stack_data=papers, parameters={"q": "request"}, template=None)
+    path = api.create("s", adopt_stack_data=exported, parameters={"q": "request"}, template=None)
     assert api.get(path).json()["stack"]["parameters"]["q"] == "request"
 
 
@@ -55,13 +55,13 @@ def test_stacks_inside_come_along(api):
     files = {"inner.yaml": inner}
     path = api.create("s", {"n": {"type": "inner.yaml"}}, files=files)
     before = physical(api, path)
-    papers = api.delete(f"{path}/abandon").json()
-    entry = papers["resources"]["n"]
+    exported = api.delete(f"{path}/abandon").json()
+    entry = exported["resources"]["n"]
     assert set(entry) == KEYS | {"resource_id", "type", "metadata", "resource_data"}
     assert list(entry["template"]["resources"]) == list(entry["resources"]) == ["r"]
     assert (entry["type"], entry["resource_id"], entry["id"]) == ("inner.yaml", before["n"], before["n"])
     api.end(path)
-    path = api.create("s", adopt_stack_data=json.dumps(papers), files=files, template=None)
+    path = api.create("s", adopt_stack_data=json.dumps(exported), files=files, template=None)
     assert api.get(path).json()["stack"]["stack_status"] == "ADOPT_COMPLETE"
     found = api.get(f"{path}/resources", nested_depth=1).json()["resources"]
     assert sorted(one["resource_name"] for one in found) == ["n", "r"]
@@ -77,9 +77,9 @@ def test_what_adopt_refuses(api):
     assert refused("{")[:2] == (400, "HTTPBadRequest")
     assert refused("[]") == (400, "HTTPBadRequest", "Invalid adopt data: 'template'")
     assert refused({"template": {}})[:2] == (400, "HTTPBadRequest")
-    papers = json.dumps({"template": template({"a": resource()}), "resources": {}})
-    assert refused(papers)[0] == 400
-    assert "Resource ID was not provided." in refused(papers)[2]
+    exported = json.dumps({"template": template({"a": resource()}), "resources": {}})
+    assert refused(exported)[0] == 400
+    assert "Resource ID was not provided." in refused(exported)[2]
     assert refused(json.dumps({"template": template({})}), parameters={"x": 1})[1] == "UnknownUserParameter"
 
 

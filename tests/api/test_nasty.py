@@ -117,7 +117,7 @@ WHOLE: dict[str, Any] = {
             "template": "a", "params": {"a": {"get_resource": "r"}}}}}},
     },
 }
-PAPERS = {"template": template({"r": resource()}), "environment": {"parameters": {}}, "name": "n", "resources": {
+EXPORTED = {"template": template({"r": resource()}), "environment": {"parameters": {}}, "name": "n", "resources": {
     "r": {"name": "r", "resource_id": "x", "type": "OS::Heat::TestResource", "action": "CREATE", "status": "COMPLETE",
           "metadata": {}, "resource_data": {}}}}
 
@@ -184,10 +184,10 @@ def test_in_the_body(shared: Api, known: dict[str, str], what: str) -> None:
 
 def test_in_what_is_adopted(shared: Api) -> None:
     """Whatever an export document contains, a stack adopted from it can be deleted."""
-    for number, (place, value, papers) in enumerate(variants(PAPERS)):
+    for number, (place, value, exported) in enumerate(variants(EXPORTED)):
         if number % 3:
             continue
-        body = {"stack_name": f"adopted-{number}", "adopt_stack_data": json.dumps(papers)}
+        body = {"stack_name": f"adopted-{number}", "adopt_stack_data": json.dumps(exported)}
         judge(shared.post("/stacks", body), place, value)
     left = [one for one in shared.get("/stacks", limit=1000).json()["stacks"] if one["stack_name"].startswith("adopted-")]
     for one in left:

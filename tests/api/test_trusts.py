@@ -233,7 +233,7 @@ class TestGivingBack:
             assert len(it.lent()) == (2 if dies == "after Keystone" else 1), "the request may still be under way"
             monkeypatch.setattr(credentials, "_UNBOUND_S", -1.0)
             await it.trusts.sweep()
-            assert await it.trusts._custody.useless() == []
+            assert await it.trusts._credentials.useless() == []
             assert await it.trusts.authentication(other)
 
         run(story())
@@ -295,6 +295,6 @@ class TestGivingBack:
             it.keystone.admin().call("DELETE", f"/OS-TRUST/trusts/{trust['id']}")
             await it.delete(caller, stack)
             await it.trusts.sweep()
-            assert await it.trusts._custody.useless() == []
+            assert await it.trusts._credentials.useless() == []
 
         run(story())

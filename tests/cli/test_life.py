@@ -88,17 +88,17 @@ def test_a_stack_gets_another_name_by_way_of_its_papers(run: Run, tmp_path: Path
     before, word = run("resources", "lamp", "--json").data, output(run, "word")
     assert "a-marker" not in run("export", "lamp").out
     assert run("abandon", "lamp").code == codes.USAGE, "nobody was asked"
-    papers = tmp_path / "papers.json"
-    assert run("abandon", "lamp", "--yes", "--show-hidden", "-o", papers).code == codes.OK
-    assert stat.S_IMODE(papers.stat().st_mode) == 0o600
+    exported = tmp_path / "papers.json"
+    assert run("abandon", "lamp", "--yes", "--show-hidden", "-o", exported).code == codes.OK
+    assert stat.S_IMODE(exported.stat().st_mode) == 0o600
     assert run("show", "lamp").code == codes.NOT_FOUND
-    adopted = run("adopt", "light", papers, "--tags", "a,b", "--json")
+    adopted = run("adopt", "light", exported, "--tags", "a,b", "--json")
     assert adopted.code == codes.OK
     assert last(adopted)["stack"]["stack_status"] == "ADOPT_COMPLETE"
     after = run("resources", "light", "--json").data
     assert [one["physical_resource_id"] for one in after] == [one["physical_resource_id"] for one in before]
     assert (output(run, "word", "light"), output(run, "colour", "light")) == (word, "blue")
-    assert run("adopt", "again", papers).code == codes.CONFLICT
+    assert run("adopt", "again", exported).code == codes.CONFLICT
 
 
 @pytest.mark.usefixtures("lamp")
