@@ -13,13 +13,15 @@ from typing import Any
 
 from isotherm.config import Settings
 from isotherm.engine import stored_ports
-from isotherm.resources import contract, gate, service_threads
+from isotherm.resources import cloud_lookups, contract, gate, service_threads
 from isotherm.resources.context import local_access
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.journal import MemoryReality
 from isotherm.store.database.writer import Store
 
 _SETTINGS, _REACH, _SIGNAL_URLS = Settings(), local_access.Reach(), SignalUrls()
+# One for the process: requests and steps share the answers, apart for each credential.
+_LOOKUPS = cloud_lookups.Lookups()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class ProcessPorts:
     signal_urls: SignalUrls = _SIGNAL_URLS
     reach: local_access.Reach = _REACH
     threads: gate.Threads | None = None
+    cloud: contract.Cloud | None = None
+    lookups: cloud_lookups.Lookups = _LOOKUPS
 
 
 def nothing() -> ProcessPorts:
@@ -44,22 +48,29 @@ def shared(store: Store, clock: contract.Clock, process: ProcessPorts, settings:
     return contract.Context(
         clock=clock, random=process.random, reality=process.reality, signal_urls=process.signal_urls,
         signals=stored_ports.StoredSignals(store), software=stored_ports.StoredSoftware(store, clock, settings),
-        local=process.reach.local, http=process.reach.http, threads=threads,
+        local=process.reach.local, http=process.reach.http, threads=threads, cloud=process.cloud,
+        lookups=process.lookups,
     )
 
 
 def leased(
-    base: contract.Context, lease: contract.Lease, project: str, stacks: contract.Stacks | None = None
+    base: contract.Context, lease: contract.Lease, project: str, stack_id: str, stacks: contract.Stacks | None = None
 ) -> contract.Context:
-    """Derive the context of one step: of a project, and under a lease."""
+    """Derive the context of one step: of a project and a stack, and under a lease."""
     check = lease.check
     return contract.Context(
         clock=base.clock, random=base.random, reality=LeasedReality(base.reality, lease), project=project, lease=lease,
-        cloud=base.cloud, stacks=stacks, signals=base.signals and base.signals.guarded(check),
+        cloud=cloud_of(base, stack_id), lookups=base.lookups, stacks=stacks,
+        signals=base.signals and base.signals.guarded(check),
         signal_urls=base.signal_urls.of(project), software=base.software and base.software.guarded(check),
         local=base.local and base.local.guarded(check), http=base.http and local_access.Guarded(base.http, check),
         threads=base.threads,
     )
+
+
+def cloud_of(base: contract.Context, stack_id: str) -> contract.Cloud | None:
+    """Return the cloud with the credential of a stack."""
+    return None if base.cloud is None else base.cloud.of_stack(stack_id)
 
 
 def reading(base: contract.Context, project: str, stacks: Any) -> contract.Context:

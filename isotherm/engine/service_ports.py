@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.nested import inner_reads
+from isotherm.identity.requester import Requester
 from isotherm.planning.planner import Planning
-from isotherm.resources import contract
+from isotherm.resources import cloud_lookups, contract
 from isotherm.resources.registry import Registry
 from isotherm.store.database.writer import Store
 
 
 def _wake_nothing(*stack_ids: str) -> None:
     """Leave the operation to the workers' next search."""
+
+
+def _no_cloud(requester: Requester) -> contract.Cloud | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,15 @@ class ServicePorts:
     wake: Callable[..., None] = _wake_nothing
     # Returns the ports of resource types outside of the store; called when a request first asks a type.
     process_ports: Callable[[], contexts.ProcessPorts] = contexts.nothing
+
+    # Returns the cloud with the credential of a request; None where no cloud is configured.
+    cloud_of: Callable[[Requester], contract.Cloud | None] = _no_cloud
+
+    async def ask_cloud(
+        self, requester: Requester, questions: Iterable[cloud_lookups.Question]
+    ) -> cloud_lookups.Answers:
+        """Return the cloud's answers, asked with the credential of the request."""
+        return await self.process_ports().lookups.answer(self.cloud_of(requester), questions, self.clock.now())
 
     def inner_reader(self, project: str) -> inner_reads.InnerStackReader:
         """Return a reader of nested stacks, for one request."""

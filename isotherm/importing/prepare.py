@@ -100,7 +100,7 @@ class _Stack:
         inputs = [Input(need, None, ready.published.get(need)) for need in want.requires]
         resolved = definition.resolve(PublishedReferences(inputs, ready.goal.values.__getitem__))
         asked = decide.given(type_, resolved.properties or {}, None)
-        after = registry.typed_properties(type_, asked, rules=_RULES, resolve=True)
+        after = registry.typed_properties(type_, asked, rules=_RULES)
         item = ImportedResource(row, type_, target, definition, after, self._translated(type_, row))
         resource = self._resource(item, resolved)
         if isinstance(resource, nested_stack.StackResource):
@@ -184,7 +184,7 @@ class _Stack:
     def _applied(self, item: ImportedResource) -> dict[str, Any]:
         """Return the properties that Heat last applied, as our type sees them."""
         try:
-            return registry.typed_properties(item.type, self._tools.decryptor.properties(item.row), resolve=True)
+            return registry.typed_properties(item.type, self._tools.decryptor.properties(item.row))
         except decrypt.CannotDecrypt as error:
             raise NotImportable(f"properties of {item.row.name} of {self._stack.name} cannot be read: {error}") from error
 

@@ -14,12 +14,14 @@ from isotherm.resources import contract
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.nested.nested_stack import within
 from isotherm.resources.registry import Registry
+from isotherm.resources.validation import custom_constraints
 from isotherm.resources.validation import validate as validate_validation
 from isotherm.states import DeletionPolicy
 from isotherm.store.records import Wanted
 from isotherm.template import environment
 from isotherm.template.model import model
 from isotherm.template.parameters import parameters
+from isotherm.template.parameters.constraints import CustomConstraints
 from isotherm.template.text import document
 
 PRE_UPDATE = "pre-update"
@@ -97,17 +99,18 @@ def desire(
     *,
     validate: bool = True,
     bounds: validate_validation.Bounds = validate_validation.BOUNDS,
+    custom: CustomConstraints = custom_constraints.LOCAL,
 ) -> Desired:
     """Compute the desired state. Raises UserError with all problems of the input; an accepted input needs no validation."""
     if asked.older:
-        return _desire_in_parts(asked, stack, types, validate=validate, bounds=bounds)
+        return _desire_in_parts(asked, stack, types, validate=validate, bounds=bounds, custom=custom)
     template = model.parse(document.load(asked.template))
     surroundings = environment.load(asked.environment)
     pseudo = _pseudo(template, stack)
     facade = None if asked.facade is None else model.Facade(**asked.facade)
     if validate:
         bound = validate_validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files, facade=facade,
-                                  bounds=bounds)
+                                  bounds=bounds, custom=custom)
     else:
         values = parameters.bind(template.parameters, surroundings, pseudo)
         bound = model.bind(template, values, files=asked.files, facade=facade)
@@ -115,7 +118,8 @@ def desire(
 
 
 def _desire_in_parts(
-    asked: Asked, stack: Identity, types: Registry, *, validate: bool, bounds: validate_validation.Bounds
+    asked: Asked, stack: Identity, types: Registry, *, validate: bool, bounds: validate_validation.Bounds,
+    custom: CustomConstraints,
 ) -> Desired:
     """Compute the desired state where some resources keep older files and environments, with which they were accepted."""
     template = document.load(asked.template).data
@@ -125,7 +129,7 @@ def _desire_in_parts(
         resources = {name: one for name, one in template["resources"].items() if name in names}
         text = documents.encode({**template, "resources": resources})
         alone = replace(asked, template=text, files=around.files, environment=around.environment, older=())
-        return desire(alone, stack, types, validate=judged, bounds=bounds)
+        return desire(alone, stack, types, validate=judged, bounds=bounds, custom=custom)
 
     newest = part(Surroundings(asked.files, asked.environment), template["resources"].keys() - kept, judged=validate)
     found = {want.name: want for want in newest.wanted}

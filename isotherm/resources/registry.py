@@ -9,16 +9,18 @@ from __future__ import annotations
 import fnmatch
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
-from isotherm.resources import contract, properties, translation
+from isotherm.resources import cloud_lookups, contract, properties, translation
 from isotherm.resources.catalog import heat_types, type_documents
 from isotherm.resources.context import local_access
 from isotherm.resources.nested import nested_stack
-from isotherm.resources.schema import HIDDEN
+from isotherm.resources.schema import HIDDEN, Schema
 from isotherm.template.environment import Environment, TypeTarget, TypeTargetKind
+from isotherm.template.parameters.constraints import CustomConstraint
 
 
 class BadTemplate(UserError):
@@ -196,11 +198,34 @@ def _named(type_name: str, wanted: str) -> bool:
     return not wanted or wanted in type_name or fnmatch.fnmatchcase(type_name, wanted)
 
 
+def asks_cloud(one: type[contract.Resource]) -> bool:
+    """Return whether the properties of a type cannot be read without a cloud: names to resolve, or constraints to ask."""
+    if any(rule.finder is not None for rule in one.translation_rules):
+        return True
+    # The number of constraints is part of the key: plug-ins add theirs at start.
+    known = len(cloud_lookups.CONSTRAINTS)
+    return known > 0 and _has_cloud_constraints(one, known)  # type: ignore[arg-type]  # a class is hashable
+
+
+@lru_cache(maxsize=4096)
+def _has_cloud_constraints(one: type[contract.Resource], _known: int) -> bool:
+    return any(map(_has_cloud_constraint, one.properties_schema.values()))
+
+
+def _has_cloud_constraint(schema: Schema) -> bool:
+    custom = (one.constraint for one in schema.constraints if isinstance(one, CustomConstraint))
+    own = any(name in cloud_lookups.CONSTRAINTS for name in custom)
+    inner = schema.schema
+    below = () if inner is None else (inner,) if isinstance(inner, Schema) else inner.values()
+    return own or any(map(_has_cloud_constraint, below))
+
+
 def typed_properties(one: type[contract.Resource], data: Mapping[str, Any], *, path: str = "",
-                     rules: properties.Rules = properties.CONVERT_ONLY, resolve: bool = False) -> dict[str, Any]:
+                     rules: properties.Rules = properties.CONVERT_ONLY,
+                     id_of: translation.IdOf | None = None) -> dict[str, Any]:
     """Resolved properties as the type sees them: translated, converted, defaults filled in."""
     if one.traits.accepts_anything:
         return {}  # whatever is given is passed over, so that no change of it is a change of the resource
     if one.translation_rules:
-        data = translation.translate(one.translation_rules, data, resolve=resolve)
+        data = translation.translate(one.translation_rules, data, id_of=id_of)
     return properties.convert(one.schema_for(data), data, path=path, rules=rules)

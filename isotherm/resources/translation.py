@@ -1,8 +1,8 @@
 """Translation of properties: old spellings into the new ones, names into ids, before a type sees them.
 
 A type that renames a property keeps old templates working by a rule here instead of by code in its handlers. Rules run
-in Heat's order (add, replace, resolve, delete) on plain data. Resolving asks another service, so it is left out while a
-template is only validated.
+in Heat's order (add, replace, resolve, delete) on plain data. Translation is pure: what RESOLVE needs to know of a cloud is
+asked before (see `cloud_lookups`), and while a template is only validated, names stay names.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 from isotherm.errors import UserError
+from isotherm.resources.cloud_lookups import Ask
 
 
 class Kind(IntEnum):
@@ -24,7 +25,8 @@ class Kind(IntEnum):
     DELETE = 4
 
 
-Finder = Callable[[Any], Any]
+# Returns the id for a name that a finder can look up.
+IdOf = Callable[[Ask, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Rule:
 
     ADD appends what `make` builds of the property `source` to the list at `path`, if `source` is given.
     REPLACE moves the value of `source` (a sibling: the last name only, or a whole path) to `path`.
-    RESOLVE replaces the value at `path` by what `finder` says.
+    RESOLVE replaces the name (or the names) at `path` by the id that `finder` finds in the cloud.
     DELETE drops it.
     """
 
@@ -41,16 +43,20 @@ class Rule:
     path: tuple[str, ...]
     source: tuple[str, ...] = ()
     make: Callable[[Any], Any] | None = None
-    finder: Finder | None = None
+    finder: Ask | None = None
 
 
-def translate(rules: Iterable[Rule], data: Mapping[str, Any], *, resolve: bool = False) -> Mapping[str, Any]:
-    """The data after all rules; the given data is never changed."""
-    ordered = sorted((rule for rule in rules if resolve or rule.kind is not Kind.RESOLVE), key=lambda rule: rule.kind)
-    result: Any = data
+def translate(rules: Iterable[Rule], data: Mapping[str, Any], *, id_of: IdOf | None = None) -> Mapping[str, Any]:
+    """Return the data after all rules, without changing the given data. Without `id_of`, names stay names."""
+    ordered = sorted((rule for rule in rules if id_of or rule.kind is not Kind.RESOLVE), key=lambda rule: rule.kind)
+    result = data
     for rule in ordered:
-        result = _APPLY[rule.kind](rule, result)
-    return result  # type: ignore[no-any-return]  # every rule gives back a mapping for a mapping
+        if rule.kind is Kind.RESOLVE:
+            assert id_of is not None
+            result = _resolve(rule, result, id_of)
+        else:
+            result = _APPLY[rule.kind](rule, result)
+    return result
 
 
 def _add(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -80,15 +86,14 @@ def _replace(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**moved, name: rule.make(data[source]) if rule.make else data[source]}
 
 
-def _resolve(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve(rule: Rule, data: Mapping[str, Any], id_of: IdOf) -> Mapping[str, Any]:
     if len(rule.path) > 1:
-        return _descend(rule, data, _resolve)
-    name = rule.path[0]
+        return _descend(rule, data, lambda inner, below: _resolve(inner, below, id_of))
+    name, finder = rule.path[0], rule.finder
     value = data.get(name)
-    if value is None or rule.finder is None:
+    if value is None or finder is None:
         return data
-    found = [rule.finder(one) for one in value] if isinstance(value, list) else rule.finder(value)
-    return {**data, name: found}
+    return {**data, name: [id_of(finder, one) for one in value] if isinstance(value, list) else id_of(finder, value)}
 
 
 def _delete(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,7 +103,7 @@ def _delete(rule: Rule, data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _APPLY: dict[Kind, Callable[[Rule, Mapping[str, Any]], Mapping[str, Any]]] = {
-    Kind.ADD: _add, Kind.REPLACE: _replace, Kind.RESOLVE: _resolve, Kind.DELETE: _delete}
+    Kind.ADD: _add, Kind.REPLACE: _replace, Kind.DELETE: _delete}
 
 
 def _descend(rule: Rule, data: Mapping[str, Any],

@@ -62,7 +62,7 @@ class Prover:
                   for need in want.requires]
         resolved = definition.resolve(PublishedReferences(inputs, self._goal.values.__getitem__))
         given = decide.given(type_, resolved.properties or {}, target.restored)
-        after = registry.typed_properties(type_, given, resolve=True)
+        after = registry.typed_properties(type_, given)
         applied = decide.Applied(version.implementation, version.action, version.status,
                                  documents.decode(version.properties, dict[str, Any]),
                                  documents.decode_any(version.metadata), (), version.physical_id is not None)

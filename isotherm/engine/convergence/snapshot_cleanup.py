@@ -27,7 +27,7 @@ class SnapshotCleaner:
     async def delete(self, doomed: snapshots.Doomed) -> None:
         """Delete the parts of a snapshot, then the snapshot; or record why it could not be deleted."""
         lease = act.LeaseGuard(self._context.clock, doomed.until)
-        context = contexts.leased(self._context, lease, "")
+        context = contexts.leased(self._context, lease, "", doomed.stack_id)
         try:
             for part in doomed.parts:
                 await self._delete_part(doomed, part, context)

@@ -14,6 +14,8 @@ from isotherm import errors
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
 from isotherm.planning import desired, documents, masking, request_limits, requests
+from isotherm.resources import cloud_lookups
+from isotherm.resources.validation import custom_constraints
 from isotherm.states import Action
 from isotherm.store import limits
 from isotherm.store.database.writer import Connection
@@ -68,9 +70,19 @@ class Acceptor:
     async def desire(self, request: Request, name: str, stack_id: str) -> desired.Desired:
         """Return the desired state of a request. Raises UserError with the secrets of the request masked."""
         request_limits.check(request.asked, self._ports.settings)
-        return await self._ports.planning.compute(request.asked.size, lambda: self._judge(request, name, stack_id))
+        book = cloud_lookups.LookupBook(custom_constraints.LOCAL)
+        goal = await self._ports.planning.compute(request.asked.size, lambda: self._judge(request, name, stack_id, book))
+        if not book.open:
+            return goal
+        # Constraints that need a cloud: ask it with the caller's credential, and validate again with the answers.
+        answers = await self._ports.ask_cloud(self._requester, book.open)
+        book = cloud_lookups.LookupBook(custom_constraints.LOCAL, answers)
+        return await self._ports.planning.compute(
+            request.asked.size, lambda: self._judge(request, name, stack_id, book))
 
-    def _judge(self, request: Request, name: str, stack_id: str) -> desired.Desired:
+    def _judge(
+        self, request: Request, name: str, stack_id: str, book: cloud_lookups.LookupBook
+    ) -> desired.Desired:
         types = self._ports.types
         request_limits.check_hidden(request.asked, self._ports.settings)
         try:
@@ -78,7 +90,7 @@ class Acceptor:
                 request.asked,
                 desired.Identity(name, stack_id, self._requester.project),
                 types.limited(self._requester.may_use, self._requester.services),
-                bounds=request_limits.bounds(self._ports.settings),
+                bounds=request_limits.bounds(self._ports.settings), custom=book,
             )
         except errors.UserError as error:
             secrets = masking.redactor(request.asked) + masking.written(request.template, types)

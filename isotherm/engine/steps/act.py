@@ -7,7 +7,7 @@ other nodes are known here; the operation itself knows nothing of them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from isotherm.engine import contexts
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.steps import outcomes
 from isotherm.planning import documents, masking, publish, resource_states
-from isotherm.resources import contract, gate, runner, service_threads
+from isotherm.resources import cloud_lookups, contract, gate, runner, service_threads
 from isotherm.resources.nested import nested_stack
 from isotherm.secrets import is_sealed
 from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
@@ -59,6 +59,11 @@ class StepRunner:
         if isinstance(answer, contract.CannotTell) and not answer.look_for:
             return dataclasses.replace(answer, look_for=f"an object named {resource.physical_name}")
         return answer
+
+    async def ask_cloud(self, claim: Claim, questions: Iterable[cloud_lookups.Question]) -> cloud_lookups.Answers:
+        """Return the cloud's answers, asked with the credential of the claim's stack."""
+        context = self._context
+        return await context.lookups.answer(contexts.cloud_of(context, claim.stack_id), questions, context.clock.now())
 
     async def observe(self, claim: Claim, version: Version, guard: LeaseGuard) -> outcomes.Observed:
         """Observe the version's object."""
@@ -143,7 +148,7 @@ class StepRunner:
         if nested_stack.is_stack(type_) and self._nesting is not None:
             around = masking.Around(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
-        return type_(state, contexts.leased(self._context, guard, claim.operation.project, stacks))
+        return type_(state, contexts.leased(self._context, guard, claim.operation.project, claim.stack_id, stacks))
 
 
 def _readable(text: str) -> str:

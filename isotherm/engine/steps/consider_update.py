@@ -18,7 +18,7 @@ from isotherm.engine.steps import consider_visit, decide, fail_early, observe, s
 from isotherm.engine.steps.outcomes import Answer, Begin, Continue, Facts, LookUp, Republish, Types, event, intent_of
 from isotherm.planning import documents
 from isotherm.planning.references import PublishedReferences
-from isotherm.resources import contract, properties, registry, runner
+from isotherm.resources import cloud_lookups, contract, properties, registry, runner
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.validation import custom_constraints
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
@@ -92,6 +92,8 @@ class UpdateDecider:
             return LookUp(secrets=True, known=facts or Facts())
         try:
             wanted = self._resolve(claim, target, definition, facts)
+            if isinstance(wanted, LookUp):
+                return wanted
             if adoption := self._adopt(claim, wanted, intent, facts):
                 return adoption
             judged = self._judge(claim, wanted, intent, facts)
@@ -107,13 +109,22 @@ class UpdateDecider:
         answer = self._answer(claim, wanted, outcome, intent)
         return observe.attach(answer, judged.seen, gone=observe.is_gone(facts))
 
-    def _resolve(self, claim: Claim, target: documents.Target, definition: Any, facts: Facts | None) -> _Wanted:
+    def _resolve(
+        self, claim: Claim, target: documents.Target, definition: Any, facts: Facts | None
+    ) -> _Wanted | LookUp:
+        """Resolve the definition; names of cloud objects that are not known yet are looked up first."""
         parameter = facts.parameter if facts and facts.parameter else _no_parameter
         type_ = self._types(target.implementation)
         resolved = definition.resolve(PublishedReferences(claim.inputs, parameter))
         given = decide.given(type_, resolved.properties or {}, target.restored)
-        return _Wanted(target, definition, resolved, type_,
-                       registry.typed_properties(type_, given, rules=_RULES, resolve=True))
+        if not registry.asks_cloud(type_):
+            return _Wanted(target, definition, resolved, type_, registry.typed_properties(type_, given, rules=_RULES))
+        book = cloud_lookups.LookupBook(custom_constraints.LOCAL, facts.answers if facts else None)
+        rules = properties.Rules(custom=book)
+        typed = registry.typed_properties(type_, given, rules=rules, id_of=book.id_of)
+        if book.open:
+            return LookUp(questions=tuple(book.open), known=facts or Facts())
+        return _Wanted(target, definition, resolved, type_, typed)
 
     def _adopt(
         self, claim: Claim, wanted: _Wanted, intent: documents.Intent | None, facts: Facts | None

@@ -1,4 +1,4 @@
-"""Answers the questions of a decision: an object by its token, hidden parameters, a template, reality."""
+"""Answers the questions of a decision: an object by its token, hidden parameters, a template, reality, the cloud."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ class FactFinder:
         if question.template:
             await self._planning.learn(question.template, needed=question.needed)
             return None
+        if question.questions:
+            answers = await self._runner.ask_cloud(claim, question.questions)
+            return dataclasses.replace(question.known, answers={**(question.known.answers or {}), **answers})
         if question.version is None:
             parameter = await self._planning.hidden_parameters(claim.operation)
             return dataclasses.replace(question.known, parameter=parameter)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from isotherm.planning import documents, export_document
-from isotherm.resources import contract
+from isotherm.resources import cloud_lookups, contract
 from isotherm.states import NodeState
 from isotherm.store.records import Beginning, Claim, Event, Observation, Part, Report, Version
 
@@ -36,6 +36,8 @@ class Facts:
     search: contract.Search | None = None
     parameter: Parameter | None = None
     observed: Observed | None = None
+    # The answers of the cloud to questions about the properties.
+    answers: cloud_lookups.Answers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,15 @@ class Continue:
 @dataclass(frozen=True, slots=True)
 class LookUp:
     """Find out one fact: the object with the version's token, or with `live` its reality; the operation's hidden
-    parameters (`secrets`); a template, which may be `needed`. `known` are the facts found before."""
+    parameters (`secrets`); a template, which may be `needed`; the cloud's answers to `questions`. `known` are the facts
+    found before."""
 
     version: Version | None = None
     secrets: bool = False
     template: str = ""
     needed: bool = False
     live: bool = False
+    questions: tuple[cloud_lookups.Question, ...] = ()
     known: Facts = Facts()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from isotherm.resources.cloud_lookups import Lookups
 from isotherm.resources.context import local_access, signals
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.context.software import Software
@@ -71,6 +72,10 @@ class Cloud(Protocol):
     @property
     def credential(self) -> Credential: ...
 
+    def of_stack(self, stack_id: str) -> Cloud:
+        """Return the same cloud, called with the credential of a stack. Nothing is asked before the first call."""
+        ...
+
     async def call(self, service: str, call: local_access.Call) -> local_access.Reply:
         """Send a request to a service of the catalog (`network`, `compute`...); the URL is relative to its endpoint."""
         ...
@@ -90,6 +95,8 @@ class Context:
     project: str = ""
     lease: Lease = field(default_factory=Unleased)
     cloud: Cloud | None = None
+    # Asks the cloud for ids of names; the answers are kept for a while.
+    lookups: Lookups = field(default_factory=Lookups)
     stacks: Stacks | None = None
     signals: signals.Signals | None = None
     signal_urls: SignalUrls = field(default_factory=SignalUrls)

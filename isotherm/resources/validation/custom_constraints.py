@@ -1,18 +1,21 @@
-"""The custom constraints that need nobody else: addresses, names, times.
+"""The custom constraints that need no cloud: addresses, names, times.
 
-Each validator answers with what is wrong, or None. Those that ask a cloud (is there such a flavor?) come with the types
-of that cloud.
+A validator returns the problem with a value, or None. Constraints that ask a cloud (is there such a flavor?) are in
+`cloud_lookups.CONSTRAINTS`; where no cloud can be asked, every value passes them.
 """
 
 from __future__ import annotations
 
 import datetime
+import inspect
 import ipaddress
 import json
 import re
 import zoneinfo
 from collections.abc import Mapping
+from typing import cast
 
+from isotherm.resources.cloud_lookups import CONSTRAINTS, Ask
 from isotherm.template.parameters.constraints import KnownConstraints, Validator
 
 _MAC = re.compile(r"[0-9a-f]{2}([:-][0-9a-f]{2})([:-][0-9a-f]{2}){4}", re.IGNORECASE)
@@ -120,15 +123,26 @@ def _anything(value: object) -> str | None:
     return None
 
 
+class LocalConstraints(KnownConstraints):
+    """Validates the local constraints, and lets those that need a cloud pass."""
+
+    def find(self, name: str) -> Validator | None:
+        return self.validators.get(name) or (_anything if name in CONSTRAINTS else None)
+
+
 _VALIDATORS: dict[str, Validator] = {
     "ip_addr": _ip_addr, "net_cidr": _net_cidr, "ip_or_cidr": _ip_or_cidr, "mac_addr": _mac_addr,
     "dns_name": _dns_name, "rel_dns_name": _relative_dns_name, "dns_domain": _dns_domain,
     "cron_expression": _cron_expression, "timezone": _timezone, "iso_8601": _iso_8601, "expiration": _expiration,
     "json_string": _json_string, "test_constr": _anything,
 }
-LOCAL = KnownConstraints(_VALIDATORS)
+LOCAL = LocalConstraints(_VALIDATORS)
 
 
-def add(validators: Mapping[str, Validator]) -> None:
-    """Add the validators of a plug-in. Called before the first template is read."""
-    _VALIDATORS.update(validators)
+def add(validators: Mapping[str, Validator | Ask]) -> None:
+    """Add the validators of a plug-in; an async one asks a cloud. Called before the first template is read."""
+    for name, validator in validators.items():
+        if inspect.iscoroutinefunction(validator):
+            CONSTRAINTS[name] = validator
+        else:
+            _VALIDATORS[name] = cast("Validator", validator)

@@ -81,6 +81,7 @@ def validate(  # noqa: PLR0913 - what is judged, and how, by name
 def accept(  # noqa: PLR0913 - what a template is bound to, by name
     template: model.Template, environment: Environment, registry: Registry, *, pseudo: parameters.Pseudo,
     files: Mapping[str, str] | None = None, facade: model.Facade | None = None, bounds: Bounds = BOUNDS,
+    custom: CustomConstraints = custom_constraints.LOCAL,
 ) -> model.Bound:
     """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged.
 
@@ -90,7 +91,7 @@ def accept(  # noqa: PLR0913 - what a template is bound to, by name
     pseudo = replace(pseudo, dialect=template.dialect)
     values = parameters.bind(template.parameters, environment, pseudo, require_all=False, check_values=False)
     bound = bind(template, values, files=files or {}, facade=facade)
-    validate(bound, environment, registry, bounds=bounds)
+    validate(bound, environment, registry, bounds=bounds, custom=custom)
     return bound
 
 

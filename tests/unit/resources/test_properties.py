@@ -94,16 +94,21 @@ def test_diff() -> None:
     assert properties.diff({"a": 1, "b": None}, {"a": 2, "c": None}) == {"a"}
 
 
+async def _find(cloud: object, value: str) -> str:
+    raise AssertionError("translation asks nobody")
+
+
 def test_translation() -> None:
     rules = (
         translation.Rule(translation.Kind.DELETE, ("old",)),
         translation.Rule(translation.Kind.ADD, ("many",), ("old",), make=lambda value: {"one": value}),
         translation.Rule(translation.Kind.REPLACE, ("nets", "id"), ("uuid",)),
-        translation.Rule(translation.Kind.RESOLVE, ("nets", "id"), finder=lambda value: f"id-of-{value}"),
+        translation.Rule(translation.Kind.RESOLVE, ("nets", "id"), finder=_find),
     )
     given = {"old": 1, "nets": [{"uuid": "a"}, {"id": "b"}]}
     assert translation.translate(rules, given) == {"many": [{"one": 1}], "nets": [{"id": "a"}, {"id": "b"}]}
-    assert translation.translate(rules, given, resolve=True)["nets"] == [{"id": "id-of-a"}, {"id": "id-of-b"}]
+    found = translation.translate(rules, given, id_of=lambda _, value: f"id-of-{value}")
+    assert found["nets"] == [{"id": "id-of-a"}, {"id": "id-of-b"}]
     assert given == {"old": 1, "nets": [{"uuid": "a"}, {"id": "b"}]}
     for clash in ({"old": 1, "many": [{"one": 2}]}, {"nets": [{"uuid": "a", "id": "b"}]}):
         with pytest.raises(UserError, match="at the same time"):
