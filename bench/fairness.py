@@ -34,11 +34,11 @@ BESIDE, ALONE, SHARED = 25.0, 1.05, 1.15
 _INDEXES = ("ix_nodes_turns", "ix_nodes_running", "ix_stacks_at_work")
 
 
-def by_age(connection: sa.Connection, wish: choose.Wish, now: float) -> choose.Choice:
+def by_age(connection: sa.Connection, request: choose.ClaimRequest, now: float) -> choose.Choice:
     """Claim the longest due nodes, without fair shares."""
     node = t.nodes.c
-    due = sa.select(node.id).where(node.due <= now).order_by(node.due).limit(wish.room)
-    return choose.Choice(list(connection.execute(due).scalars()), wish.place)
+    due = sa.select(node.id).where(node.due <= now).order_by(node.due).limit(request.capacity)
+    return choose.Choice(list(connection.execute(due).scalars()), request.cursor)
 
 
 async def _ended(engine: Embedded, accepted: Accepted) -> None:

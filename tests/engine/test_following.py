@@ -15,7 +15,7 @@ from isotherm.states import NodeState
 from isotherm.store import legacy_walk, locks
 from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection
-from isotherm.store.queue import claim, release
+from isotherm.store.queue import choose, claim, release
 
 
 def template(size: int) -> str:
@@ -30,7 +30,7 @@ async def accepted(engine: Embedded, size: int) -> str:
 
 def take_stack(connection: Connection, engine: str, until: float, now: float) -> int:
     """As an engine of the legacy path does: the stack first, and then what is to be done on it first."""
-    (lock,) = locks.due(connection, engine, until, now, 100)
+    (lock,) = locks.take(connection, locks.LockRequest(engine, until, 100), now)[0]
     phase = legacy_walk.phase(connection, lock, now)
     assert phase is not None
     waiting = {edge.dst for edge in phase.edges}
@@ -41,7 +41,8 @@ def take_stack(connection: Connection, engine: str, until: float, now: float) ->
 async def take(engine: Embedded, worker: str, until: float) -> int:
     if not engine.settings.convergence_engine:
         return await engine.store.write(lambda c: take_stack(c, worker, until, engine.clock.now()))
-    return len(await engine.store.write(lambda c: claim.due(c, claim.Lease(worker, until, 100), engine.clock.now())))
+    request = choose.ClaimRequest(worker, until, 100)
+    return len((await engine.store.write(lambda c: claim.take(c, request, engine.clock.now()))).claims)
 
 
 def look(folder: Path, size: int, lines: int) -> Frame:
@@ -96,8 +97,8 @@ def test_a_worker_that_was_wrongly_called_dead_cannot_speak_any_more(tmp_path: P
     async def work(engine: Embedded) -> set[int]:
         await accepted(engine, 0)
         until = engine.clock.now() + 30
-        lease = claim.Lease("slow", until, 10)
-        claims = await engine.store.write(lambda c: claim.due(c, lease, engine.clock.now()))
+        lease = choose.ClaimRequest("slow", until, 10)
+        claims = await engine.store.write(lambda c: claim.take(c, lease, engine.clock.now()).claims)
         await engine.store.write(lambda c: release.workers(c, ["slow"], engine.clock.now()))
         return await engine.store.write(lambda c: claim.renew(c, claims, until, engine.clock.now()))
 

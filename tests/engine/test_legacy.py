@@ -307,12 +307,12 @@ def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path):
         now = it.engine.clock.now()
 
         def stolen(connection: Connection) -> tuple[locks.Lock, Report]:
-            (lost,) = locks.due(connection, "slow", now - 1, now, 9)
+            (lost,) = locks.take(connection, locks.LockRequest("slow", now - 1, 9), now)[0]
             phase = legacy_walk.phase(connection, lost, now)
             assert phase is not None
             claim = legacy_walk.take(connection, lost, phase.operation, phase.stops[0].id, now - 1, now)
             assert claim is not None
-            assert locks.due(connection, "quick", now + 30, now, 9)
+            assert locks.take(connection, locks.LockRequest("quick", now + 30, 9), now)[0]
             return lost, Report(claim, NodeState.FAILED, reason="of no importance")
 
         lost, report = await it.engine.store.write(stolen)

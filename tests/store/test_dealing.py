@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isotherm.store.fairness import allot
-from isotherm.store.fairness.allot import Party
+from isotherm.store.fairness.allot import WaitingStack
 
 
 def party(stack, project="p", family=""):
-    return Party(project, family or stack, stack)
+    return WaitingStack(project, family or stack, stack)
 
 
 @given(st.integers(0, 300), st.lists(st.integers(0, 100), max_size=20), st.integers(0, 1000))
@@ -27,7 +27,7 @@ def test_a_split_is_whole_and_as_equal_as_can_be(room, wants, first):
 
 parties = st.lists(
     st.tuples(st.sampled_from("pqr"), st.sampled_from("abc"), st.integers(0, 40)), max_size=30,
-).map(lambda rows: [Party(project, f"{project}{family}", f"s{number}")
+).map(lambda rows: [WaitingStack(project, f"{project}{family}", f"s{number}")
                     for number, (project, family, _) in enumerate(rows)])
 
 
@@ -35,7 +35,7 @@ parties = st.lists(
 def test_a_deal_is_whole_and_projects_have_alike(known, room, turn, data):
     wants = {one.stack_id: data.draw(st.integers(0, 60)) for one in known}
     free = {project: data.draw(st.integers(-3, 80)) for project in "pq"}
-    shares = allot.deal(known, room, turn, wants, free)
+    shares = allot.share_out(known, room, turn, wants, free)
     assert set(shares) == {one.stack_id for one in known}
     assert all(0 <= shares[stack] <= wants[stack] for stack in shares)
     got, can = Counter(), Counter()
@@ -51,27 +51,27 @@ def test_a_deal_is_whole_and_projects_have_alike(known, room, turn, data):
 
 def test_a_small_project_has_half_beside_one_with_many_stacks():
     many = [party(f"s{n}", "big") for n in range(50)]
-    shares = allot.deal([*many, party("small", "other")], 100)
+    shares = allot.share_out([*many, party("small", "other")], 100)
     assert shares["small"] == 50
     assert sum(shares[one.stack_id] for one in many) == 50
 
 
 def test_stacks_inside_one_stack_share_as_one():
     inside = [party(f"s{n}", family="around") for n in range(9)]
-    shares = allot.deal([*inside, party("small")], 90)
+    shares = allot.share_out([*inside, party("small")], 90)
     assert shares["small"] == 45
     assert sum(shares[one.stack_id] for one in inside) == 45
 
 
 def test_stacks_inside_one_stack_get_handfuls_one_after_the_other():
     inside = [party(f"s{n}", family="around") for n in range(9)]
-    turns = [allot.deal(inside, 2 * allot.HANDFUL, turn) for turn in range(9)]
-    assert all(sorted(shares.values()) == [0] * 7 + [allot.HANDFUL] * 2 for shares in turns)
-    assert all(sum(shares[one.stack_id] for shares in turns) == 2 * allot.HANDFUL for one in inside)
+    turns = [allot.share_out(inside, 2 * allot.BATCH, turn) for turn in range(9)]
+    assert all(sorted(shares.values()) == [0] * 7 + [allot.BATCH] * 2 for shares in turns)
+    assert all(sum(shares[one.stack_id] for shares in turns) == 2 * allot.BATCH for one in inside)
 
 
 def test_what_one_does_not_want_goes_to_the_others():
-    shares = allot.deal([party("a"), party("b"), party("c", "other")], 100, 0, {"c": 2, "a": 9})
+    shares = allot.share_out([party("a"), party("b"), party("c", "other")], 100, 0, {"c": 2, "a": 9})
     assert shares == {"a": 9, "b": 89, "c": 2}
 
 
@@ -81,13 +81,13 @@ def test_everybody_comes_first_some_day(known, room):
     turns = 40 * len(known)
     got = Counter()
     for turn in range(turns):
-        got.update(allot.deal(known, room, turn))
+        got.update(allot.share_out(known, room, turn))
     assert all(got[one.stack_id] for one in known)
 
 
 @given(parties, st.integers(1, 20), st.integers(0, 100))
 def test_some_are_of_all_projects(known, count, turn):
-    chosen = allot.some(known, count, turn)
+    chosen = allot.select(known, count, turn)
     assert len(chosen) == min(count, len(known))
     present = {one.project for one in known}
     assert len({one.project for one in chosen}) == min(len(present), count)

@@ -15,7 +15,7 @@ from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.fairness import shares
 from isotherm.store.fairness.shares import START
 from isotherm.store.operations import accept, plan, settle
-from isotherm.store.queue import claim
+from isotherm.store.queue import choose, claim
 from isotherm.store.records import Acceptance, NewStack, Report, Wanted
 from tests import databases
 
@@ -43,16 +43,16 @@ class Taker:
     """A worker that takes, turn after turn."""
 
     def __init__(self, store, room, most=0):
-        self.store, self.room, self.most, self.place, self.now = store, room, most, START, 100.0
+        self.store, self.room, self.most, self.cursor, self.now = store, room, most, START, 100.0
         self.held_back = False
         self.claims = []
 
     def turn(self):
         """By stack, how many nodes it took."""
         self.now += 0.1
-        lease = claim.Lease("w", self.now + 30, self.room, self.place, self.most)
+        lease = choose.ClaimRequest("w", self.now + 30, self.room, self.cursor, self.most)
         taken = write(self.store, lambda connection: claim.take(connection, lease, self.now))
-        self.place, self.held_back = taken.place, taken.held_back
+        self.cursor, self.held_back = taken.cursor, taken.held_back
         self.claims += taken.claims
         return Counter(one.stack_id for one in taken.claims)
 
@@ -66,7 +66,7 @@ def test_what_fits_is_taken_without_a_look(store):
     write(store, lambda c: [stack(c, name, 5, 10.0) for name in "ab"])
     taker = Taker(store, 10)
     assert taker.turn() == {"a": 5, "b": 5}
-    assert taker.place == START
+    assert taker.cursor == START
     assert taker.turn() == {}
 
 
@@ -124,7 +124,7 @@ def test_stacks_inside_one_stack_have_no_more_than_one(store):
 
 def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(store, monkeypatch):
     """More stacks at work than a look goes through: the one that is far behind is found, and not forgotten again."""
-    monkeypatch.setattr(shares, "LOOK", 8)
+    monkeypatch.setattr(shares, "PAGE", 8)
 
     def unit(c):
         for n in range(40):
@@ -249,7 +249,7 @@ def test_projects_take_turns_to_have_an_engine(store):
     place, got = START, []
     for turn in range(20):
         now = 30.0 + turn
-        wish = locks.Wish("e", now + 500, 4, place)
+        wish = locks.LockRequest("e", now + 500, 4, place)
         found, place = write(store, lambda c, w=wish, n=now: locks.take(c, w, n))
         got.append([one.stack_id for one in found])
     assert "b" in got[0]

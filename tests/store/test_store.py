@@ -17,7 +17,7 @@ from isotherm.store import tables as t
 from isotherm.store.database import connect, schema, writer
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.operations import accept, plan, settle, visit
-from isotherm.store.queue import claim
+from isotherm.store.queue import choose, claim
 from isotherm.store.records import Acceptance, Event, NewStack, Report, Version, Wanted
 from isotherm.store.transitions import versions as version_rows
 from tests import databases
@@ -48,7 +48,8 @@ def create(store, *names, now=10.0):
 
 
 def take(store, worker="w", now=11.0, lease_s=30.0, room=10):
-    return write(store, lambda connection: claim.due(connection, claim.Lease(worker, now + lease_s, room), now))
+    request = choose.ClaimRequest(worker, now + lease_s, room)
+    return write(store, lambda connection: claim.take(connection, request, now)).claims
 
 
 def test_what_is_acknowledged_is_durable(store):

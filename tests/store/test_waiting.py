@@ -10,7 +10,7 @@ from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store import tables as t
 from isotherm.store.operations import accept, plan, settle
-from isotherm.store.queue import claim
+from isotherm.store.queue import choose, claim
 from isotherm.store.records import Acceptance, Beginning, Event, NewStack, Pause, Report, Version, Wanted
 from isotherm.store.signals import hooks, signals
 
@@ -30,7 +30,7 @@ def begun(store):
         request = Acceptance("stack", 0, "op1", Action.CREATE, "", disable_rollback=True, timeout_s=60.0)
         accept.create(connection, NewStack("stack", "project", "s", True), request, 10.0)
         plan.write(connection, "op1", [Wanted("r", "digest", "[]", (), DeletionPolicy.DELETE)], 10.0)
-        (taken,) = claim.due(connection, claim.Lease("w", 100.0, 10), 11.0)
+        (taken,) = claim.take(connection, choose.ClaimRequest("w", 100.0, 10), 11.0).claims
         version = Version(0, "stack", "r", "T", "T", "token", None, Action.CREATE, Status.IN_PROGRESS, "", "{}", None, "{}",
                           "{}", None, "[]", None, False, DeletionPolicy.DELETE, False, "op1", "{}")
         claim.begin(connection, [Beginning(taken, version, True, event())], 11.0)
@@ -118,7 +118,7 @@ def test_a_pause_is_told_once_and_cleared_once(store):
     assert due(store) == [21.0]
     with pytest.raises(errors.UserError):
         write(store, lambda connection: hooks.clear(connection, "stack", "r", "pre-create", 22.0))
-    (again,) = write(store, lambda connection: claim.due(connection, claim.Lease("w", 100.0, 10), 23.0))
+    (again,) = write(store, lambda connection: claim.take(connection, choose.ClaimRequest("w", 100.0, 10), 23.0).claims)
     assert again.hooks == {"pre-create": False}
     # Somebody who took it before it was cleared reports late: it is not held up again, and not told again.
     pause(store, again, now=24.0)
@@ -135,7 +135,7 @@ def test_a_pause_means_nothing_to_another_operation(store):
     def newer(connection):
         accept.supersede(connection, request, 30.0)
         plan.write(connection, "op2", [Wanted("r", "digest2", "[]", (), DeletionPolicy.DELETE)], 30.0)
-        (claimed,) = claim.due(connection, claim.Lease("w", 100.0, 10), 31.0)
+        (claimed,) = claim.take(connection, choose.ClaimRequest("w", 100.0, 10), 31.0).claims
         return claimed, hooks.pending(connection, "stack")
 
     claimed, pending = write(store, newer)

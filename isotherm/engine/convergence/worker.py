@@ -28,8 +28,9 @@ from isotherm.engine.steps.ports import EnginePorts, step_parts
 from isotherm.planning import documents
 from isotherm.states import NodeState
 from isotherm.store.database.writer import Connection
-from isotherm.store.fairness.shares import START, Place
+from isotherm.store.fairness.shares import START, Cursor
 from isotherm.store.operations import settle, snapshots, stop
+from isotherm.store.queue import choose
 from isotherm.store.queue import claim as claiming
 from isotherm.store.records import Claim, Operation, Report, Version
 
@@ -86,7 +87,7 @@ class _Turn:
     """The result of one turn's transaction."""
 
     # The round-robin cursors over stacks: for nodes, and for operations to plan.
-    places: tuple[Place, Place]
+    cursors: tuple[Cursor, Cursor]
     # By claim: whether to act. Claims that are missing were superseded.
     begun: dict[tuple[int, int], bool] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
@@ -133,7 +134,7 @@ class Worker:
         # Calls of `take_turn` that wait for the next commit.
         self._callers: list[asyncio.Future[None]] = []
         self._had_capacity = True
-        self._places = START, START
+        self._cursors = START, START
 
     def wake(self) -> None:
         """Search for due nodes now instead of after the sleep."""
@@ -226,7 +227,7 @@ class Worker:
         for report in settled:
             self._held.pop(report.claim.key, None)
         self._act_on_begun(begins, turn.begun)
-        self._next_due, self._places = turn.next_due, turn.places
+        self._next_due, self._cursors = turn.next_due, turn.cursors
         if turn.more:
             self._helpers.call_for_help()
         for chore in (*map(self._plan, turn.operations), *map(self._cleaner.delete, turn.snapshots)):
@@ -250,11 +251,11 @@ class Worker:
                 raise
             log.error("a turn cannot be written; writing its parts one by one", exc_info=reports.loggable(error),
                       extra={"worker": self.name})
-            return _Turn(self._places, await self._one_by_one.write(settled, begins), next_due=0.0)
+            return _Turn(self._cursors, await self._one_by_one.write(settled, begins), next_due=0.0)
 
     def _write_turn(self, connection: Connection, settled: list[Report], begins: list[outcomes.Begin]) -> _Turn:
         now = self._clock.now()
-        turn = _Turn(self._places)
+        turn = _Turn(self._cursors)
         if settled:
             settle.reports(connection, settled, self._new_id(), now)
         ahead = claiming.ahead(connection)
@@ -277,15 +278,16 @@ class Worker:
         """Claim due nodes, operations to plan and snapshots to delete, and find out when the next one is due."""
         until = now + self._tuning.lease_s
         is_held_back = False
-        place, place_to_plan = self._places
+        cursor, plan_cursor = self._cursors
         if ahead.nodes <= now:
-            lease = claiming.Lease(self.name, until, capacity, place, self._settings.max_parallel_steps_per_project)
-            turn.claims, place, is_held_back = claiming.take(connection, lease, now)
+            request = choose.ClaimRequest(
+                self.name, until, capacity, cursor, self._settings.max_parallel_steps_per_project)
+            turn.claims, cursor, is_held_back = claiming.take(connection, request, now)
         if ahead.operations <= now:
-            turn.operations, place_to_plan = claiming.operations_to_plan(connection, until, now, _PLANS, place_to_plan)
+            turn.operations, plan_cursor = claiming.operations_to_plan(connection, until, now, _PLANS, plan_cursor)
         if ahead.snapshots <= now:
             turn.snapshots = snapshots.due(connection, until, now)
-        turn.places = place, place_to_plan
+        turn.cursors = cursor, plan_cursor
         if capacity <= 0:
             # The end of the next step wakes the worker; a search before that finds no capacity.
             return

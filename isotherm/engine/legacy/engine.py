@@ -18,7 +18,7 @@ from isotherm.engine.steps import act, reports
 from isotherm.engine.steps.ports import EnginePorts, step_parts
 from isotherm.store import locks
 from isotherm.store.database.writer import Connection
-from isotherm.store.fairness.shares import START, Place
+from isotherm.store.fairness.shares import START, Cursor
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class LegacyEngine:
         self._stopping = False
         self._renew_at = 0.0
         # The round-robin cursor over stacks that wait for an engine.
-        self._place = START
+        self._cursor = START
 
     def wake(self) -> None:
         """Search for work now instead of after the sleep."""
@@ -120,10 +120,10 @@ class LegacyEngine:
     async def _take_locks(self, capacity: int) -> None:
         until = self._clock.now() + self._tuning.lease_s
 
-        def unit(connection: Connection) -> tuple[list[locks.Lock], Place]:
-            return locks.take(connection, locks.Wish(self.name, until, capacity, self._place), self._clock.now())
+        def unit(connection: Connection) -> tuple[list[locks.Lock], Cursor]:
+            return locks.take(connection, locks.LockRequest(self.name, until, capacity, self._cursor), self._clock.now())
 
-        taken, self._place = await self._store.write(unit)
+        taken, self._cursor = await self._store.write(unit)
         for lock in taken:
             if lock.stack_id in self._walkers:
                 # This engine was suspended for longer than its lease: the old walker has lost the stack.

@@ -92,7 +92,7 @@ class TypeThrottle:
         # A step that has not begun stays SCHEDULED, so that cancelling the operation cancels it.
         begun = claim.version is not None and claim.version.intent is not None
         state = NodeState.WAITING if begun else NodeState.SCHEDULED
-        return Report(claim, state, wake_in_s=seconds, reason=choose.told(full.most, full.name))
+        return Report(claim, state, wake_in_s=seconds, reason=choose.limit_reason(full.most, full.name))
 
 
 def _type(answer: outcomes.Answer) -> str:

@@ -1,8 +1,8 @@
-"""Which of the nodes that are due a worker takes.
+"""Chooses which of the due nodes a worker takes.
 
-While all of them fit into what it can carry, all of them. When there are more, the stacks share (`shares`), and each gives
-its oldest. A project that has all the steps that it may have under way gets no more; what is held back says why, and stays
-where it is, to be taken as soon as there is room.
+If all due nodes fit into the capacity of the worker, it takes all of them. If not, stacks share the capacity
+(`fairness.shares`), and each gives its oldest nodes. A project that has reached its limit of running steps gets no more:
+its nodes stay due with a reason, and are taken as soon as a step has ended.
 """
 
 from __future__ import annotations
@@ -18,55 +18,57 @@ from isotherm.states import NodeState
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.fairness import allot
-from isotherm.store.fairness.shares import START, Place, Queue, Seen, by_age
+from isotherm.store.fairness.shares import START, Cursor, Sharers, StackQueue, by_age
 from isotherm.store.transitions import nodes
 
 _NODE, _STACK = t.nodes.c, t.stacks.c
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """How many nodes somebody can carry, and where his last look at the stacks ended."""
+class ClaimRequest:
+    """A worker's request for due nodes: the lease that it takes, its capacity and its cursor."""
 
-    room: int
-    place: Place = START
-    # How many steps a project may have under way at once, on all engines; 0: any number.
+    worker: str
+    until: float
+    capacity: int
+    cursor: Cursor = START
+    # How many steps a project may have running at once, on all engines; 0: any number.
     most_per_project: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The nodes to take, and where the look ended."""
+    """The nodes to take, and the cursor after them."""
 
     ids: list[int]
-    place: Place
-    # Something is due that may not be taken yet.
+    cursor: Cursor
+    # Whether nodes are due that the limit of their project holds back.
     held_back: bool = False
 
 
-_DUE = sa.select(_NODE.id).where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("room"))
-_QUEUE = Queue(lambda stack: sa.exists().where(_NODE.stack_id == stack.id, _NODE.due <= sa.bindparam("now")))
+_DUE = sa.select(_NODE.id).where(_NODE.due <= sa.bindparam("now")).order_by(_NODE.due).limit(sa.bindparam("most"))
+_QUEUE = StackQueue(lambda stack: sa.exists().where(_NODE.stack_id == stack.id, _NODE.due <= sa.bindparam("now")))
 
 
-def choose(connection: sa.Connection, wish: Wish, now: float) -> Choice:
-    """The nodes whose turn it is."""
-    room, place, most = wish.room, wish.place, wish.most_per_project
-    candidates = list(connection.execute(_DUE, {"now": now, "room": room + 1}).scalars())
+def choose(connection: sa.Connection, request: ClaimRequest, now: float) -> Choice:
+    """Choose at most as many due nodes as the worker has capacity for."""
+    capacity, cursor, most = request.capacity, request.cursor, request.most_per_project
+    candidates = list(connection.execute(_DUE, {"now": now, "most": capacity + 1}).scalars())
     if not candidates:
-        return Choice([], place)
+        return Choice([], cursor)
     under_way = running(connection, now) if most else {}
-    if len(candidates) > room:
-        seen = _QUEUE.look(connection, place, now)
-        if len(seen.parties) > 1:
-            free = {party.project: most - under_way.get(party.project, 0) for party in seen.parties} if most else None
-            fair = _of_stacks(connection, seen, room - by_age(room, place.turn), now, free)
+    if len(candidates) > capacity:
+        found = _QUEUE.sharers(connection, cursor, now)
+        if len(found.stacks) > 1:
+            free = {one.project: most - under_way.get(one.project, 0) for one in found.stacks} if most else None
+            fair = _of_stacks(connection, found, capacity - by_age(capacity, cursor.turn), now, free)
             chosen = set(fair)
             candidates = [*fair, *(id_ for id_ in candidates if id_ not in chosen)]
-        place = seen.place
+        cursor = found.cursor
     if not most:
-        return Choice(candidates[:room], place)
+        return Choice(candidates[:capacity], cursor)
     ids, held_back = _within(connection, candidates, most, under_way)
-    return Choice(ids[:room], place, held_back)
+    return Choice(ids[:capacity], cursor, held_back)
 
 
 _PROJECTS = (
@@ -77,7 +79,7 @@ _PROJECTS = (
 def _within(
     connection: sa.Connection, candidates: Sequence[int], most: int, under_way: Mapping[str, int]
 ) -> tuple[list[int], bool]:
-    """Those that may be taken, and whether the others have to wait. Those say what for."""
+    """Return the candidates within the limits of their projects, and whether others are held back."""
     project_of = {id_: project for id_, project in connection.execute(_PROJECTS, rows.ids(candidates))}  # noqa: C416 - typed
     left = {project: most - under_way.get(project, 0) for project in set(project_of.values())}
     ids: list[int] = []
@@ -91,17 +93,17 @@ def _within(
 
 
 def hold_back(connection: sa.Connection, node_ids: Sequence[int], most: int) -> None:
-    """These are not taken, and say why."""
-    nodes.hold_back(connection, node_ids, told(most, "the project"))
+    """Write into nodes that the limit of their project holds them back."""
+    nodes.hold_back(connection, node_ids, limit_reason(most, "the project"))
 
 
-def told(most: int, whose: str) -> str:
-    """Why something is held back."""
+def limit_reason(most: int, whose: str) -> str:
+    """Return the reason of a node that a limit on running steps holds back."""
     steps = f"{most} steps of {whose} are" if most > 1 else f"1 step of {whose} is"
     return f"{steps} under way, the most allowed"
 
 
-# Said as a number: only so does SQLite see that there is an index of just these. On the legacy path, nothing falls due.
+# The state is a literal number: only then does SQLite use the partial index. On the legacy path, `due` is always NULL.
 _RUNNING = (
     sa.select(_STACK.project, sa.func.count())
     .select_from(t.nodes)
@@ -113,23 +115,24 @@ _RUNNING = (
 
 
 def running(connection: sa.Connection, now: float) -> dict[str, int]:
-    """By project, how many steps are under way, whoever has them."""
+    """Return the number of running steps of each project, on all engines."""
     return {project: count for project, count in connection.execute(_RUNNING, {"now": now})}  # noqa: C416 - typed
 
 
 def _of_stacks(
-    connection: sa.Connection, seen: Seen, room: int, now: float, free: Mapping[str, int] | None
+    connection: sa.Connection, found: Sharers, capacity: int, now: float, free: Mapping[str, int] | None
 ) -> list[int]:
-    """The oldest nodes of each stack, as many as its share is."""
-    shares = allot.deal(seen.parties, room, seen.place.turn, None, free)
-    found = _oldest(connection, shares, now)
-    hungry = [stack_id for stack_id, ids in found.items() if len(ids) == shares[stack_id]]
-    if hungry and len(hungry) < len(found):
-        # Some have less than their share: the others have it.
-        wants = {stack_id: len(ids) for stack_id, ids in found.items() if len(ids) < shares[stack_id]}
-        more = allot.deal(seen.parties, room, seen.place.turn, wants, free)
-        found |= _oldest(connection, {stack_id: more[stack_id] for stack_id in hungry}, now)
-    return [id_ for ids in found.values() for id_ in ids]
+    """Return the oldest nodes of each stack, as many as its share."""
+    turn = found.cursor.turn
+    shares = allot.share_out(found.stacks, capacity, turn, None, free)
+    taken = _oldest(connection, shares, now)
+    hungry = [stack_id for stack_id, ids in taken.items() if len(ids) == shares[stack_id]]
+    if hungry and len(hungry) < len(taken):
+        # Some have less due than their share: the others get the difference.
+        wants = {stack_id: len(ids) for stack_id, ids in taken.items() if len(ids) < shares[stack_id]}
+        more = allot.share_out(found.stacks, capacity, turn, wants, free)
+        taken |= _oldest(connection, {stack_id: more[stack_id] for stack_id in hungry}, now)
+    return [id_ for ids in taken.values() for id_ in ids]
 
 
 def _oldest(connection: sa.Connection, shares: Mapping[str, int], now: float) -> dict[str, list[int]]:
@@ -137,7 +140,7 @@ def _oldest(connection: sa.Connection, shares: Mapping[str, int], now: float) ->
     found: dict[str, list[int]] = {stack_id: [] for stack_id, _ in wanted}
     if not wanted:
         return found
-    # Few different statements, however many stacks there are.
+    # Rounded up to a power of two, so that there are few different statements to compile.
     width = 1 << (len(wanted) - 1).bit_length()
     bound: dict[str, object] = {"now": now}
     for at, (stack_id, share) in enumerate([*wanted, *[("", 0)] * (width - len(wanted))]):
@@ -149,7 +152,7 @@ def _oldest(connection: sa.Connection, shares: Mapping[str, int], now: float) ->
 
 @functools.cache
 def _of_each(width: int) -> sa.CompoundSelect[Any]:
-    """The oldest nodes of so many stacks, of each its own number."""
+    """Return the query for the oldest nodes of `width` stacks, each with a limit of its own."""
     parts = [
         sa.select(_NODE.id, _NODE.stack_id)
         .where(_NODE.stack_id == sa.bindparam(f"stack_{at}"), _NODE.due <= sa.bindparam("now"))

@@ -1,18 +1,14 @@
-"""Unit of work: a worker takes what is due, with all it needs to act on it, and later makes its intents durable.
+"""Units of work of a worker: claim due nodes and operations, store intents before they are acted on, renew leases.
 
-`due` nodes are ready ones, ones whose wake-up time has come, and ones whose worker let its lease run out: the same query
-finds all three, so there is no recovery that could be forgotten. Each claim raises the fence: what an earlier holder
-still writes changes no row.
-
-While all that is due fits into what a worker can carry, it takes all of it. When there is more, stacks and projects take
-turns (`choosing`): a big stack does not keep a small one waiting.
+Nodes are due when they are SCHEDULED, when their wake-up time has come, or when the lease of their worker has expired. One
+query finds all three, so that recovery after a crash needs no code of its own (I12). Each claim raises the fence: writes
+of an earlier holder change no row (I5). `choose` says which nodes a worker takes when more are due than it can take.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -22,8 +18,9 @@ from isotherm.states import UNFINISHED, Action, NodeKind, NodeState, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
-from isotherm.store.fairness.shares import START, Place, Queue
+from isotherm.store.fairness.shares import START, Cursor, StackQueue
 from isotherm.store.queue import choose
+from isotherm.store.queue.choose import ClaimRequest
 from isotherm.store.records import Beginning, Claim, Event, Input, Operation
 from isotherm.store.signals import hooks
 from isotherm.store.transitions import nodes, operations, versions
@@ -34,24 +31,12 @@ _NODE = t.nodes.c
 _KINDS = {int(member): member for member in NodeKind}
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Who asks, until when they will have it, and how much they can carry."""
-
-    worker: str
-    until: float
-    room: int
-    # Where their last look at the stacks that share ended, and how many steps a project may have; 0: any number.
-    place: Place = START
-    most_per_project: int = 0
-
-
-class Taken(NamedTuple):
-    """What was taken, and where the look ended."""
+class Claimed(NamedTuple):
+    """The claims of a request, and the cursor after them."""
 
     claims: list[Claim]
-    place: Place
-    # Something is due that may not be taken now: its project has all that it may have.
+    cursor: Cursor
+    # Whether nodes are due that the limit of their project holds back.
     held_back: bool = False
 
 
@@ -61,24 +46,19 @@ _LOAD = sa.select(
 ).where(rows.among(_NODE.id))
 
 
-def due(connection: sa.Connection, lease: Lease, now: float) -> list[Claim]:
-    """Take up to `lease.room` nodes that are due."""
-    return take(connection, lease, now).claims
-
-
-def take(connection: sa.Connection, lease: Lease, now: float) -> Taken:
-    """Take up to `lease.room` nodes that are due."""
-    if lease.room <= 0:
-        return Taken([], lease.place)
-    choice = choose.choose(connection, choose.Wish(lease.room, lease.place, lease.most_per_project), now)
+def take(connection: sa.Connection, request: ClaimRequest, now: float) -> Claimed:
+    """Claim due nodes, at most as many as the worker has capacity for."""
+    if request.capacity <= 0:
+        return Claimed([], request.cursor)
+    choice = choose.choose(connection, request, now)
     if not choice.ids:
-        return Taken([], choice.place, choice.held_back)
-    nodes.claim(connection, choice.ids, lease.worker, lease.until)
-    return Taken(load(connection, choice.ids, lease.until, now), choice.place, choice.held_back)
+        return Claimed([], choice.cursor, choice.held_back)
+    nodes.claim(connection, choice.ids, request.worker, request.until)
+    return Claimed(load(connection, choice.ids, request.until, now), choice.cursor, choice.held_back)
 
 
 def load(connection: sa.Connection, node_ids: Collection[int], until: float, now: float) -> list[Claim]:
-    """Nodes that have just been taken, with all that is needed to act on them."""
+    """Return the claims of nodes that were just taken, with everything that a step needs."""
     found = connection.execute(_LOAD, rows.ids(node_ids)).all()
     current = rows.versions(connection, [row[8] for row in found if row[8] is not None])
     inputs = _inputs(connection, [row[0] for row in found if row[3] == NodeKind.UPDATE])
@@ -107,7 +87,7 @@ _LEAVING = (
 
 
 def _leaving(connection: sa.Connection, node_ids: Collection[int], now: float) -> dict[int, frozenset[str]]:
-    """By node: what made the versions of the same name that a worker deletes at this moment, for an older operation."""
+    """Return by node the implementations of other versions of its name that a worker is deleting now."""
     return _by_node(connection.execute(_LEAVING, {**rows.ids(node_ids), "n_now": now})) if node_ids else {}
 
 
@@ -123,7 +103,7 @@ _ARRIVING = (
 
 
 def _arriving(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, frozenset[str]]:
-    """By node: the implementations of other versions of its name that may be being made at this moment."""
+    """Return by node the implementations of other versions of its name whose creation may be in progress."""
     return _by_node(connection.execute(_ARRIVING, rows.ids(node_ids))) if node_ids else {}
 
 
@@ -156,10 +136,10 @@ _STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(r
 
 
 def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> dict[tuple[int, int], bool]:
-    """Make intents durable. Answers the claims that still count, and whether each may act; the others have been overtaken.
+    """Store intents; return the claims that are still valid, and whether each may act. The others are superseded.
 
     I4: the intent is the start of a mutation, and it is written only under the newest generation.
-    One that may not act was to delete an object that another version holds: its row is marked as deleted, and may go.
+    A claim that may not act would delete an object that another version holds: its own version is marked as forgotten.
     """
     found = _still(connection, (b.claim for b in beginnings))
     fenced = [b for b in beginnings if b.claim.key in found]
@@ -182,9 +162,9 @@ def _events(beginning: Beginning, *, held: bool) -> Iterable[Event]:
 
 
 def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int, int], bool]:
-    """Of these claims, the ones whose fence still holds, and whether their node is still theirs to act on.
+    """Return the claims whose fence is still current, and whether their node is still part of the traversal.
 
-    By node and fence: one worker may hold an old and a new claim on the same node (it was away, and took it again).
+    By node and fence: a worker that was suspended may hold an old and a new claim on the same node.
     """
     held = {claim.key: claim.generation for claim in claims}
     return {
@@ -195,7 +175,7 @@ def _still(connection: sa.Connection, claims: Iterable[Claim]) -> dict[tuple[int
 
 
 def _write(connection: sa.Connection, ours: Sequence[Beginning], now: float) -> None:
-    # First: what was seen was compared with the rows as they were.
+    # Observations first: they were compared with the rows as they were.
     observations.record(connection, [b.observation for b in ours if b.observation is not None])
     versions.confirm(connection, [b.observation.resource_id for b in ours if b.observation is not None
                                   and b.claim.version is not None and b.claim.version.taken_up])
@@ -214,10 +194,10 @@ _LEASED = sa.select(_NODE.id).where(rows.among(_NODE.id), _NODE.lease_until > sa
 
 
 def renew(connection: sa.Connection, claims: Sequence[Claim], until: float, now: float) -> set[tuple[int, int]]:
-    """Keep the leases of steps that take long. Answers the claims that are still ours; the others should be given up.
+    """Renew the leases of long steps; return the claims that are still held. The steps of the others have to stop.
 
-    A lease that has run out is not renewed, even if no other worker has taken it yet: it did not count any more for the
-    limits on what is done at once, and another step may have begun in its stead.
+    An expired lease is not renewed, even if no other worker has taken the node: it no longer counted for the limits on
+    running steps, and another step may have begun in its place.
     """
     found = _still(connection, claims)
     leased = set(connection.execute(_LEASED, {**rows.ids({c.node_id for c in claims}), "n_now": now}).scalars())
@@ -227,38 +207,38 @@ def renew(connection: sa.Connection, claims: Sequence[Claim], until: float, now:
 
 
 def held(connection: sa.Connection, claims: Sequence[Claim]) -> set[tuple[int, int]]:
-    """Of these claims, those whose nodes are still theirs to act on."""
+    """Return the claims that are still valid and part of the newest traversal."""
     return {key for key, ours in _still(connection, claims).items() if ours}
 
 
 _OP = t.operations.c
-_TO_PLAN = sa.select(_OP.stack_id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("room"))
-_QUEUE = Queue(lambda stack: sa.exists().where(_OP.id == stack.operation_id, _OP.due <= sa.bindparam("now")))
+_TO_PLAN = sa.select(_OP.stack_id).where(_OP.due <= sa.bindparam("now")).order_by(_OP.due).limit(sa.bindparam("most"))
+_QUEUE = StackQueue(lambda stack: sa.exists().where(_OP.id == stack.operation_id, _OP.due <= sa.bindparam("now")))
 
 
 def operations_to_plan(
-    connection: sa.Connection, until: float, now: float, room: int, place: Place = START
-) -> tuple[list[Operation], Place]:
-    """Take operations that have been accepted and not been planned, also those whose planner died. Projects take turns."""
-    oldest = list(connection.execute(_TO_PLAN, {"now": now, "room": room + 1}).scalars())
+    connection: sa.Connection, until: float, now: float, capacity: int, cursor: Cursor = START
+) -> tuple[list[Operation], Cursor]:
+    """Take accepted operations to plan them, also those whose planner died. Projects share the capacity."""
+    oldest = list(connection.execute(_TO_PLAN, {"now": now, "most": capacity + 1}).scalars())
     if not oldest:
-        return [], place
-    chosen, place = _QUEUE.choose(connection, oldest, room, place, now)
+        return [], cursor
+    chosen, cursor = _QUEUE.choose(connection, oldest, capacity, cursor, now)
     operations.take_to_plan(connection, chosen, until, now)
     found = rows.current_operations(connection, chosen)
-    return [found[stack_id] for stack_id in chosen if stack_id in found], place
+    return [found[stack_id] for stack_id in chosen if stack_id in found], cursor
 
 
 _EXPIRED = sa.select(_OP.id).where(_OP.deadline <= sa.bindparam("now"), _OP.state.in_(UNFINISHED)).limit(100)
 
 
 def expired(connection: sa.Connection, now: float) -> list[str]:
-    """Operations whose deadline has passed."""
+    """Return operations whose deadline has passed."""
     return list(connection.execute(_EXPIRED, {"now": now}).scalars())
 
 
 class Ahead(NamedTuple):
-    """When the first of each kind falls due, as far as is known now; never, if there is none."""
+    """When the next row of each kind falls due; infinity if there is none."""
 
     nodes: float
     operations: float
@@ -266,7 +246,7 @@ class Ahead(NamedTuple):
     snapshots: float
 
 
-# Each minimum is one step down its index.
+# Each minimum is a single search in its index.
 _AHEAD = sa.select(
     *(sa.select(sa.func.min(column)).where(column.is_not(None)).scalar_subquery()
       for column in (_NODE.due, _OP.due, _OP.deadline, t.snapshots.c.due))
@@ -274,5 +254,5 @@ _AHEAD = sa.select(
 
 
 def ahead(connection: sa.Connection) -> Ahead:
-    """One question, which spares all others where nothing is due."""
+    """Return what falls due next: one query, which saves all others while nothing is due."""
     return Ahead(*(math.inf if time is None else time for time in connection.execute(_AHEAD).one()))
