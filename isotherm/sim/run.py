@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import dataclasses
 import functools
 import logging
 import traceback
@@ -349,7 +348,3 @@ class Run:
 
 def play(history: History) -> Outcome:
     return Run(history).play()
-
-
-def muted(history: History, numbers: frozenset[int]) -> History:
-    return dataclasses.replace(history, muted=history.muted | numbers)

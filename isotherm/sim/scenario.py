@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import unittest
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -362,7 +362,3 @@ class _Stepper:
             return value
         target = self._reality.resources_by_logical_name(value.target_name)[0]
         return target.properties.get(value.attr, value.attr) if isinstance(value, GetAtt) else target.uuid
-
-
-def scripts(folder: Path) -> Iterator[Path]:
-    return iter(sorted(folder.glob("*.py")))

@@ -1,1 +1,1 @@
-"""Isotherm beside the real Heat: the same questions, the same answers."""
+"""Isotherm compared with the real Heat on the same templates."""

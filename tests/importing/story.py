@@ -1,4 +1,4 @@
-"""What must hold after an import, whichever database the stacks came from: told once, for all tests of it."""
+"""The checks after an import, shared by the tests with a recorded and a real database of Heat."""
 
 import asyncio
 from typing import Any

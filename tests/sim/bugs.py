@@ -1,4 +1,4 @@
-"""Seeded bugs of how work is handed out and done: waking, generations, leases, intents, order.
+"""Seeded bugs of claims and steps: wake-ups, generations, leases, intents, order.
 
 A seeded bug breaks the engine by a small change of one function; the simulator must notice each of them. The reference in
 brackets is the lesson from Heat's engine (docs/lessons.md) that the bug repeats, or the invariant that it breaks.

@@ -1,4 +1,4 @@
-"""Seeded bugs of what a version is: which implementation made it, and whose the object is."""
+"""Seeded bugs of the identity of versions: their implementation, and the ownership of their objects."""
 
 from __future__ import annotations
 

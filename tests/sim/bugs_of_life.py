@@ -1,4 +1,4 @@
-"""Seeded bugs of stacks inside stacks, of signals, of rest and adoption, and of looking at reality."""
+"""Seeded bugs of nested stacks, signals, suspension, adoption, and the observation of reality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeded bugs of the observer: ways to observe, to tell and to mend wrongly. The simulator has to notice each (I19)."""
+"""Seeded bugs of the observer: wrong observations, records and repairs. The simulator has to notice each (I19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeded bugs of what comes of an operation: what is believed, what is undone, what is lost, and what is left behind."""
+"""Seeded bugs of the outcome of operations: false reports, wrong rollbacks, lost objects, and leftovers."""
 
 from __future__ import annotations
 

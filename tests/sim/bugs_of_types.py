@@ -1,4 +1,4 @@
-"""Seeded bugs of how types are called: plain methods, searches that cannot tell, attempts that were not begun."""
+"""Seeded bugs of the calls of types: plain methods, searches without an answer, calls that were not begun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What seeded bugs are made with: a list of them, and ways to change a function."""
+"""The list of seeded bugs, and helpers that change a function."""
 
 from __future__ import annotations
 

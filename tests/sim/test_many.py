@@ -1,4 +1,4 @@
-"""Seeds without end: results come while there is no last one, and an interrupt is no catastrophe."""
+"""Endless seeds: results come one by one, and an interrupt ends the run cleanly."""
 
 from __future__ import annotations
 

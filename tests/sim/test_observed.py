@@ -1,4 +1,4 @@
-"""Stories with observers in the simulated world: what a seed has found, and what every seed must be able to find."""
+"""Histories with observers in the simulated world, among them those that seeds have found."""
 
 from __future__ import annotations
 

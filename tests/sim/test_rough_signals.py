@@ -1,4 +1,4 @@
-"""Signals in a rough world: workers die, commits fail or are not heard of, and nothing is lost or counted twice."""
+"""Signals under faults: workers are killed, commits fail or lose their answers, and every signal counts once."""
 
 from __future__ import annotations
 

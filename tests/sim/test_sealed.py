@@ -1,4 +1,4 @@
-"""The same histories with everything sealed: a ring of keys changes nothing of what the engine does."""
+"""The same histories with sealed columns: encryption does not change what the engine does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain types in the simulator: on threads of their own, one at a time, and the same for a seed again and again."""
+"""Plain types in the simulator: they run on threads, one at a time, and are deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated world itself: the same seed is the same history, the dead stay dead, and the cloud says no."""
+"""The simulated world: a seed is deterministic, killed processes stay dead, and the cloud refuses wrong orders."""
 
 from __future__ import annotations
 

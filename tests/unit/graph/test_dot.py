@@ -1,4 +1,4 @@
-"""The drawing of a graph is one that Graphviz can read, whatever the names are."""
+"""DOT output that Graphviz can read, for all names."""
 
 from __future__ import annotations
 

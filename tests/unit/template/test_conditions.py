@@ -1,4 +1,4 @@
-"""Conditions: what they may be made of, where they count, and what is wrong with the others."""
+"""Conditions: their functions, their effects, and their errors."""
 
 from __future__ import annotations
 

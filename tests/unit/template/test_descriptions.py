@@ -1,4 +1,4 @@
-"""Every function of every version has its line for people, and there is no line for what is no function."""
+"""Every function of every version has a description, and every description a function."""
 
 from __future__ import annotations
 

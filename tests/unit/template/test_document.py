@@ -1,4 +1,4 @@
-"""Reading texts: plain data, places, and refusals that say where."""
+"""Documents: plain data, positions, and refusals with a position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function: what it gives, and what it says when used wrongly."""
+"""Every function: its values, and its errors."""
 
 from __future__ import annotations
 

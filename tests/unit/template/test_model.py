@@ -1,4 +1,4 @@
-"""Templates and what they ask for: shape, order of mistakes, dependencies."""
+"""Templates: structure, order of errors, dependencies."""
 
 from __future__ import annotations
 

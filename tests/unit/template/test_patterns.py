@@ -1,4 +1,4 @@
-"""Patterns of strangers: the same answers as `re`, in bounded time."""
+"""Patterns of users: the same answers as `re`, in bounded time."""
 
 from __future__ import annotations
 

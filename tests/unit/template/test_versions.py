@@ -1,4 +1,4 @@
-"""Which version can say what."""
+"""The functions and keys of each template version."""
 
 from __future__ import annotations
 
