@@ -6,7 +6,7 @@ import asyncio
 import functools
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm.observer import compare
@@ -62,6 +62,14 @@ class StackRef:
     stack_name: str
 
 
+class _BulkCall:
+    """One call of `observe_many`, for the resources of any number of stacks."""
+
+    def __init__(self) -> None:
+        self.states: list[contract.ResourceState] = []
+        self.task: asyncio.Future[tuple[float, Sequence[contract.LiveState]]]
+
+
 class RealityReader:
     """Observes resources. Counts the resources it observed and the calls it made.
 
@@ -73,6 +81,8 @@ class RealityReader:
         self._types = types
         self._context = context
         self._limit = limit
+        # Calls of `observe_many` that have not been sent yet, by credential and type: other stacks join them.
+        self._open: dict[tuple[str, type[contract.Resource]], _BulkCall] = {}
         self.looks = 0
         self.calls = 0
 
@@ -101,11 +111,13 @@ class RealityReader:
             return await self._observe_in_bulk(type_, stack, targets)
         free, end = asyncio.Semaphore(_CONCURRENCY), asyncio.get_running_loop().time() + self._within_s
 
+        context = self._context_of(stack, targets[0].stack_id)
+
         async def observe_one(target: Target) -> Finding:
             async with free:
                 at = await self._next_call(type_, stack)
                 left_s = end - asyncio.get_running_loop().time()
-                get_reality = functools.partial(contract.observe, type_(_state(target, stack), self._context))
+                get_reality = functools.partial(contract.observe, type_(_state(target, stack), context))
                 reality = await _in_time(get_reality, left_s) if left_s > 0 else None
             return _finding(type_, target, reality or _SLOW, at)
 
@@ -116,11 +128,37 @@ class RealityReader:
     async def _observe_in_bulk(
         self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[Target]
     ) -> list[Finding]:
-        at = await self._next_call(type_, stack)
-        many = [_state(target, stack) for target in targets]
-        realities = await _observe_many(type_, self._context, many, self._within_s)
+        """Observe with one call for all stacks that are observed at the same time with the same credential."""
+        context = self._context_of(stack, targets[0].stack_id)
+        key = stack.project if context.credential is None else context.credential.key, type_
+        call = self._open.get(key)
+        if call is None:
+            call = self._open[key] = _BulkCall()
+            call.task = asyncio.create_task(self._send(call, key, stack, context))
+        first = len(call.states)
+        call.states += [_state(target, stack) for target in targets]
+        # Shielded: another stack may wait for the same call.
+        at, realities = await asyncio.shield(call.task)
         self.looks += len(targets)
-        return [_finding(type_, target, one, at) for target, one in zip(targets, realities, strict=True)]
+        own = realities[first:first + len(targets)]
+        return [_finding(type_, target, one, at) for target, one in zip(targets, own, strict=True)]
+
+    async def _send(
+        self, call: _BulkCall, key: tuple[str, type[contract.Resource]], stack: StackRef, context: contract.Context
+    ) -> tuple[float, Sequence[contract.LiveState]]:
+        type_ = key[1]
+        try:
+            at = await self._next_call(type_, stack)
+        finally:
+            del self._open[key]
+        return at, await _observe_many(type_, context, call.states, self._within_s)
+
+    def _context_of(self, stack: StackRef, stack_id: str) -> contract.Context:
+        """Return the context with the credential of a stack."""
+        cloud = self._context.cloud
+        if cloud is None:
+            return self._context
+        return replace(self._context, project=stack.project, cloud=cloud.of_stack(stack_id))
 
     async def _next_call(self, type_: type[contract.Resource], stack: StackRef) -> float:
         """Wait until the rate limit admits a call, and return the time at which it is made."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import ClassVar
 
 import pytest
 
@@ -136,3 +137,29 @@ def test_what_answers_is_seen_beside_what_hangs():
 
 def test_a_list_that_fails_has_seen_nothing():
     assert looked(Raises, "a", "b") == {"a": Sight.UNSEEN, "b": Sight.UNSEEN}
+
+
+class Lists(Hangs):
+    TYPE = "Test::Lists"
+    calls: ClassVar[list[list[str]]] = []
+
+    @classmethod
+    async def observe_many(cls, context, many):
+        cls.calls.append([f"{one.stack_name}.{one.name}" for one in many])
+        return [contract.Gone() if one.name == "gone" else contract.Seen({}) for one in many]
+
+
+def test_stacks_of_one_project_share_a_call_and_others_do_not():
+    Lists.calls.clear()
+    context = contract.Context(clock=Clock(), random=Random(1), reality=MemoryReality())
+    reader = RealityReader(lambda _name: Lists, context, RateLimit(0))
+
+    async def story() -> list[list[Sight]]:
+        found = await asyncio.gather(*(
+            reader.observe(StackRef(project, stack), [target(name, Lists.TYPE) for name in names])
+            for project, stack, names in (("p", "s1", "ab"), ("p", "s2", ["gone", "c"]), ("q", "s3", "d"))))
+        return [[one.observation.sight for one in findings] for findings in found]
+
+    assert asyncio.run(story()) == [[Sight.SEEN, Sight.SEEN], [Sight.GONE, Sight.SEEN], [Sight.SEEN]]
+    assert Lists.calls == [["s1.a", "s1.b", "s2.gone", "s2.c"], ["s3.d"]]
+    assert reader.calls == 2
