@@ -16,4 +16,8 @@ class SystemClock:
         self.skew = 0.0
 
     def now(self) -> float:
-        return time.time() + self.skew
+        return self.local() + self.skew
+
+    def local(self) -> float:
+        """Return the time of this machine, without the correction."""
+        return time.time()

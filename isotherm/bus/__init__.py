@@ -1,7 +1,7 @@
-"""The bus carries hints between processes: 'look at these stacks', 'there is more here than I can carry', 'this happened'.
+"""The bus carries hints between processes: these stacks have changed, a worker needs help, reality has changed.
 
-The truth is in the database. A message that is lost, doubled or late changes nothing but how soon somebody looks, so
-nothing here is ever waited for: without a broker, or with one that is down, everything goes on, only less promptly.
+The truth is in the database. A message that is lost, doubled or late only changes how soon a process reacts, so nothing
+waits for the bus: without a broker, or with a broker that is down, everything goes on, only less promptly.
 
     bus = of("amqp://user:password@host:5672/vhost")
     async with bus.listening(listener):
@@ -20,13 +20,13 @@ __all__ = ["Bus", "BusListener", "Counts", "LocalBus", "of"]
 
 
 def of(url: str, name: str = "") -> Bus:
-    """The bus of a URL; without one, that of this process. `name` is how the broker's operator sees it.
+    """Return the bus of a URL, or without a URL the bus of this process. `name` is the name of its connections.
 
-    Raises UserError for a URL that is none. Nothing is connected to before somebody listens.
+    Raises UserError for an invalid URL. The bus connects when `listening` is entered.
     """
     if not url:
         return LocalBus()
     addresses = address.parse(url)
-    # The library is slow to import, and most have no broker.
+    # The import is slow, and most installations have no broker.
     bus: Bus = importlib.import_module("isotherm.bus.amqp").AmqpBus(addresses, name)
     return bus

@@ -1,9 +1,9 @@
-"""The URL of a broker, in the form of `transport_url` of OpenStack as well as of AMQP.
+"""Parses the URL of a broker, in the form of OpenStack's `transport_url` or of AMQP.
 
     rabbit://user:password@one:5672,user:password@two:5672/vhost?ssl=1
     amqps://user:password@host/vhost
 
-Errors never quote it: it has a password.
+Errors never quote the URL: it contains a password.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TRUE = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One broker, or one of the several that make a cluster."""
+    """The address of one broker, or of one node of a cluster."""
 
     host: str
     port: int
@@ -36,18 +36,18 @@ class Address:
         return f"{self.host}:{self.port}"
 
     def censored(self, text: str) -> str:
-        """A text of somebody else, without our password."""
+        """Return a text without the password of this address."""
         return text.replace(self.password, "***") if self.password else text
 
 
 def parse(url: str) -> tuple[Address, ...]:
-    """The brokers of a URL, of which any will do."""
+    """Return the addresses of a URL. They are equivalent."""
     found = _URL.fullmatch(url.strip())
     if found is None or found["scheme"].lower() not in _SCHEMES:
         raise _wrong("this is not the URL of a broker")
     query = parse_qs(found["query"] or "")
     tls = _SCHEMES[found["scheme"].lower()] or query.get("ssl", ["0"])[-1].lower() in _TRUE
-    # Both OpenStack and RabbitMQ's own clients take nothing for the default.
+    # OpenStack and RabbitMQ's own clients take an empty vhost for the default.
     vhost = unquote(found["vhost"] or "") or "/"
     return tuple(_one(part, vhost, tls=tls) for part in found["hosts"].split(","))
 

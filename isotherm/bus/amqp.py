@@ -1,6 +1,6 @@
 """The bus over AMQP 0-9-1 (RabbitMQ), for engines on many hosts.
 
-A task of its own connects, sends, and connects again, for ever and with growing pauses, to any of the brokers of a cluster.
+A task connects, sends, and connects again with growing pauses, to any broker of a cluster, until the process leaves.
 Nobody waits for it: what is said goes to an outbox of bounded size, and to the listener of this process at once.
 """
 
@@ -27,18 +27,18 @@ from isotherm.bus.send import Sender
 
 log = logging.getLogger(__name__)
 
-#: Pauses before connecting again: the first, and the longest. Each is shortened by chance, so that not all come at once.
+#: Pauses before the next connection: the first, and the longest. Each is shortened at random, to spread the processes.
 _FIRST_S, _LONGEST_S = 0.1, 10.0
-#: A connection that held so long was a good one, and the next pause is a first one.
+#: A connection that lasted so long was good: the next pause is the first one.
 _GOOD_S = 10.0
-#: So often in a row may a queue give no answer before it is made anew.
+#: A queue that does not answer so often in a row is created again.
 _ENOUGH = 2
-#: So long may the last words take when somebody leaves, and so long the turn that is under way.
+#: Time limits on leaving: for messages that are still to be sent, and for the turn under way.
 _LAST_S = 1.0
 
 
 class AmqpBus(LocalBus):
-    """A bus for all processes that have the same broker."""
+    """The bus of all processes that use the same broker."""
 
     def __init__(self, addresses: Sequence[Address], name: str = "") -> None:
         super().__init__()
@@ -47,12 +47,12 @@ class AmqpBus(LocalBus):
         self._sender = ""
         self._outbox = Outbox(self.counts)
         self._bell = asyncio.Event()
-        # Not known before the first attempt.
+        # None before the first attempt.
         self._up: bool | None = None
         self._been_up = False
-        # When the present connection will have proved itself.
+        # The time at which the present connection counts as good.
         self._good_at = math.inf
-        # How often in a row a broker let us in, and one of its queues then gave no answer.
+        # Connections in a row in which a queue did not answer.
         self._silences = 0
 
     @property
@@ -67,24 +67,24 @@ class AmqpBus(LocalBus):
 
     @asynccontextmanager
     async def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
-        # Not sooner: a process may have been split in two since.
+        # Not in the constructor: the process may have been forked since.
         self._sender = uuid.uuid4().hex
         async with super().listening(listener):
             task = asyncio.create_task(self._run(listener, hints=hints), name="bus")
             try:
                 yield
             finally:
-                await self._last_words()
+                await self._send_rest()
                 task.cancel()
                 await asyncio.wait({task})
                 await self._listener.leave(_LAST_S)
                 self._up = None
 
-    def _told(self, stack_ids: tuple[str, ...]) -> None:
-        super()._told(stack_ids)
+    def _announce(self, stack_ids: tuple[str, ...]) -> None:
+        super()._announce(stack_ids)
         self._outbox.announce(stack_ids)
 
-    async def _last_words(self) -> None:
+    async def _send_rest(self) -> None:
         if self._up is False:
             return
         try:
@@ -107,7 +107,7 @@ class AmqpBus(LocalBus):
             await asyncio.sleep(pause_s * random.uniform(0.5, 1))
 
     async def _session(self, address: Address, listener: BusListener | None, *, hints: bool) -> None:
-        """One connection, from its beginning to its end, of which one of its tasks tells the reason."""
+        """Run one connection. Raises the error of the task that ended it."""
         link = Link(address, self._name or f"isotherm {socket.gethostname()} {os.getpid()}")
         try:
             await link.open()
@@ -118,7 +118,7 @@ class AmqpBus(LocalBus):
                 if hints:
                     await receive.HintConsumer(self._listener, self.counts).begin(link)
             self._is_up(address)
-            # Others may have told something while we were away: nobody knows what.
+            # Messages may have been missed while the bus was not connected.
             self._listener.stacks_changed(())
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(link.lost())
@@ -138,7 +138,7 @@ class AmqpBus(LocalBus):
     def _is_down(self, address: Address, error: Exception) -> None:
         if self._up is not False:
             why = next(iter(error.exceptions), error) if isinstance(error, ExceptionGroup) else error
-            log.warning("no broker: going on without, and trying again", extra={
+            log.warning("the broker is not reachable; going on without it and trying again", extra={
                 "broker": str(address), "reason": address.censored(f"{type(why).__name__}: {why}")})
         self._up = False
 

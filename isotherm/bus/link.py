@@ -1,7 +1,7 @@
-"""One connection to a broker, for as long as it lasts. It is never mended: whatever goes wrong with it is its end.
+"""One connection to a broker. It is never repaired: any error ends it.
 
-Every call has a time limit of ours. A call that the library cancels may itself wait for a broker that hangs, so a call that
-is late is left behind, and the socket is cut under it.
+Every call has a time limit. Cancelling a call of the library may itself wait for a broker that hangs, so a late call is
+abandoned, and its socket is aborted.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from isotherm.bus.address import Address
 T = TypeVar("T")
 Callback = Callable[[AbstractIncomingMessage], Awaitable[None]]
 
-#: How long a broker may take to let us in, to answer, and to say goodbye.
+#: Time limits of connecting, of a call, and of closing.
 CONNECT_S = 10.0
 ANSWER_S = 5.0
 CLOSE_S = 1.0
-#: A broker that says nothing for three times as long is taken for dead.
+#: A broker that is silent for three times as long counts as dead.
 _HEARTBEAT_S = 10
 
-# The libraries log each attempt. We log what changes, and where nobody has asked for theirs, nobody is to see them.
+# The libraries log each attempt; this package logs changes. Without a handler of the user, theirs are not shown.
 for _name in ("aio_pika", "aiormq"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 class ConnectionLost(Exception):
-    """The connection is gone, or of no more use."""
+    """The connection has ended or cannot be used any more."""
 
 
 class _Transport(TransportFactory):
-    """Opens the socket as the library does, and keeps it at hand, to cut it."""
+    """Opens the socket as the library does, and keeps it so that it can be aborted."""
 
     def __init__(self, *, tls: bool) -> None:
-        # With TLS, the authorities are those of this system.
+        # With TLS, the certificate authorities are those of the system.
         self._inner: TransportFactory = TLSTransportFactory() if tls else TCPTransportFactory()
         self._writer: asyncio.StreamWriter | None = None
 
@@ -71,7 +71,7 @@ class Link:
         await self.call(self._connection.connect(), CONNECT_S)
 
     async def channel(self, *, prefetch: int = 0) -> AbstractChannel:
-        """A channel. One that is closed, or loses a consumer because its queue is gone, is the end of the whole."""
+        """Open a channel. If it is closed, or loses a consumer because its queue is deleted, the connection ends."""
         channel = self._connection.channel(on_return_raises=True)
         channel.close_callbacks.add(self._closed)
         await self.call(channel.initialize())
@@ -83,10 +83,10 @@ class Link:
     async def consume(self, queue: AbstractQueue, callback: Callback, *, no_ack: bool = False) -> str:
         return await self.call(queue.consume(callback, no_ack=no_ack))
 
-    async def call(self, asked: Awaitable[T], limit_s: float | None = None) -> T:
-        """What the broker answers. Raises whatever the library does, and TimeoutError where it does not in time."""
+    async def call(self, request: Awaitable[T], limit_s: float | None = None) -> T:
+        """Return the broker's answer. Raises the errors of the library, and TimeoutError after the limit."""
         limit_s = ANSWER_S if limit_s is None else limit_s
-        call = asyncio.ensure_future(asked)
+        call = asyncio.ensure_future(request)
         self._calls.add(call)
         call.add_done_callback(self._returned)
         try:
@@ -101,11 +101,11 @@ class Link:
         return call.result()
 
     async def lost(self) -> None:
-        """Ends, by raising, when the connection does."""
+        """Wait for the end of the connection, and raise ConnectionLost."""
         raise ConnectionLost(await asyncio.shield(self._lost))
 
     async def close(self) -> None:
-        """Nothing of it is left afterwards, whatever the broker does."""
+        """Close the connection; no task of it is left afterwards, even if the broker hangs."""
         closing = asyncio.ensure_future(self._connection.close())
         self._calls.add(closing)
         closing.add_done_callback(self._returned)
@@ -124,7 +124,7 @@ class Link:
     def _returned(self, call: asyncio.Future[Any]) -> None:
         self._calls.discard(call)
         if not call.cancelled():
-            call.exception()  # Somebody has looked at it: those who left do not.
+            call.exception()  # Marks the error as retrieved; an abandoned caller does not.
 
     def _closed(self, _: object, error: BaseException | None = None) -> None:
         self._ends(str(error) or type(error).__name__)

@@ -1,4 +1,4 @@
-"""The bus of a single process: whoever tells something is heard at once, and there is nobody else to help."""
+"""The bus of a single process: an announcement reaches its own listener, and there are no helpers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isotherm.bus.ports import BusListener, Counts
 
 
 class LocalBus:
-    """Reaches the listener of this process, on the loop on which they listen, whichever thread is speaking."""
+    """Calls the listener of this process, on the loop of the listener, from any thread."""
 
     def __init__(self) -> None:
         self.counts = Counts()
@@ -25,13 +25,13 @@ class LocalBus:
 
     def announce(self, stack_ids: Sequence[str]) -> None:
         if stack_ids:
-            self._on_loop(self._told, tuple(stack_ids))
+            self._on_loop(self._announce, tuple(stack_ids))
 
     def call_for_help(self) -> None:
-        """Nobody else can come."""
+        """There are no other processes."""
 
     def capacity_changed(self) -> None:
-        """Nobody is waiting for room."""
+        """There are no calls for help."""
 
     @asynccontextmanager
     async def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
@@ -43,7 +43,7 @@ class LocalBus:
         finally:
             self._listener, self._loop = SafeListener(None), None
 
-    def _told(self, stack_ids: tuple[str, ...]) -> None:
+    def _announce(self, stack_ids: tuple[str, ...]) -> None:
         self._listener.stacks_changed(stack_ids)
 
     def _on_loop(self, act: Callable[..., None], *arguments: object) -> None:
@@ -53,7 +53,7 @@ class LocalBus:
             return
         try:
             loop.call_soon_threadsafe(act, *arguments)
-        except RuntimeError:  # It has just been closed: nobody is left to hear it.
+        except RuntimeError:  # The loop has just been closed.
             self.counts.dropped += 1
 
 

@@ -1,6 +1,6 @@
-"""What is still to be sent: bounded, and without repetitions, however long there is nobody to send it to.
+"""Messages that are still to be sent: bounded and without repetitions, even if there is no broker for long.
 
-All that is told in one pass of the loop goes as one message, and so does what gathers while one is on its way.
+All stacks that are announced in one pass of the loop go in one message, and so do those announced while one is being sent.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from itertools import islice
 
 from isotherm.bus.ports import Counts
 
-#: So many stacks are named in one message.
+#: The number of stacks in one message.
 BATCH = 200
-#: So many are remembered while there is no broker. The sweepers find the others.
+#: The number of stacks kept while there is no broker. Workers find the others by themselves.
 MOST = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """One message to be: news of some stacks, or, without any, a call for help."""
+    """A message: stacks that have changed, or without any, a call for help."""
 
     stacks: tuple[str, ...] = ()
 
 
 class Outbox:
-    """Belongs to one loop, but for `tell` and `surplus` before there is one."""
+    """Holds messages until they are sent. Used on one loop, except before the loop runs."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
-        # Keys only: a set that knows who came first.
+        # Used as an ordered set: oldest first.
         self._stacks: OrderedDict[str, None] = OrderedDict()
         self._calls = False
         self._filled = asyncio.Event()
@@ -67,7 +67,7 @@ class Outbox:
             self._sent.set()
 
     def was_not_sent(self, letter: OutgoingMessage) -> None:
-        """It goes again, with the next connection; what is newer stays before what is older if not all can."""
+        """Keep the message for the next connection. If there are too many stacks, the oldest are dropped."""
         if letter.stacks:
             self._stacks = OrderedDict.fromkeys([*letter.stacks, *self._stacks])
             self._trim()

@@ -1,7 +1,7 @@
-"""What comes in over one connection, and when it counts as answered.
+"""Consumes the messages of one connection, and acknowledges them.
 
-A call for help is acknowledged when the turn that it led to is committed, and no sooner: if this process dies in between,
-the broker gives it to another. While there is no room, none is asked for: it stays for somebody who has.
+A call for help is acknowledged when its turn is committed: if this process dies before that, the broker gives the call to
+another process. While the process has no capacity it does not consume calls, so that they go to other processes.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from isotherm.bus.link import Link
 from isotherm.bus.listener import SafeListener
 from isotherm.bus.ports import Counts
 
-#: One call is one turn.
+#: Calls for help that are taken at once: one call is one turn.
 _CALLS = 1
 _HINTS = 64
-# Where a turn failed, the next one would fail as well.
-_REST_S = 1.0
+# The pause after a failed turn: the next one would probably fail as well.
+_PAUSE_S = 1.0
 
 
 class NewsConsumer:
-    """Hears of stacks from all other processes."""
+    """Consumes announcements of stacks from all other processes."""
 
     def __init__(self, listener: SafeListener, counts: Counts, sender: str) -> None:
         self._listener = listener
@@ -43,14 +43,14 @@ class NewsConsumer:
         except wire.MessageRefused:
             self._counts.refused += 1
             return
-        # What we said ourselves we heard at once.
+        # The announcements of this process reached its listener directly.
         if found.sender != self._sender:
             self._counts.received += 1
             self._listener.stacks_changed(found.stacks)
 
 
 class HintConsumer:
-    """Hears of reality, in turn with other processes."""
+    """Consumes notifications about reality, shared with the other processes."""
 
     def __init__(self, listener: SafeListener, counts: Counts) -> None:
         self._listener = listener
@@ -61,7 +61,7 @@ class HintConsumer:
         await topology.consume(link, channel, topology.HINTS, partial(self._on_message, link))
 
     async def _on_message(self, link: Link, message: AbstractIncomingMessage) -> None:
-        """Acknowledged also if it makes no sense: it would make none to another."""
+        """Pass a notification on. One that is refused is acknowledged too: another process would refuse it as well."""
         try:
             found = wire.hint(message.body)
         except wire.MessageRefused:
@@ -69,24 +69,24 @@ class HintConsumer:
         else:
             self._counts.received += 1
             self._listener.reality_hint(found)
-        # Where that fails, the connection is at its end, which others notice.
+        # If that fails, the connection has ended, and `Link.lost` raises.
         with suppress(Exception):
             await link.call(message.ack())
 
 
 class WorkConsumer:
-    """Answers calls for help, one at a time, while there is room."""
+    """Answers calls for help, one at a time, while the process has capacity."""
 
     def __init__(self, listener: SafeListener, counts: Counts, bell: asyncio.Event) -> None:
         self._listener = listener
         self._counts = counts
-        # Rings when a call has come, and when there may be room, or none any more.
+        # Set when a call has arrived, and when the capacity may have changed.
         self._bell = bell
-        self._come: deque[AbstractIncomingMessage] = deque()
+        self._calls: deque[AbstractIncomingMessage] = deque()
         self._source: tuple[AbstractQueue, str] | None = None
 
     async def run(self, link: Link) -> None:
-        """Until the connection is lost."""
+        """Run until the connection is lost."""
         channel = await link.channel(prefetch=_CALLS)
         self._bell.set()
         while True:
@@ -97,18 +97,18 @@ class WorkConsumer:
                 continue
             if self._source is None:
                 self._source = await topology.consume(link, channel, topology.WORK, self._called)
-            if self._come and not await self._answer(link, self._come.popleft()):
+            if self._calls and not await self._answer(link, self._calls.popleft()):
                 await self._stop(link)
-                await asyncio.sleep(_REST_S)
+                await asyncio.sleep(_PAUSE_S)
                 self._bell.set()
 
     async def _called(self, message: AbstractIncomingMessage) -> None:
-        self._come.append(message)
+        self._calls.append(message)
         self._bell.set()
 
     async def _answer(self, link: Link, message: AbstractIncomingMessage) -> bool:
-        """Whether the turn that was taken came to its end."""
-        # Whether there is room for another is asked afterwards.
+        """Take a turn for the call. Return whether it succeeded."""
+        # The capacity is checked again afterwards.
         self._bell.set()
         try:
             wire.decode(message.body)
@@ -117,15 +117,15 @@ class WorkConsumer:
             await link.call(message.ack())
             return True
         self._counts.received += 1
-        came = await self._listener.take_turn()
-        await link.call(message.ack() if came else message.nack(requeue=True))
-        return came
+        succeeded = await self._listener.take_turn()
+        await link.call(message.ack() if succeeded else message.nack(requeue=True))
+        return succeeded
 
     async def _stop(self, link: Link) -> None:
-        """What has come already goes to somebody else."""
+        """Stop consuming, and give calls that have arrived back to the broker."""
         if self._source is not None:
             queue, tag = self._source
             await link.call(queue.cancel(tag))
             self._source = None
-        while self._come:
-            await link.call(self._come.popleft().nack(requeue=True))
+        while self._calls:
+            await link.call(self._calls.popleft().nack(requeue=True))

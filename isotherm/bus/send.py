@@ -1,4 +1,4 @@
-"""What goes out over one connection: one message at a time, and each is confirmed before the next."""
+"""Sends the messages of the outbox over one connection; each is confirmed before the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isotherm.bus.ports import Counts
 
 
 class Sender:
-    """Empties the outbox."""
+    """Sends the messages of an outbox."""
 
     def __init__(self, sender: str, outbox: Outbox, counts: Counts) -> None:
         self._sender = sender
@@ -20,23 +20,23 @@ class Sender:
         self._counts = counts
 
     async def run(self, link: Link, channel: AbstractChannel) -> None:
-        """Until the connection is lost. What was not confirmed goes again over the next: twice does no harm."""
+        """Send until the connection is lost. A message that was not confirmed is sent again over the next connection."""
         news = await channel.get_exchange(topology.NEWS, ensure=False)
         work = await channel.get_exchange(topology.WORK, ensure=False)
         while True:
-            letter = await self._outbox.next()
+            outgoing = await self._outbox.next()
             try:
-                await self._publish(link, letter, news, work)
+                await self._publish(link, outgoing, news, work)
             except BaseException:
-                self._outbox.was_not_sent(letter)
+                self._outbox.was_not_sent(outgoing)
                 raise
             self._counts.published += 1
             self._outbox.was_sent()
 
-    async def _publish(self, link: Link, letter: OutgoingMessage, news: AbstractExchange, work: AbstractExchange) -> None:
-        message = Message(wire.encode(self._sender, letter.stacks), content_type="application/json")
-        if letter.stacks:
+    async def _publish(self, link: Link, outgoing: OutgoingMessage, news: AbstractExchange, work: AbstractExchange) -> None:
+        message = Message(wire.encode(self._sender, outgoing.stacks), content_type="application/json")
+        if outgoing.stacks:
             await link.call(news.publish(message, "", mandatory=False))
         else:
-            # A queue that is gone is an error, and is there again after the next connection.
+            # A missing queue is an error, which ends the connection; the next connection creates the queue.
             await link.call(work.publish(message, "", mandatory=True))

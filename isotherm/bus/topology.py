@@ -1,13 +1,13 @@
-"""The exchanges and queues on the broker. All are bounded: what is old or too many is worth nothing.
+"""The exchanges and queues on the broker. All are bounded: old hints are worthless.
 
-    isotherm.news   fanout   to a queue of each process (isotherm.news.*): look at these stacks
-    isotherm.work   direct   to a shared queue of the same name: somebody with room may come
-    isotherm.hints  topic    to a shared queue of the same name: something happened to reality
+    isotherm.news   fanout   to a queue of each process (isotherm.news.*): these stacks have changed
+    isotherm.work   direct   to a shared queue of the same name: a call for help
+    isotherm.hints  topic    to a shared queue of the same name: a notification about reality
 
-So a user who may do everything with what begins with `isotherm.` may do all that we need.
+A user with all permissions on `isotherm.*` suffices.
 
-A queue is never declared anew with other arguments, which a broker refuses while the older version runs beside it: one that
-is to be otherwise gets another name. Quorum queues that forget by time need RabbitMQ 3.10.
+A queue is never declared again with other arguments, which a broker refuses while an older version runs beside: a queue
+with other arguments gets another name. Quorum queues with a message TTL need RabbitMQ 3.10.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORK = "isotherm.work"
 HINTS = "isotherm.hints"
 
 _SECOND = 1000
-# The broker itself waits half as long for a queue that does not answer, before it gives it up.
+# The broker waits half as long for a queue that does not answer.
 _DELETE_S = 10.0
 _WORK: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": 100, "x-message-ttl": 5 * _SECOND}
 _HINTS: dict[str, Any] = {"x-queue-type": "quorum", "x-max-length": 10_000, "x-max-length-bytes": 16 * 1024 * 1024,
@@ -34,14 +34,14 @@ _OWN: dict[str, Any] = {"x-max-length": 1000, "x-message-ttl": 60 * _SECOND}
 
 
 class QueueUnresponsive(Exception):
-    """A queue is known to the broker, and gives no answer."""
+    """A queue is known to the broker and does not answer."""
 
 
 async def prepare(link: Link, channel: AbstractChannel, *, anew: bool = False) -> None:
-    """All that is shared is there afterwards.
+    """Create the shared exchanges and queues, if they are missing.
 
-    A broker that was killed just after it made a quorum queue may know no more of it than the name, for ever. Such a queue
-    is `QueueUnresponsive`, and is to be made `anew`; the hints that are in it are lost.
+    A broker that was killed just after it created a quorum queue may know only the name of the queue from then on. Such a
+    queue raises `QueueUnresponsive`, and has to be created `anew`; its hints are lost.
     """
     for name, kind, arguments in ((WORK, ExchangeType.DIRECT, _WORK), (HINTS, ExchangeType.TOPIC, _HINTS)):
         if anew:
@@ -53,7 +53,7 @@ async def prepare(link: Link, channel: AbstractChannel, *, anew: bool = False) -
 
 
 async def consume(link: Link, channel: AbstractChannel, name: str, callback: Callback) -> tuple[AbstractQueue, str]:
-    """A shared queue, and the name under which it is being read."""
+    """Consume a shared queue. Return the queue and the tag of the consumer."""
     queue = await channel.get_queue(name, ensure=False)
     try:
         return queue, await link.consume(queue, callback)
@@ -62,9 +62,9 @@ async def consume(link: Link, channel: AbstractChannel, name: str, callback: Cal
 
 
 async def own(link: Link, channel: AbstractChannel) -> AbstractQueue:
-    """The queue of this process for news. It goes with the connection.
+    """Create the queue of this process for announcements. It is deleted with the connection.
 
-    The broker may notice the end of that late, so the next one has another name.
+    The broker may notice the end of a connection late, so each connection uses another name.
     """
     name = f"{NEWS}.{uuid.uuid4().hex}"
     queue = await link.call(channel.declare_queue(name, exclusive=True, auto_delete=True, arguments=_OWN))

@@ -1,7 +1,7 @@
-"""What messages look like.
+"""The format of messages.
 
-Each has a version. One that we do not know is not read, and fields that we do not know are passed over: so processes of two
-versions share a broker while they are being replaced. The version grows only where a field changes its meaning.
+Each message has a version. Messages of an unknown version are refused, and unknown fields are ignored, so that processes of
+two releases can share a broker. The version grows only when a field changes its meaning.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import msgspec
 T = TypeVar("T")
 
 VERSION = 1
-#: Ours have a few kilobytes. Whoever sends more means something else.
+#: Messages of this package have a few kilobytes. Larger ones are refused.
 MOST_BYTES = 64 * 1024
 
 
 class MessageRefused(Exception):
-    """It is none of ours, or none that we understand."""
+    """The message is not one of this package, or of an unknown version."""
 
 
 class Message(msgspec.Struct):
-    """What processes say to each other. Who sent it passes over it."""
+    """A message between processes. Senders ignore their own messages."""
 
     v: int
     sender: str = ""
@@ -45,7 +45,7 @@ def decode(body: bytes) -> Message:
 
 
 def hint(body: bytes) -> Mapping[str, Any]:
-    """A notification about reality. It may be of another program, which knows of no version."""
+    """Decode a notification about reality. Other programs send it without a version."""
     found = _decoded(body, dict[str, Any])
     if found.get("v", VERSION) != VERSION:
         raise MessageRefused

@@ -96,9 +96,9 @@ class DriftRecorder:
     ) -> list[str]:
         """Decide whether the resource is repaired, and return the texts of events about that."""
         choice = self._breaker.choose(watch, state, need, record)
-        if choice is repair.Choice.REPAIR:
+        if choice is repair.RepairChoice.REPAIR:
             recorded.to_repair.append(need)
-        if choice is not repair.Choice.GIVE_UP:
+        if choice is not repair.RepairChoice.GIVE_UP:
             return []
         record.tripped_at = now
         recorded.given_up.append(record.name)

@@ -22,7 +22,7 @@ from isotherm.store.watch.repair_records import Repair
 from isotherm.store.watch.schedule import Watch
 
 
-class Choice(Enum):
+class RepairChoice(Enum):
     """The decision on one drifted resource."""
 
     LEAVE = "leave"
@@ -44,11 +44,11 @@ class Breaker:
         elif self._settings.observer_repair_rest and now - repair.tripped_at > self._settings.observer_repair_rest:
             repair.rounds, repair.since, repair.tripped_at = 0, None, None
 
-    def choose(self, watch: Watch, state: WatchState, need: Need, repair: Repair) -> Choice:
+    def choose(self, watch: Watch, state: WatchState, need: Need, repair: Repair) -> RepairChoice:
         """Decide whether a drifted resource is repaired now, left alone, or given up."""
         if repair.tripped_at is not None or not watch_state.wants_repair(watch, state, need):
-            return Choice.LEAVE
-        return Choice.REPAIR if repair.rounds < self._settings.observer_repair_limit else Choice.GIVE_UP
+            return RepairChoice.LEAVE
+        return RepairChoice.REPAIR if repair.rounds < self._settings.observer_repair_limit else RepairChoice.GIVE_UP
 
     def explain_giving_up(self, repair: Repair, why: str) -> str:
         """Return the text of the event."""

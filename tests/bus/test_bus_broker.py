@@ -130,7 +130,7 @@ def test_calls_for_help_are_gathered(story, broker):
 def test_room_is_asked_for_after_each_call(story, broker):
     async def it():
         full, free, yes = bus.of(broker.url), bus.of(broker.url), Listener()
-        yes.room = lambda: yes.came < 2
+        yes.has_capacity = lambda: yes.came < 2
         async with full.listening(Listener(room=False)), free.listening(yes):
             await connected(full, free)
             for number in range(1, 5):

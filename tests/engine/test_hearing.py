@@ -17,7 +17,7 @@ def test_a_worker_hears_what_was_accepted_elsewhere(lab):
         worker = it.engine._worker
         assert worker is not None
         worker._tuning = dataclasses.replace(worker._tuning, idle_s=1000.0)
-        await worker.come()
+        await worker.take_turn()
         # From here on it looks when it hears of something, or in a thousand seconds.
         await asyncio.sleep(0)
         listening = asyncio.create_task(it.engine.listen())
@@ -35,7 +35,7 @@ def test_nothing_is_told_when_nothing_is_written(tmp_path):
     async def story() -> None:
         told: list[int] = []
         file = tmp_path / "x.db"
-        listening = asyncio.create_task(file_listener.changes(file, lambda: told.append(1)))
+        listening = asyncio.create_task(file_listener.watch(file, lambda: told.append(1)))
 
         async def is_silent() -> bool:
             return told == []

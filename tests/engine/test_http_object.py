@@ -391,7 +391,7 @@ from isotherm.engine.process import local_access
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.orchestrator import Request
 
-class Deadly(local_access.Calls):
+class Deadly(local_access.LazyHttp):
     async def call(self, call):
         await super().call(call)
         if call.method in ("POST", "PUT"):
@@ -497,13 +497,13 @@ def test_a_service_that_takes_too_long_is_not_waited_for():
 
 def test_each_call_of_a_step_is_under_its_lease(allowed, service, monkeypatch):
     checks = []
-    original = local_access.Calls.call
+    original = local_access.LazyHttp.call
 
-    async def call(self: local_access.Calls, one: local_access_world.Call) -> local_access_world.Reply:
+    async def call(self: local_access.LazyHttp, one: local_access_world.Call) -> local_access_world.Reply:
         checks.append(one.check)
         return await original(self, one)
 
-    monkeypatch.setattr(local_access.Calls, "call", call)
+    monkeypatch.setattr(local_access.LazyHttp, "call", call)
 
     async def story(it: Lab) -> None:
         assert (await it.create({"t": thing(service)}))["status"] == "COMPLETE"

@@ -1,6 +1,6 @@
-"""What operators do to a service besides running it: look at it, tidy up, mend what is stuck. `heat-manage` asks here.
+"""Operators' commands on a service: list, clean up, reset what is stuck. `heat-manage` calls them.
 
-It works on the stacks of all projects, beside the engines that run: each piece of work is a transaction of its own.
+They work on the stacks of all projects, beside running engines: each piece of work is a transaction of its own.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from isotherm.store.operations import migrate, reset
 from isotherm.store.operations.migrate import Member
 from isotherm.store.reads import admin
 
-# How many rows are sealed in one transaction, and how many deleted stacks are forgotten.
+# Rows that are sealed, or deleted stacks that are purged, in one transaction.
 PAGE = 200
 RESET = "Reset by the operator"
 
 
 def schema_version(path: Path, files: Sequence[Path]) -> str | None:
-    """The schema of the database as it is; nothing, where there is none. It is not brought up to date."""
+    """Return the schema version of the database, without migrating it; None if there is no database."""
     url = database_url(path, config.load(path / CONFIG, *files))
     file = connect.file_of(url)
     if file is not None and not file.exists():
@@ -48,11 +48,12 @@ def schema_version(path: Path, files: Sequence[Path]) -> str | None:
 
 
 def newest_schema() -> str:
+    """Return the schema version of this release."""
     return schema.HEAD
 
 
 async def stacks(folder: Folder, *, nested: bool, project: str | None) -> list[dict[str, Any]]:
-    """The living stacks of all projects, with the path that each is on."""
+    """Return the existing stacks of all projects, with the architecture of each."""
     found = await folder.store.read(migrate.living)
     counts = await folder.store.read(admin.resources)
     return [{"id": one.id, "stack_name": one.name, "project": one.project, "parent": one.owner_id,
@@ -62,7 +63,7 @@ async def stacks(folder: Folder, *, nested: bool, project: str | None) -> list[d
 
 
 async def clean_services(folder: Folder) -> list[str]:
-    """Processes that have died give back what they held; all that are down are forgotten. Answers their names."""
+    """Release the leases of dead processes, delete the rows of all that are down, and return their names."""
     cleaned = set()
     for kind, place in FOLDERS.items():
         with liveness.dead_processes(folder.path / place) as names:
@@ -70,7 +71,7 @@ async def clean_services(folder: Folder) -> list[str]:
                 await folder.store.write(
                     partial(heartbeat.release_dead_services, kind=kind, dead=names, now=folder.clock.now()))
         cleaned.update(names)
-    # What has died elsewhere is not proved dead: its leases run out by themselves, if they have not yet.
+    # The death of processes on other machines is not proved: their leases expire by themselves.
     down = {one.service.name for one in await service_list_process.list_all(folder) if not one.alive} | cleaned
     if down:
         gone = [heartbeat.id_of(name) for name in down]
@@ -79,7 +80,7 @@ async def clean_services(folder: Folder) -> list[str]:
 
 
 async def purge_deleted(folder: Folder, age_s: float, project: str | None, batch: int = PAGE) -> int:
-    """Forget stacks that were deleted so long ago; answers how many."""
+    """Purge stacks that were deleted so long ago, and return their number."""
     before, count = folder.clock.now() - age_s, 0
     while gone := await folder.store.write(lambda connection: purge.forget(connection, before, project, batch)):
         count += len(gone)
@@ -87,13 +88,13 @@ async def purge_deleted(folder: Folder, age_s: float, project: str | None, batch
 
 
 async def count_deleted(folder: Folder, age_s: float, project: str | None) -> int:
-    """How many stacks that would forget."""
+    """Return the number of stacks that `purge_deleted` would purge."""
     before = folder.clock.now() - age_s
     return len(await folder.store.read(lambda connection: purge.deleted(connection, before, project)))
 
 
 async def resource_data(folder: Folder, called: str) -> dict[str, Any]:
-    """What the resource keeps for itself, in the clear. By the id of its row, by its token, or by its physical id."""
+    """Return the data of a resource, unsealed. It is found by the id of its row, its token, or its physical id."""
     found = await folder.store.read(lambda connection: admin.data(connection, called))
     if not found:
         raise errors.NotFound(f"The Resource ({called}) could not be found.", kind="ResourceNotFound",
@@ -107,12 +108,12 @@ async def resource_data(folder: Folder, called: str) -> dict[str, Any]:
 
 
 async def reset_status(folder: Folder, called: str) -> list[dict[str, Any]]:
-    """Give up what is under way on a stack and on those inside it; answers those on which something was."""
+    """Reset the unfinished operations of a stack and its nested stacks, and return the stacks that had one."""
     root = migrate_admin.called(await folder.store.read(migrate.living), called)
 
     def unit(connection: Connection) -> list[Member]:
         tree = migrate.tree(connection, root.id)
-        # Those inside first: whoever waits for them is told that they have failed.
+        # Nested stacks first: the resources that wait for them are told that they have failed.
         given_up = {one.id for one in reversed(tree) if reset.reset(connection, one.id, RESET, folder.clock.now())}
         return [one for one in migrate.tree(connection, root.id) if one.id in given_up]
 
@@ -135,7 +136,7 @@ class Resealed:
 
 
 async def seal_anew(folder: Folder, types: Registry) -> Resealed:
-    """Seal everything with the newest key."""
+    """Seal all texts with the newest key."""
     told = Resealed()
     await _mark_anew(folder, types)
     for columns in reseal.SEALED:
@@ -158,7 +159,7 @@ async def _seal_rows(folder: Folder, columns: reseal.Columns, told: Resealed) ->
 
 
 async def _mark_anew(folder: Folder, types: Registry) -> None:
-    """Renew the marks of what is wanted, stack by stack; where a request cannot be read there is nothing to compare."""
+    """Renew the digests of wanted resources, stack by stack. Stacks whose request cannot be read are left out."""
     for one in await folder.store.read(migrate.living):
         def unit(connection: Connection, one: Member = one) -> None:
             operation = migrate.contents(connection, one.id).operation
@@ -172,7 +173,7 @@ async def _mark_anew(folder: Folder, types: Registry) -> None:
 
 
 async def service_list(folder: Folder) -> list[dict[str, Any]]:
-    """The processes of the service, on all hosts: who works, and who died."""
+    """Return the processes of the service on all hosts, up and down."""
     return [{"engine_id": one.service.name, "binary": f"isotherm-{one.service.kind.name.lower()}",
              "host": one.service.host, "pid": one.service.pid, "status": "up" if one.alive else "down",
              "load": one.service.load, "leases": one.service.leases, "version": one.service.version,

@@ -1,8 +1,8 @@
-"""Takes trees of stacks from the legacy path to convergence: an operator's matter, done at rest and without a cloud.
+"""Migrates trees of stacks from the legacy path to convergence. Stacks must be idle; no cloud is called.
 
-Each tree is judged, worked out and written by itself, and as a whole. What is not at rest is left alone and told, so that
-the command can be run again. Nothing here has a reality to call: what a stack should be comes from its template, what it
-is from its rows, and where the two agree the row gets the proof of it, so that the next update passes it by.
+Each tree is checked, computed and written as a whole. A tree that is not idle is reported and left as it is, so that the
+command can be run again. The wanted state comes from the template, the present state from the rows; where both agree, the
+row gets the digest that proves it, so that the next update has nothing to do there.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import migrate
 from isotherm.store.operations.migrate import Conversion, Member
 
-# How often it is looked, and how long in between, whether an engine has given back the lock of a stack at rest.
-_LOOKS, _LOOK_S = 10, 0.1
+# Attempts, and the pause between them, until an engine has released the lock of an idle stack.
+_ATTEMPTS, _PAUSE_S = 10, 0.1
 
 
 class Outcome(Enum):
-    """What became of a tree, or would."""
+    """The result of migrating a tree, or of a dry run."""
 
     MIGRATED = "migrated"
     HERE = "already convergence"
@@ -38,7 +38,7 @@ class Outcome(Enum):
 
 @dataclass(slots=True)
 class MigrationReport:
-    """One tree, for the operator."""
+    """The report on one tree, for the operator."""
 
     id: str
     name: str
@@ -47,9 +47,9 @@ class MigrationReport:
     outcome: Outcome = Outcome.MIGRATED
     stacks: int = 0
     resources: int = 0
-    # Resources whose rows do not prove that they are what the template says: the next update looks at them.
+    # Resources whose rows do not prove that they are as the template says: the next update considers them.
     unproven: int = 0
-    # Rows outside the template: the next operation cleans them up.
+    # Versions that the template does not name: the next operation deletes them.
     leftovers: int = 0
     reasons: list[str] = field(default_factory=list)
 
@@ -60,11 +60,11 @@ class MigrationReport:
 
 
 class _DryRunDone(Exception):
-    """Everything went well, and is taken back."""
+    """Raised to roll a successful dry run back."""
 
 
 class Migrator:
-    """Migrates trees."""
+    """Migrates trees of stacks."""
 
     def __init__(self, store: Store, types: Registry, clock: contract.Clock, new_id: Callable[[], str]) -> None:
         self._store = store
@@ -73,9 +73,9 @@ class Migrator:
         self._new_id = new_id
 
     async def roots(self, named: Sequence[str] = ()) -> list[Member]:
-        """The stacks to migrate: those that are named, or all that are legacy or have legacy stacks inside.
+        """Return the stacks to migrate: those that are named, or all legacy stacks and those with legacy stacks inside.
 
-        Raises NotFound for a name that nothing has, and UserError for a stack inside of another.
+        Raises NotFound for an unknown name, and UserError for a nested stack.
         """
         living = await self._store.read(migrate.living)
         if named:
@@ -85,34 +85,34 @@ class Migrator:
         return [one for one in living if one.id in tops]
 
     async def migrate(self, root: Member, *, dry_run: bool = False) -> MigrationReport:
-        """One tree. A dry run does everything and takes it back: what would be refused is told."""
-        told = MigrationReport(root.id, root.name, root.project, root.state)
+        """Migrate one tree. A dry run does everything and rolls it back, so that refusals are reported."""
+        report = MigrationReport(root.id, root.name, root.project, root.state)
         try:
-            seen, reasons = await self._look(root.id)
-            told.stacks = len(seen)
+            seen, reasons = await self._read_tree(root.id)
+            report.stacks = len(seen)
             if all(one.convergence for one in seen):
-                told.outcome = Outcome.HERE
-                return told
-            told.reasons = reasons
+                report.outcome = Outcome.HERE
+                return report
+            report.reasons = reasons
             if not reasons:
-                await self._migrate(seen, told, dry_run=dry_run)
+                await self._migrate(seen, report, dry_run=dry_run)
         except errors.UserError as error:
-            told.reasons += [str(problem) for problem in error.problems] or [str(error)]
+            report.reasons += [str(problem) for problem in error.problems] or [str(error)]
         except errors.Unreadable as error:
-            told.reasons.append(str(error))
-        if told.reasons:
-            told.outcome = Outcome.REFUSED
-        return told
+            report.reasons.append(str(error))
+        if report.reasons:
+            report.outcome = Outcome.REFUSED
+        return report
 
-    async def _look(self, root: str) -> tuple[list[Member], list[str]]:
-        """The tree, and what stands in the way. An engine that has just ended its work gives back the lock in a moment."""
-        for patience in reversed(range(_LOOKS)):
+    async def _read_tree(self, root: str) -> tuple[list[Member], list[str]]:
+        """Return the tree and the obstacles. An engine that has just ended its work releases the lock in a moment."""
+        for patience in reversed(range(_ATTEMPTS)):
             seen, busy = await self._store.read(lambda connection: self._read(connection, root))
             reasons = list(_obstacles(seen, busy))
-            at_rest = all(one.status is Status.COMPLETE for one in seen)
-            if not (reasons and at_rest and patience):
+            idle = all(one.status is Status.COMPLETE for one in seen)
+            if not (reasons and idle and patience):
                 break
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.sleep(_PAUSE_S)
         return seen, reasons
 
     def _read(self, connection: Connection, root: str) -> tuple[list[Member], dict[str, str]]:
@@ -122,11 +122,11 @@ class Migrator:
         old = [one.id for one in seen if not one.convergence]
         return seen, migrate.busy(connection, [one.id for one in seen], self._clock.now()) if old else {}
 
-    async def _migrate(self, seen: Sequence[Member], told: MigrationReport, *, dry_run: bool) -> None:
+    async def _migrate(self, seen: Sequence[Member], report: MigrationReport, *, dry_run: bool) -> None:
         made = [await self._store.read(self._prepare(one, seen)) for one in seen if not one.convergence]
-        told.resources = sum(len(one.contents.present()) for one in made)
-        told.unproven = sum(len(one.wanted) - len(one.proven) for one in made)
-        told.leftovers = sum(_leftovers(one) for one in made)
+        report.resources = sum(len(one.contents.present()) for one in made)
+        report.unproven = sum(len(one.wanted) - len(one.proven) for one in made)
+        report.leftovers = sum(_leftovers(one) for one in made)
 
         def unit(connection: Connection) -> None:
             migrate.convert(connection, seen, made, self._clock.now())
@@ -142,7 +142,7 @@ class Migrator:
         def unit(connection: Connection) -> Conversion:
             found = migrate.contents(connection, member.id)
             if found.operation is None or not found.operation.input:
-                # It was rolled back to nothing: nothing is wanted.
+                # The stack was rolled back to nothing, so nothing is wanted.
                 return Conversion(member, found, self._new_id(), (), frozenset())
             asked = asked_for(connection, member.id, found.operation.input)
             identity = desired.Identity(member.name, member.id, member.project)
@@ -155,7 +155,7 @@ class Migrator:
 
 
 def _inner(connection: Connection, stack_id: str, tree: set[str]) -> desired.Asked | None:
-    """What a stack inside was made of."""
+    """Return the request of a nested stack."""
     if stack_id not in tree:
         return None
     operation = migrate.contents(connection, stack_id).operation
@@ -179,7 +179,7 @@ def _leftovers(one: Conversion) -> int:
 
 
 def called(living: Sequence[Member], word: str) -> Member:
-    """A stack of any project, by id, or by name if one stack only has it."""
+    """Return a stack of any project, by its id, or by its name if it is unique."""
     found = [one for one in living if one.id == word] or [one for one in living if one.name == word]
     if not found:
         raise errors.NotFound(f"The Stack ({word}) could not be found.")

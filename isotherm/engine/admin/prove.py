@@ -1,7 +1,7 @@
-"""Which resources of a stack at rest are just what its template says, by their rows alone: no cloud is asked.
+"""Decides by the rows alone which resources of an idle stack are as their template says. No cloud is called.
 
-The same comparison that an update would make, on the same values. Where it would find nothing to do, the row may carry
-the proof of it; whatever is in doubt has none, and the next update looks at it.
+It makes the comparison that an update would make, on the same values. Where an update would find nothing to do, the row may
+carry the digest that proves it; any other resource gets none, and the next update considers it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from isotherm.states import Status
 from isotherm.store.records import Input, Version, Wanted
 from isotherm.template import environment
 
-# What a stack inside has of its own in its environment.
+# The parts of the environment that a nested stack does not inherit.
 _OWN = ("parameters", "encrypted_param_names")
 
 
 class Prover:
-    """Compares what is wanted with what the rows say. `inner` reads what a stack inside was made of."""
+    """Compares the wanted state with the rows. `inner` reads the request of a nested stack."""
 
     def __init__(
         self, goal: desired.Desired, asked: desired.Asked, types: Registry, present: Mapping[str, Version],
@@ -39,6 +39,7 @@ class Prover:
         self._secrets = masking.redactor(asked)
 
     def proven(self) -> frozenset[str]:
+        """Return the names of resources that are as wanted."""
         return frozenset(want.name for want in self._goal.wanted if self._is_proven(want))
 
     def _is_proven(self, want: Wanted) -> bool:
@@ -48,14 +49,14 @@ class Prover:
         try:
             return self._agrees(want, version)
         except errors.IsothermError:
-            # It cannot be read, or the change would be refused: an update will say so.
+            # The row cannot be read, or the change would be refused: the next update reports it.
             return False
 
     def _agrees(self, want: Wanted, version: Version) -> bool:
         target = documents.decode(want.definition, documents.Target)
         definition = self._goal.bound.definitions[want.name]
         same = (version.type, version.implementation) == (definition.type, target.implementation)
-        if not same or not _tells(version, target):
+        if not same or not _has_exports(version, target):
             return False
         type_ = self._types.implementation(target.implementation)
         inputs = [Input(need, None, None if (one := self._present.get(need)) is None else one.published)
@@ -72,7 +73,7 @@ class Prover:
         return not issubclass(type_, nested_stack.StackResource) or self._inherits(version, resolved)
 
     def _inherits(self, version: Version, resolved: Any) -> bool:
-        """Whether the stack inside was made with what it would get from here now."""
+        """Return whether the nested stack was created with what it would inherit now."""
         inside = None if version.physical_id is None else self._inner(version.physical_id)
         if inside is None:
             return False
@@ -85,15 +86,15 @@ class Prover:
                 == (_inherited(inside), dict(inside.files), inside.facade, inside.secrets))
 
 
-def _tells(version: Version, target: documents.Target) -> bool:
-    """Whether the row has all that others want to read of the resource."""
+def _has_exports(version: Version, target: documents.Target) -> bool:
+    """Return whether the row has all attributes that other resources read."""
     if version.published is None:
         return False
     return documents.decode(version.published, documents.Published).attributes.keys() >= set(target.exports)
 
 
 def _inherited(asked: desired.Asked) -> dict[str, Any]:
-    """The environment, as stored: what was stored may differ in kind (a tuple, a list) from what is about to be."""
+    """Return the inherited environment as it would be stored: a stored list may have been a tuple."""
     found = {name: one for name, one in asked.environment.items() if name not in _OWN}
     decoded: dict[str, Any] = documents.decode_any(documents.encode(found))
     return decoded

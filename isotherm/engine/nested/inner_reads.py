@@ -1,7 +1,7 @@
-"""What can be read of stacks inside stacks: the reading half of the port `contract.Stacks`.
+"""Reads nested stacks: the reading half of the port `contract.Stacks`.
 
-Reading needs no lease. So it serves resources under way (`nesting`), groups that are about to be scaled (`scaling`), and
-outputs that are to show a group as it is now, and not as it was when the stack around it last changed.
+Reading needs no lease. So it also serves groups that are about to be scaled, and outputs that show a group as it is now
+instead of as it was when the outer stack last changed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PublishedRows = list[tuple[str, int | None, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to read the stacks of a project."""
+    """The ports for reading the stacks of a project."""
 
     store: Store
     planning: Planning
@@ -42,7 +42,7 @@ class Access:
 
 
 class InnerStackReader:
-    """Reads stacks inside stacks. It lives no longer than one step does: what it has read, it does not read again."""
+    """Reads nested stacks. An instance is used for one step, and reads each stack's published values once."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -50,7 +50,7 @@ class InnerStackReader:
 
     async def arn(self, stack_id: str) -> str:
         access = self._access
-        # Also of one that was deleted behind the back of the resource around it.
+        # Also for a nested stack that was deleted outside of its resource.
         found = await access.store.read(lambda connection: lookups.stack(connection, access.project, stack_id))
         return stack_id if found is None else parameters.arn(access.project, found["name"], stack_id)
 
@@ -61,7 +61,7 @@ class InnerStackReader:
     async def output_views(
         self, stack: lookups.Row, only: str | None = None, *, secrets: Redactor | None = None
     ) -> list[dict[str, Any]]:
-        """The outputs with their values, or only the one of that name; with `secrets`, for anybody's eyes."""
+        """Return the outputs with their values, or only the output of that name; masked if `secrets` are given."""
         read = self._access.store.read
         operation = await read(lambda connection: rows.operation(connection, stack["operation_id"]))
         if operation is None or not operation.input:
@@ -81,10 +81,10 @@ class InnerStackReader:
             lambda: [outputs.masked(output, view, secrets) for output, view in zip(shown, views, strict=True)])
 
     async def _why_not(self, output: Output, found: PublishedRows) -> str | None:
-        """A value that is not known may be an output of a stack inside, which knows why."""
+        """Return why an output has no value, if it reads an output of a nested stack that has an error."""
         ids = {name: id_ for name, id_, _ in found if id_ is not None}
         versions = await self._access.store.read(lambda connection: rows.versions(connection, list(ids.values())))
-        # One may have been deleted since it was read.
+        # A version may have been deleted since its id was read.
         there = {name: versions[id_] for name, id_ in ids.items() if id_ in versions}
         for name, (attribute, *_) in ((name, path) for name, path in output.needs if path and name in there):
             try:
@@ -132,7 +132,7 @@ class InnerStackReader:
             self._said[stack_id] = await read(lambda connection: lookups.published(connection, stack_id))
         return self._said[stack_id]
 
-    # A group that scaling changes does not publish anew by itself.
+    # A group that was scaled does not publish its attributes again by itself.
 
     async def _refreshed(
         self, summary: StackSummary, one: tuple[str, int | None, str | None]
@@ -149,7 +149,7 @@ class InnerStackReader:
         return name, id_, documents.encode(documents.Published(published.reference, now))
 
     def group(self, version: Version, exports: Sequence[str]) -> AutoScalingGroup:
-        """The group as it is, to be read, or to be asked what it would be like with more members or less."""
+        """Return the group as it is now, for reading, or for computing it with another number of members."""
         state = resource_states.of(version, "", exports=exports)
         return AutoScalingGroup(state, contexts.inner(self._access.clock, self._access.project, self))
 

@@ -1,9 +1,8 @@
-"""Stacks inside stacks, as a resource that is one sees them: the port `contract.Stacks`, for one resource at a time.
+"""Creates and changes nested stacks: the port `contract.Stacks`, for one resource at a time.
 
-A stack inside is an ordinary stack with an owner. What is asked of it is accepted in a transaction of its own, on
-condition that whoever asks still holds the lease of the resource around it (its fence), so that a worker that was
-overtaken cannot touch it. It never has longer than the operation around it, and never rolls back by itself: that is
-decided outside.
+A nested stack is an ordinary stack with an owner. Its operations are accepted in transactions of their own, on condition
+that the caller still holds the lease of the resource that holds the stack (its fence), so that a superseded worker cannot
+change it. A nested operation never has more time than the outer one, and does not roll back by itself.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from isotherm.template import environment
 
 
 class InnerStacksFactory:
-    """What all resources of a worker share to have stacks inside."""
+    """Makes the port of nested stacks for the resources of a worker."""
 
     def __init__(  # noqa: PLR0913 - the ports of what is inside, one each
         self, store: Store, types: Registry, planning: Planning, clock: contract.Clock, new_id: Callable[[], str],
@@ -48,12 +47,12 @@ class InnerStacksFactory:
         self.bounds = request_limits.bounds(settings)
 
     def of(self, around: Claim, resource: masking.Around) -> contract.Stacks:
-        """The port for one resource, that of the claim."""
+        """Return the port for the resource of the claim."""
         return _InnerStacks(self, around, resource)
 
 
 class _InnerStacks(inner_reads.InnerStackReader):
-    """The port, for the resource of one claim."""
+    """The port for the resource of one claim."""
 
     def __init__(self, nesting: InnerStacksFactory, around: Claim, resource: masking.Around) -> None:
         super().__init__(inner_reads.Access(nesting.store, nesting.planning, nesting.clock, around.operation.project))
@@ -118,7 +117,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
                 return contract.Ending(f"stack {stack_id} is gone")
             operation = rows.operation(connection, operation_id or stack["operation_id"])
             if operation is None or operation.state == OperationState.SUPERSEDED:
-                # It was overtaken, by a user who spoke to the stack inside: what counts is what he wanted.
+                # A user has changed the nested stack directly: the newest operation counts.
                 operation = rows.operation(connection, stack["operation_id"])
             if operation is None:
                 raise errors.Bug(f"stack {stack_id} has no operation")
@@ -142,11 +141,11 @@ class _InnerStacks(inner_reads.InnerStackReader):
         return [dataclasses.replace(one, current=self._is_current(one, present.around(one.name), now)) for one in found]
 
     def _is_current(self, member: contract.Member, own: desired.Surroundings, now: desired.Surroundings) -> bool:
-        """Whether a member has around it what it would get now, as far as that matters to its type."""
+        """Return whether a member has the files and environment that it would get now, as far as its type needs them."""
         return own.is_like(now) or self._plain(member, own) is self._plain(member, now) is not None
 
     def _plain(self, member: contract.Member, around: desired.Surroundings) -> type[contract.Resource] | None:
-        """The type of a member, if that is no stack and has nothing from around it."""
+        """Return the type of a member, unless it is a nested stack."""
         try:
             type_ = self._nesting.types.resolve(
                 str(member.definition["type"]), environment.load(around.environment), member.name, around.files)
@@ -180,7 +179,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
         limits.resources(connection, acceptance.stack_id, self._nesting.settings.max_resources_per_stack)
 
     async def _asked(self, child: contract.Child) -> desired.Asked:
-        """What the stack inside is made of: its own template, and what the stack around has in files and environment."""
+        """Return the request of the nested stack: its template, and the files and environment of the outer stack."""
         outer = self._around.operation
         whole = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
         mine = whole.around(self._around.name)
@@ -191,7 +190,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
             lambda: masking.inner(around, self._resource, child, self._nesting.types, secrets))
 
     async def _present(self, stack: lookups.Row) -> desired.Asked | None:
-        """What the stack inside is made of now."""
+        """Return the request that the nested stack has now."""
 
         def unit(connection: Connection) -> desired.Asked | None:
             operation = rows.operation(connection, stack["operation_id"])
@@ -201,7 +200,7 @@ class _InnerStacks(inner_reads.InnerStackReader):
 
     @staticmethod
     def _with_held(asked: desired.Asked, child: contract.Child, present: desired.Asked | None) -> desired.Asked:
-        """What is asked for, with what those resources have around them that are to stay as they are."""
+        """Add to the request the files and environment of the resources that are to stay as they are."""
         if not child.held or present is None:
             return asked
         newest = desired.Surroundings(asked.files, asked.environment)
@@ -220,9 +219,9 @@ class _InnerStacks(inner_reads.InnerStackReader):
                           converge=action is Action.UPDATE and self._around.operation.converge)
 
     def _still_ours(self, connection: Connection) -> lookups.Row:
-        """The stack around, if the resource is still ours to act on."""
+        """Return the outer stack. Raises Superseded if the lease of the resource is lost."""
         if self._around.key not in claim.held(connection, [self._around]):
-            raise errors.Superseded("the resource around this stack is somebody else's now")
+            raise errors.Superseded("the resource around this stack has another holder now")
         if lookups.is_cancelled(connection, self._around.operation.id):
             raise errors.Permanent("the operation around this stack was cancelled")
         found = lookups.stack(connection, self._project, self._around.stack_id)
@@ -261,11 +260,11 @@ class _InnerStacks(inner_reads.InnerStackReader):
         try:
             await self._nesting.store.write(unit)
         except errors.Conflict as error:
-            # Somebody spoke to the stack inside at the same moment: look again.
+            # Another request on the nested stack was accepted at the same moment: try again.
             raise errors.Temporary(str(error), retry_after_s=0.1) from error
         self._nesting.wake()
 
 
 def _timed(acceptance: Acceptance, child: contract.Child | None, around: lookups.Row) -> Acceptance:
-    """Ask for the time that was asked for the stack around, which is what a stack inside has, as in Heat."""
+    """Give the operation the timeout of the outer stack, as in Heat."""
     return replace(acceptance, timeout_s=around["timeout_s"]) if child is not None and child.owned else acceptance

@@ -1,6 +1,6 @@
-"""The whole engine inside one process, on one folder: no service, no broker, nothing to set up.
+"""The whole engine inside one process, on one home folder: no service, no broker, nothing to set up.
 
-Several processes may use one folder at once: each has a worker of its own, and leases keep them apart.
+Several processes may use one folder at once: each has its own worker, and leases keep them apart.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.journal import JournalReality
 from isotherm.resources.service_threads import ServiceThreads
 
-# It takes a while to load: here, so that nobody spends it inside his first transaction.
+# The import is slow: done here, it does not delay the first transaction.
 from isotherm.secrets import ring as _ring  # noqa: F401
 from isotherm.secrets.signing import Signer
 from isotherm.states import ServiceKind
 
 
 class Embedded(Folder):
-    """An engine on a folder. Asking works at once; `driving` is what makes things happen."""
+    """An engine on a home folder. Requests are accepted at once; `driving` works on them."""
 
     def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
         super().__init__(path, files)
@@ -66,11 +66,11 @@ class Embedded(Folder):
         self._plans = planner.Planning(self.store, self.types, self.clock, off_loop.beside)
         self.service_ports = ServicePorts(
             self.store, self.types, self.clock, new_id, self._plans, self.settings, self._wake,
-            lambda: self._process_ports(self._look()))
+            lambda: self._process_ports(self._reality()))
         self.orchestrator = self.orchestrator_for(Requester())
-        #: Takes what others say has happened to reality.
+        #: Takes notifications about reality.
         self.hints = HintCollector(self.store, self.clock, self._wake)
-        # Where the API can be reached, if this process or another serves it.
+        # The address of the API, if this process or another serves it.
         self.address = ""
 
     def orchestrator_for(self, requester: Requester) -> Orchestrator:
@@ -83,8 +83,8 @@ class Embedded(Folder):
             self._seen.close()
             self._seen = None
 
-    def _look(self) -> contract.Reality:
-        """The reality of this folder, for whoever only looks; opened when somebody does."""
+    def _reality(self) -> contract.Reality:
+        """Return the reality of this folder for observations, opened at first use."""
         self._seen = self._seen or JournalReality(self.path / JOURNAL)
         return self._seen
 
@@ -93,13 +93,13 @@ class Embedded(Folder):
         return Signer(self.ring().signing_keys())
 
     def signal_urls(self) -> SignalUrls:
-        """How resources are reached from outside."""
+        """Return the builder of signal URLs."""
         if not self.address:
             return SignalUrls()
         return SignalUrls(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
 
     def reach(self) -> Reach:
-        """What resources reach of this machine and its network."""
+        """Return the access of resources to this machine and its network."""
         return local_access.reach_of(self.settings, self.path)
 
     def _process_ports(self, reality: contract.Reality) -> contexts.ProcessPorts:
@@ -107,15 +107,15 @@ class Embedded(Folder):
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:
-        """Work on all that is under way in this folder, also on what a killed process left behind.
+        """Work on the unfinished operations of this folder inside of the context, also on those of a killed process.
 
-        On leaving, what has been begun is recorded first: that takes as long as the steps that are running, which
-        never wait for the world. Cancelling cuts even that short, and leaves the rest to the next worker.
+        At the end, running steps are recorded first; steps never wait for the outside, so that is short. Cancelling skips
+        even that, and leaves the rest to the next worker.
         """
-        async with self._here(ServiceKind.ENGINE, self._carried) as (name, reality):
+        async with self._registered(ServiceKind.ENGINE, self._engine_load) as (name, reality):
             context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
             types = self.types
-            nesting = InnerStacksFactory(self.store, types, self._plans, self.clock, new_id, self._look_here, self.settings)
+            nesting = InnerStacksFactory(self.store, types, self._plans, self.clock, new_id, self._wake_here, self.settings)
             concurrency = self.settings.engine_concurrency
             ports = EnginePorts(self.store, context, types.implementation, self._plans, new_id, self.settings, nesting,
                                 TypeThrottle.of(self.settings, context))
@@ -132,8 +132,8 @@ class Embedded(Folder):
 
     @asynccontextmanager
     async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
-        """Look at what the stacks of this folder have made, for as long as this lasts. Whoever drives mends it."""
-        async with self._here(ServiceKind.OBSERVER, self._looked_after) as (name, reality):
+        """Observe the stacks of this folder inside of the context. An engine that drives repairs them."""
+        async with self._registered(ServiceKind.OBSERVER, self._observer_load) as (name, reality):
             context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
             ports = ObserverPorts(self.store, context, self.types.implementation, self._plans,
                                   lambda project: self.orchestrator_for(Requester(project)).drift, self.settings)
@@ -147,8 +147,8 @@ class Embedded(Folder):
                 self._observer = None if self._observer is observer else self._observer
 
     @asynccontextmanager
-    async def _here(self, kind: ServiceKind, load: Callable[[], Load]) -> AsyncIterator[tuple[str, JournalReality]]:
-        """Be there, under a name of one's own, and have the reality of this folder."""
+    async def _registered(self, kind: ServiceKind, load: Callable[[], Load]) -> AsyncIterator[tuple[str, JournalReality]]:
+        """Register a role of this process, and open the reality of this folder."""
         here = await self.heartbeat.join(kind, load)
         reality = JournalReality(self.path / JOURNAL)
         try:
@@ -158,32 +158,32 @@ class Embedded(Folder):
             await self.heartbeat.leave(here)
 
     async def listen(self) -> None:
-        """Look for work whenever another process has written something; until cancelled."""
+        """Search for work whenever another process has written to the database, until cancelled."""
         if self.database is not None:
-            await file_listener.changes(self.database, self._look_here)
+            await file_listener.watch(self.database, self._wake_here)
 
-    def _carried(self) -> Load:
+    def _engine_load(self) -> Load:
         engines = (self._worker, self._legacy)
         loads = [one.load() for one in engines if one is not None]
         return Load(sum(steps for steps, _ in loads), sum(leases for _, leases in loads))
 
-    def _looked_after(self) -> Load:
+    def _observer_load(self) -> Load:
         stacks = 0 if self._observer is None else self._observer.load()
         return Load(stacks, stacks)
 
     @asynccontextmanager
     async def on_bus(self) -> AsyncIterator[None]:
-        """Hear of what others do, and be heard, for as long as this lasts."""
-        async with self.bus.listening(ProcessListener(lambda: self._worker, self._look_here, self.hints.take)):
+        """Be connected to the bus inside of the context."""
+        async with self.bus.listening(ProcessListener(lambda: self._worker, self._wake_here, self.hints.take)):
             yield
         await self.hints.close()
 
     def _wake(self, *stack_ids: str) -> None:
-        """There is something to do on these stacks, for whoever works on them."""
-        self._look_here()
+        """Wake this process, and announce to the others that these stacks have changed."""
+        self._wake_here()
         self.bus.announce(stack_ids)
 
-    def _look_here(self) -> None:
+    def _wake_here(self) -> None:
         if self._worker is not None:
             self._worker.wake()
         if self._legacy is not None:
@@ -193,9 +193,10 @@ class Embedded(Folder):
 
 
 def server_url(settings: Settings) -> str:
-    """The address under which servers reach the API, if the settings tell. Heat's option has a path; ours is another."""
+    """Return the address under which servers reach the API, if it is set. The path of Heat's option is removed."""
     return settings.heat_waitcondition_server_url.rstrip("/").removesuffix("/waitcondition").removesuffix("/v1")
 
 
 def new_id() -> str:
+    """Return a new unique id."""
     return str(uuid.uuid4())

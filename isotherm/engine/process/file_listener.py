@@ -1,8 +1,7 @@
-"""Hears that another process has written to the database of a folder: where requests are accepted elsewhere, a worker
-need not wait for its next look.
+"""Watches the SQLite database of a folder for writes of other processes, so that a worker searches for work at once.
 
-SQLite writes everything into one file first, and a file that has not changed has nothing new in it. Looking at its size
-and time is a system call, and takes no lock. It is only a hint: a worker that misses it looks by itself soon after.
+SQLite writes everything into the write-ahead log first. Reading its size and time is one system call and takes no lock. A
+write is only a hint: a worker that misses it searches by itself soon after.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from pathlib import Path
 PERIOD_S = 0.05
 
 
-async def changes(database: Path, told: Callable[[], None]) -> None:
-    """Tell whenever the database was written to, by whomever; until cancelled."""
+async def watch(database: Path, changed: Callable[[], None]) -> None:
+    """Call `changed` whenever a process has written to the database, until cancelled."""
     log = database.with_name(f"{database.name}-wal")
     before = _stamp(log)
     while True:
@@ -23,7 +22,7 @@ async def changes(database: Path, told: Callable[[], None]) -> None:
         now = _stamp(log)
         if now != before:
             before = now
-            told()
+            changed()
 
 
 def _stamp(file: Path) -> tuple[int, int]:

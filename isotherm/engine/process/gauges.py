@@ -1,4 +1,4 @@
-"""How much there is to do in a folder, and how many are at it: what somebody who watches a service wants to know."""
+"""The gauges of a service for monitoring: work to do, stacks, live engines, drift, messages."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from isotherm.store.watch.views import Numbers
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """A service at one moment."""
+    """The values at one moment."""
 
-    # Of nodes under way, by state.
+    # Unfinished nodes, by state.
     nodes: dict[NodeState, int]
-    # What a worker could take now, and for how long the first of it has been lying there.
+    # Nodes that a worker could claim now, and the age of the oldest.
     queue: int
     oldest_s: float
     stacks: dict[tuple[Action, Status], int]
-    # By the path that they are on; and how many of the legacy path an engine has, or waits for one.
+    # Stacks by architecture; and legacy stacks that are locked by an engine or wait for one.
     paths: dict[str, int]
     locked: int
-    # Those that are alive.
+    # Live engines.
     workers: int
-    # What is watched, and what of it is not what it should be.
+    # Watched resources, and those that have drifted.
     watched: Numbers = Numbers()  # noqa: RUF009 - frozen
-    # Whether messages go out at this moment, and what became of those of this process.
+    # Whether the broker is connected, and the counts of this process's messages.
     bus_up: bool = True
     bus: Mapping[str, int] = field(default_factory=dict)
 
 
 async def gauge(engine: Embedded) -> Gauges:
-    """Raises Unavailable if the database does not answer."""
+    """Read the gauges. Raises Unavailable if the database does not answer."""
     now = engine.clock.now()
     found = await engine.store.read(lambda connection: gauges.read(connection, now))
     watched = await engine.store.read(lambda connection: views.numbers(connection, now))

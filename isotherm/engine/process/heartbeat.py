@@ -1,8 +1,8 @@
-"""A process says that it is there: to those of its own machine by a lock, to all others by a row, every ten seconds.
+"""Registers a process: by a lock for the processes of its machine, and by a row that it renews every ten seconds.
 
-The lock (`lock`) ends with the process and proves its death at once; the row tells other machines, and what is shown
-of the service. On the way the heartbeat asks the database for its time, because leases are told in it: a machine whose
-clock is wrong neither takes what others hold nor loses what it has.
+The lock (`liveness`) ends with the process and proves its death at once. The row is for other machines and for listings.
+Each heartbeat also measures the time of the database, in which leases are given: a machine whose clock is wrong neither
+takes leases of others nor loses its own.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from isotherm.store.watch import schedule
 log = logging.getLogger(__name__)
 
 PERIOD_S = 10.0
-# More than this, and somebody should look at the clocks.
+# A larger step of the clock is logged.
 JUMP_S = 1.0
-#: In which folder of the home the locks of each kind are.
+#: The folder of the home in which the locks of each kind are.
 FOLDERS: Mapping[ServiceKind, str] = {
     ServiceKind.ENGINE: WORKERS, ServiceKind.OBSERVER: OBSERVERS, ServiceKind.API: "apis"}
 _NAMESPACE = uuid.UUID("0d4b8b57-7c1c-4f1a-9c62-0c6f6a1b7b60")
 
 
 class Load(NamedTuple):
-    """How much a process has to do: what is under way, and of how many rows it has a lease."""
+    """The load of a process: steps under way, and rows that it holds a lease of."""
 
     steps: int = 0
     leases: int = 0
@@ -48,7 +48,7 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One role of this process: an engine, an API, an observer."""
+    """One role of this process: an engine, an API, or an observer."""
 
     name: str
     kind: ServiceKind
@@ -58,16 +58,17 @@ class Registration:
 
 
 def new_name() -> str:
-    """A name that no other process ever had."""
+    """Return a unique name for a process."""
     return f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
 
 
 def id_of(name: str) -> str:
+    """Return the id of a process in the table of services."""
     return str(uuid.uuid5(_NAMESPACE, name))
 
 
 def release_dead_services(connection: Connection, kind: ServiceKind, dead: Collection[str], now: float) -> None:
-    """These are proved dead: what they held is free, and they are shown as down."""
+    """Release the leases of processes that are proved dead, and mark their rows as lost."""
     if kind is ServiceKind.ENGINE:
         release.workers(connection, dead, now)
     elif kind is ServiceKind.OBSERVER:
@@ -76,7 +77,7 @@ def release_dead_services(connection: Connection, kind: ServiceKind, dead: Colle
 
 
 class Heartbeat:
-    """All that this process is, on one home."""
+    """The registrations of this process in one home folder."""
 
     def __init__(self, store: Store, clock: SystemClock, home: Path) -> None:
         self._store = store
@@ -86,7 +87,7 @@ class Heartbeat:
         self._beating: asyncio.Task[None] | None = None
 
     async def join(self, kind: ServiceKind, load: Callable[[], Load], name: str = "") -> Registration:
-        """Be there from now on, under a name of its own; what the dead of this machine held is free."""
+        """Register a role of this process, and release what dead processes of this machine held."""
         name = name or new_name()
         await self.set_clock()
         here = ProcessLock(self._home / FOLDERS[kind], name)
@@ -106,7 +107,7 @@ class Heartbeat:
         return one
 
     async def leave(self, one: Registration) -> None:
-        """Be gone, in good order: nothing is left that others would have to free."""
+        """Remove a registration."""
         self._mine.remove(one)
         if not self._mine and self._beating is not None:
             self._beating.cancel()
@@ -114,19 +115,19 @@ class Heartbeat:
         try:
             await self._store.write(lambda connection: services.forget(connection, [id_of(one.name)]))
         except errors.Unavailable:
-            log.warning("the database does not answer; this process is shown for a while longer")
+            log.warning("the database does not answer; the row of this process expires by itself")
         one.lock.leave()
 
     async def set_clock(self) -> None:
-        """Go by the time of the database."""
+        """Set the clock to the time of the database."""
         found = await self._store.read(services.ahead)
         moved = found.by_s - self._clock.skew
-        # What may be an error of the measurement is none of the clock.
+        # A smaller difference may be an error of the measurement.
         if abs(moved) <= found.error_s:
             return
         self._clock.skew = found.by_s
         if abs(moved) > JUMP_S:
-            log.warning("this machine's clock is not the database's; going by that one",
+            log.warning("the clock of this machine differs from the database's; using the database's",
                         extra={"ahead_s": round(found.by_s, 3), "moved_s": round(moved, 3)})
 
     async def _beat(self) -> None:
@@ -134,13 +135,13 @@ class Heartbeat:
             await asyncio.sleep(PERIOD_S)
             try:
                 await self.set_clock()
-                await self._say()
+                await self._write_rows()
             except errors.Unavailable:
-                # Whoever drives or serves says so, and tries again.
+                # The engine or the API of this process logs it, and tries again.
                 continue
 
-    async def _say(self) -> None:
-        """That these are there; and what others of this machine held that have died since is free."""
+    async def _write_rows(self) -> None:
+        """Renew the rows of this process, and release what processes of this machine held that have died since."""
         now = self._clock.now()
         rows = [_row(one, now) for one in self._mine]
         dead = [(one, one.lock.dead()) for one in self._mine]

@@ -1,7 +1,7 @@
-"""A folder in which stacks live, as somebody sees it who only looks.
+"""The home folder of a service, for reading.
 
-It holds the database, the keys to what is sealed in it, the journal of a reality for types that have no cloud, and the
-locks of the workers that are alive.
+The folder holds the database, the keys of sealed texts, the journal of reality for types without a cloud, and the locks of
+live processes.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ OBSERVERS = "observers"
 
 
 class Folder:
-    """The stacks of one folder."""
+    """A home folder, opened for reading its stacks."""
 
     def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
-        """`files` are more files of options: later ones win. Raises UserError if the keys to the database are lost."""
+        """`files` are more files of options: later files win. Raises UserError if the keys of the database are lost."""
         self.path = path
         self.clock = SystemClock()
         self.settings = config.load(path / CONFIG, *files)
-        #: The keys; read, or made, when something is first sealed, opened or signed.
+        #: The keys; read or created when a text is first sealed, unsealed or signed.
         self.ring = functools.cache(functools.partial(key_file.ring, path, self.settings))
         url = database_url(path, self.settings)
-        # The file that holds the stacks; none, if a server has them.
+        # The SQLite file; None if a server holds the database.
         self.database = connect.file_of(url)
         self.store = ThreadedStore.open(url, self.ring, max_events=self.settings.max_events_per_stack)
         try:
@@ -55,10 +55,10 @@ class Folder:
         return StackFollower(self.store, self.clock, stack_id)
 
     async def in_progress(self, besides: Sequence[str] = ()) -> list[str]:
-        """The names of stacks on which something is under way."""
+        """Return the names of stacks with an unfinished operation, except `besides`."""
         return await self.store.read(lambda connection: live.others_in_progress(connection, DEFAULT_PROJECT, besides))
 
 
 def database_url(path: Path, settings: config.Settings) -> str:
-    """Where the database of a folder is."""
+    """Return the URL of a folder's database."""
     return settings.database_connection or f"sqlite:///{path / DATABASE}"

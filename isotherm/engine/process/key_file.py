@@ -1,8 +1,8 @@
-"""The keys of a folder: made at first use, and readable by nobody else.
+"""The key file of a home folder: created at first use, readable by its owner only.
 
-A file with a key on each line, the newest first; to rotate, put a new line on top and keep the old ones. Keys that the
-settings have come before those of the file. Without the file nothing that is sealed can be read: it belongs into the
-backup, in another place than the database.
+The file has one key per line, the newest first. To rotate, add a line at the top and keep the old ones. Keys of the
+settings come before those of the file. Without the keys no sealed text can be read: back the file up, apart from the
+database.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HEAD = "# The newest key comes first. Whoever has this file can read the secret
 
 
 def ring(folder: Path, settings: Settings) -> KeyRing:
-    """The ring of a folder. Raises UserError if a key is none, or if others can read the file."""
+    """Return the key ring of a folder. Raises UserError if a key is invalid or other users can read the file."""
     configured = secrets.configured(settings)
     path = folder / KEYS
     if not configured:
@@ -35,9 +35,9 @@ def ring(folder: Path, settings: Settings) -> KeyRing:
 
 
 def check(folder: Path, settings: Settings, url: str) -> None:
-    """Raise UserError if the keys are lost: the database has sealed texts, and there is no key that could open one.
+    """Raise UserError if the keys are lost: the database has sealed texts, and there is no key.
 
-    A new key would open none of them either, and hide the loss until somebody needs a secret.
+    A new key would unseal none of them, and hide the loss until a secret is needed.
     """
     path = folder / KEYS
     if secrets.configured(settings) or path.exists():
@@ -48,7 +48,7 @@ def check(folder: Path, settings: Settings, url: str) -> None:
             sealed = reseal.is_any(connection)
     finally:
         engine.dispose()
-    # Another process may have made the first key since, and used it.
+    # Another process may have created and used the first key meanwhile.
     if sealed and not path.exists():
         raise errors.UserError(
             f"The keys are lost: the database has sealed texts, {path} does not exist, and auth_encryption_key is not set.",
@@ -59,6 +59,7 @@ def check(folder: Path, settings: Settings, url: str) -> None:
 
 
 def read(path: Path) -> list[str]:
+    """Return the keys of a file."""
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise errors.UserError(f"{path} can be read by others.", kind="InvalidEncryptionKey",
                                hint=f"chmod 600 {path}, and consider a new key on top of it.")
@@ -71,7 +72,7 @@ def read(path: Path) -> list[str]:
 
 
 def make(path: Path) -> None:
-    """A file with a new key, unless there is one. Of several processes that try at once, one wins."""
+    """Create a file with a new key, unless there is one. Of several processes that try at once, one wins."""
     if path.exists():
         return
     draft = path.with_name(f"{path.name}.{os.getpid()}-{os.urandom(4).hex()}")

@@ -1,11 +1,11 @@
-"""Which workers of a folder are alive: the operating system knows, because each holds a lock that ends with it.
+"""Proves which processes of a folder are dead: each holds a file lock that ends with it.
 
 An engine inside a command is often killed (Ctrl-C twice, kill -9, a lost terminal), and the next command should go on at
-once instead of waiting for the dead one's leases. Each worker holds `flock` on a file of its own for as long as it
-lives. A file whose lock can be had belongs to a dead worker: that is proof, and only what is proved dead is released. A
-worker that is stopped, slow or swapped out still holds its lock and is left alone; its leases end by the clock.
+once instead of waiting for the leases to expire. Each process holds `flock` on a file of its own. A file whose lock is free
+belongs to a dead process; only the leases of processes that are proved dead are released. A process that is suspended, slow
+or swapped out still holds its lock, and its leases expire by the clock.
 
-The kernel gives a lock up when the last thread of the process is gone, so no call of the dead one is still under way.
+The kernel releases a lock when the last thread of the process has ended, so no call of the dead process is under way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SUFFIX = ".lock"
 
 
 class ProcessLock:
-    """The presence of one worker in a folder, from `join` to `leave`."""
+    """The lock of one process in a folder, from `join` to `leave`."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -30,7 +30,7 @@ class ProcessLock:
         self._file: int | None = None
 
     def join(self) -> list[str]:
-        """Be present; answers the names of the workers that have died. They stay on the list until `bury`."""
+        """Take the lock, and return the names of dead processes. They stay on the list until `forget`."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with _exclusive(self._folder):
             self._file = os.open(self._path(self._name), os.O_RDWR | os.O_CREAT, 0o600)
@@ -38,7 +38,7 @@ class ProcessLock:
             return self._dead()
 
     def dead(self) -> list[str]:
-        """Who has died since; the same as `join` answers."""
+        """Return the names of processes that are dead now."""
         with _exclusive(self._folder):
             return self._dead()
 
@@ -46,12 +46,12 @@ class ProcessLock:
         return [name for name in self._others() if not _is_held(self._path(name))]
 
     def forget(self, dead: list[str]) -> None:
-        """What the dead held has been released: forget them."""
+        """Delete the files of dead processes, after their leases were released."""
         for name in dead:
             self._path(name).unlink(missing_ok=True)
 
     def leave(self) -> None:
-        """Be gone, in good order: nothing is left to release."""
+        """Release the lock and delete its file."""
         if self._file is not None:
             self._path(self._name).unlink(missing_ok=True)
             os.close(self._file)
@@ -66,7 +66,7 @@ class ProcessLock:
 
 @dataclass(frozen=True, slots=True)
 class LockState:
-    """A worker that is present, or one that died and has not been buried yet."""
+    """The lock of a process: held, or left by a dead process that has not been cleaned up."""
 
     name: str
     since: float
@@ -74,7 +74,7 @@ class LockState:
 
 
 def list_locks(folder: Path) -> list[LockState]:
-    """The workers of the folder, by their age."""
+    """Return the locks of the folder, oldest first."""
     found = []
     for file in folder.glob(f"*{_SUFFIX}"):
         with contextlib.suppress(FileNotFoundError):
@@ -84,7 +84,7 @@ def list_locks(folder: Path) -> list[LockState]:
 
 @contextmanager
 def dead_processes(folder: Path) -> Iterator[list[str]]:
-    """The workers that have died; they are forgotten once what they held has been released, without an error."""
+    """Yield the names of dead processes. Their files are deleted if the block ends without an error."""
     folder.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder):
         names = [file.stem for file in sorted(folder.glob(f"*{_SUFFIX}")) if not _is_held(file)]
@@ -109,7 +109,7 @@ def _is_held(path: Path) -> bool:
 
 @contextmanager
 def _exclusive(folder: Path) -> Iterator[None]:
-    """One at a time: between making its file and locking it, a worker would look dead to the others."""
+    """Exclude other processes: between creating its file and locking it, a process would look dead to them."""
     file = os.open(folder / "door", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""What of this machine and of its network is lent to resources, by the settings: the adapters of `resources.reach`."""
+"""Gives resources access to a folder of this machine and to HTTP, where the settings allow it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from isotherm.resources.http.client import Client
 
 FOLDER = "local"
-# What a process gets of the engine's own environment: nothing else is anybody's business.
+# The variables of the engine's environment that a process of a resource gets.
 _VARIABLES = ("HOME", "LANG", "LC_ALL", "PATH", "TZ")
 
 
 def is_allowed(settings: Settings) -> bool:
-    """Whether templates may have resources that reach out of the engine."""
+    """Return whether templates may use local resources and HTTP objects."""
     chosen = settings.enable_local_resources
     return chosen == "always" or (chosen == "standalone" and settings.auth_strategy == "standalone")
 
 
 def reach_of(settings: Settings, home: Path) -> local_access.Reach:
-    """All that is lent by an engine in this folder."""
+    """Return the access that resources have with an engine in this folder."""
     return local_access.Reach(local(settings, home), http(settings))
 
 
 def local(settings: Settings, home: Path) -> local_access.Local | None:
-    """The base folder, made if it is not there; None where it is not allowed."""
+    """Return access to the base folder, which is created if missing; None where it is not allowed."""
     if not is_allowed(settings):
         return None
     base = Path(settings.local_base_folder).expanduser() if settings.local_base_folder else home / FOLDER
@@ -44,11 +44,12 @@ def local(settings: Settings, home: Path) -> local_access.Local | None:
 
 
 def http(settings: Settings) -> local_access.Http | None:
-    return Calls(settings) if is_allowed(settings) else None
+    """Return access to HTTP, or None where it is not allowed."""
+    return LazyHttp(settings) if is_allowed(settings) else None
 
 
-class Calls:
-    """Calls by HTTP. What speaks HTTP is slow to import, and few stacks need it: it is loaded by the first call."""
+class LazyHttp:
+    """An HTTP client that is imported by the first call: the import is slow, and few stacks need it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -1,13 +1,12 @@
-"""Which processes there are: what they said of themselves, and what the operating system knows better.
+"""Lists the processes of a service, by their rows and by the locks of this machine.
 
-A row says of a process when it was last seen. A lock of this home, where there is one, says whether it lives: one that was
-killed is down at once.
+A row says when a process last sent a heartbeat. A lock in the home folder, where there is one, proves whether the process
+lives: a killed process is down at once.
 """
 
 from __future__ import annotations
 
 import socket
-import time
 from dataclasses import dataclass
 
 from isotherm.engine.process import heartbeat, liveness
@@ -17,7 +16,7 @@ from isotherm.states import ServiceKind
 from isotherm.store.admin import services
 from isotherm.store.admin.services import Service
 
-# Three heartbeats: who was not seen for so long is down.
+# A process that has missed three heartbeats is down.
 PATIENCE_S = 3 * heartbeat.PERIOD_S
 
 
@@ -30,19 +29,20 @@ class ServiceStatus:
 
 
 async def engines(folder: Folder) -> list[ServiceStatus]:
+    """Return the engines of the service."""
     return await list_all(folder, ServiceKind.ENGINE)
 
 
 async def is_driven(folder: Folder) -> bool:
-    """Whether some process works on what is under way there."""
+    """Return whether a live engine works on the stacks of the folder."""
     return any(one.alive for one in await engines(folder))
 
 
 async def list_all(folder: Folder, *kinds: ServiceKind) -> list[ServiceStatus]:
-    """All processes of these kinds, or of all; also those that have died and were not cleaned up after."""
+    """Return the processes of these kinds, or all, with dead ones that have not been cleaned up."""
     rows, ahead = await folder.store.read(lambda connection: (services.read(connection), services.ahead(connection)))
-    # Rows have the time of the database, and whoever only looks may never have asked for it.
-    now = time.time() + ahead.by_s
+    # Rows have the time of the database. This process may never have measured how far its clock is off.
+    now = folder.clock.local() + ahead.by_s
     others = {row.name: row for row in rows}
     found = []
     for kind, name in FOLDERS.items():
@@ -59,6 +59,6 @@ def _is_recent(row: Service, now: float) -> bool:
 
 
 def _unlisted(lock: liveness.LockState, kind: ServiceKind, now: float) -> Service:
-    """It has a lock and no row: it has just come, or died long ago."""
+    """Return a row for a process that has a lock and no row: it has just started, or died long ago."""
     return Service(heartbeat.id_of(lock.name), lock.name, kind, socket.gethostname(), 0, lock.since,
                    now if lock.alive else lock.since, 0, 0, "")
