@@ -243,17 +243,17 @@ def test_a_service_that_stops_says_so(serve):
 
 def test_one_look_serves_all_and_none_is_made_for_nobody(api, serve):
     server = serve()
-    assert server.feed._watching is None
+    assert server.feed._task is None
     with contextlib.ExitStack() as many:
         readers = [many.enter_context(server.reader()) for _ in range(5)]
-        looking = server.feed._watching
+        looking = server.feed._task
         assert looking is not None and server.feed._readers == 5
         api.create("s")
         for one in readers:
             one.until("s", "CREATE_COMPLETE")
-        assert server.feed._watching is looking
+        assert server.feed._task is looking
     until = time.monotonic() + PATIENCE_S
-    while server.feed._watching is not None:
+    while server.feed._task is not None:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert server.feed._readers == 0
@@ -316,7 +316,7 @@ def test_streams_of_one_user_or_project_leave_room_for_others(api, serve):
     while server.feed._readers:
         assert time.monotonic() < until
         time.sleep(0.01)
-    assert not server.feed._held
+    assert not server.feed._by_owner
 
 
 def cut(reader):

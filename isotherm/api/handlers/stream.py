@@ -40,12 +40,12 @@ async def of_project(call: Call) -> Response:
     return await _stream(call, Subscription(call.project))
 
 
-async def _stream(call: Call, interest: Subscription) -> Response:
+async def _stream(call: Call, subscription: Subscription) -> Response:
     feed = call.service.feed
     if feed is None:
         raise faults.Fault(503, "This process does not stream events.")
     settings, caller = call.service.settings, call.caller
-    events = feed.read(interest, _after(call), (
+    events = feed.read(subscription, _after(call), (
         StreamOwner("Project", caller.project, settings.max_event_streams_per_project),
         StreamOwner("User", caller.user_id, settings.max_event_streams_per_user)))
     try:

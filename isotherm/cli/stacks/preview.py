@@ -13,7 +13,7 @@ from rich.text import Text
 from isotherm.cli.client import home, inputs
 from isotherm.cli.show import console
 from isotherm.engine.orchestrator import Request
-from isotherm.engine.preview.update_preview import Item, Preview
+from isotherm.engine.preview.update_preview import Preview, PreviewItem
 from isotherm.engine.process.embedded import Embedded
 
 #: action -> (sign, style, words after the count)
@@ -54,7 +54,7 @@ def _draw(name: str, found: Preview) -> Iterator[RenderableType]:
         yield Text("? depends on values that are known only during the update: it may need no change.", "dim")
 
 
-def _headline(item: Item) -> Text:
+def _headline(item: PreviewItem) -> Text:
     sign, style, _ = ACTIONS[item.action]
     line = Text.assemble(
         (f"{sign} ", style), (console.clean(item.name), "bold"), "  ", (console.clean(item.type), "dim"), "  "

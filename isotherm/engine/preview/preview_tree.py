@@ -1,9 +1,8 @@
-"""What an operation would do to a stack and to all stacks inside it: the preview of the whole tree.
+"""The preview of a tree of stacks: a stack and all stacks nested in it.
 
-Each level is decided by the code that would apply it (`preview`); what a stack inside would be like is asked of its type,
-as it would be when it is applied. Where that hangs on values that are known only then, it is left out, and the resource
-is marked as uncertain. Items of a stack inside have the path to them as their name: `group.0`, `top.leaf.inner`.
-"""
+`update_preview` decides each level. The type of a nested stack says which template it would have, as it does when it is
+applied. Where the template depends on values that are known only then, the children are left out and the resource is marked
+uncertain. Items of nested stacks have the path as their name: `group.0`, `top.leaf.inner`."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from typing import Any
 from isotherm.engine import contexts
 from isotherm.engine.nested.inner_reads import Access, InnerStackReader
 from isotherm.engine.preview import update_preview
-from isotherm.engine.preview.update_preview import Change, Item, Seen
+from isotherm.engine.preview.update_preview import PreviewItem, PropertyChange, ResourcePreview
 from isotherm.engine.steps import decide
 from isotherm.planning import desired, documents, masking, off_loop
 from isotherm.resources import contract
@@ -27,38 +26,38 @@ from isotherm.store.operations import plan
 from isotherm.store.reads import lookups
 from isotherm.template.model import definitions
 
-_AFRESH = (decide.Verdict.CREATE.value, decide.Verdict.REPLACE.value)
+_NEW = (decide.Verdict.CREATE.value, decide.Verdict.REPLACE.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The stack that a resource is, or will be, in."""
+class PreviewStack:
+    """The stack that a resource is, or will be, part of."""
 
     stack_name: str
-    # None: it is yet to be.
+    # None: it does not exist yet.
     stack_id: str | None
-    # The resource that the stack is, if it is inside of another.
+    # The resource that a nested stack belongs to.
     resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What would happen to a resource, and inside it."""
+class PreviewNode:
+    """The preview of one resource, and of the resources nested in it."""
 
-    seen: Seen
-    place: Place
-    below: Sequence[Sight] = ()
-    # Nothing is known of what would happen inside.
-    dim: bool = False
-    # As it would be then; None if it would not.
+    preview: ResourcePreview
+    stack: PreviewStack
+    children: Sequence[PreviewNode] = ()
+    # Whether the resource has children that cannot be previewed.
+    children_unknown: bool = False
+    # Its definition in the new template; None if it has none.
     definition: definitions.Definition | None = None
-    # Who requires it: now, and then.
+    # The resources that require it: before and after the operation.
     required_now: Sequence[str] = ()
     required_then: Sequence[str] = ()
 
 
-class Foresight:
-    """Looks at a tree of stacks."""
+class PreviewTree:
+    """Previews trees of stacks."""
 
     def __init__(self, inside: InnerStackReader, access: Access, types: Registry, deepest: int = MAX_DEPTH) -> None:
         self._inside = inside
@@ -66,69 +65,70 @@ class Foresight:
         self._types = types
         self._deepest = deepest
 
-    async def items(self, asked: desired.Asked, goal: desired.Desired, place: Place) -> list[Item]:
-        """What would happen to the stack and inside it, in the order of the template."""
-        return list(_flat(await self.tree(asked, goal, place)))
+    async def items(self, asked: desired.Asked, goal: desired.Desired, stack: PreviewStack) -> list[PreviewItem]:
+        """Return the changes to the stack and its nested stacks as a flat list, in the order of the template."""
+        return list(_flat(await self.tree(asked, goal, stack)))
 
     async def tree(
-        self, asked: desired.Asked, goal: desired.Desired, place: Place, depth: int = 0
-    ) -> list[Sight]:
-        """The same with all that is known of it, each stack inside where it belongs."""
-        found: list[Sight] = []
-        goal = await self._recognised(goal, place.stack_id)
-        present = await self._present(place.stack_id)
+        self, asked: desired.Asked, goal: desired.Desired, stack: PreviewStack, depth: int = 0
+    ) -> list[PreviewNode]:
+        """Return the previews of the stack's resources, with nested stacks as children."""
+        found: list[PreviewNode] = []
+        goal = await self._recognised(goal, stack.stack_id)
+        present = await self._present(stack.stack_id)
         now, then = _required_now(present), _required_then(goal)
         wanted = goal
-        looked = await self._access.planning.compute(
-            asked.size, lambda: update_preview.of(wanted, present, self._types))
-        for seen in looked:
-            below = await self._below(asked, goal, seen, place, depth)
-            name = seen.item.name
-            found.append(Sight(seen, place, below or (), below is None, goal.bound.definitions.get(name),
-                               now.get(name, ()), then.get(name, ())))
+        previews = await self._access.planning.compute(
+            asked.size, lambda: update_preview.preview_resources(wanted, present, self._types))
+        for preview in previews:
+            children = await self._children(asked, goal, preview, stack, depth)
+            name = preview.item.name
+            found.append(PreviewNode(preview, stack, children or (), children is None, goal.bound.definitions.get(name),
+                                     now.get(name, ()), then.get(name, ())))
         return found
 
     async def _recognised(self, goal: desired.Desired, stack_id: str | None) -> desired.Desired:
-        """What is wanted, as far as it can be compared with what is there."""
+        """Return the desired state in the form in which it can be compared with the stored nodes."""
         if stack_id is None:
             return goal
         read = self._access.store.read
         return replace(goal, wanted=await read(lambda connection: plan.recognised(connection, stack_id, goal.wanted)))
 
-    async def _below(
-        self, asked: desired.Asked, goal: desired.Desired, seen: Seen, place: Place, depth: int
-    ) -> list[Sight] | None:
-        """What would happen inside a resource; None if that cannot be told."""
-        there = await self._stack_of(seen.row)
-        if seen.item.action in (update_preview.NOTHING, update_preview.DELETE, update_preview.RETAIN):
-            return await self._all(there, seen.item.action)
-        if not seen.is_stack:
-            return await self._all(there, update_preview.DELETE) if seen.item.action == decide.Verdict.REPLACE.value else []
-        afresh = seen.item.action in _AFRESH or there is None
-        name = seen.item.name
-        inner = Place(f"{place.stack_name}-{name}", None, name) if afresh or there is None else there
+    async def _children(
+        self, asked: desired.Asked, goal: desired.Desired, preview: ResourcePreview, stack: PreviewStack, depth: int
+    ) -> list[PreviewNode] | None:
+        """Return the previews nested in a resource; None if they are unknown."""
+        there = await self._stack_of(preview.row)
+        if preview.item.action in (update_preview.NOTHING, update_preview.DELETE, update_preview.RETAIN):
+            return await self._uniform(there, preview.item.action)
+        if not preview.is_stack:
+            is_replaced = preview.item.action == decide.Verdict.REPLACE.value
+            return await self._uniform(there, update_preview.DELETE) if is_replaced else []
+        is_new = preview.item.action in _NEW or there is None
+        name = preview.item.name
+        inner = PreviewStack(f"{stack.stack_name}-{name}", None, name) if is_new or there is None else there
         try:
-            child = await self._resource(seen, inner.stack_id).foreseen(seen.item.changes)
-            sights = await self._inner(asked, seen, child, inner, depth)
-        except Exception:  # noqa: BLE001 - stand-ins do not fit everywhere: then nothing can be told before it is applied
+            child = await self._resource(preview, inner.stack_id).foreseen(preview.item.changes)
+            nodes = await self._inner(asked, preview, child, inner, depth)
+        except Exception:  # noqa: BLE001 - stand-ins do not fit everywhere: the children are known only when applied
             return None
-        gone = await self._all(there, update_preview.DELETE) if afresh else []
-        hidden = [goal.values[name] for name in seen.secrets]
+        gone = await self._uniform(there, update_preview.DELETE) if is_new else []
+        hidden = [goal.values[name] for name in preview.secrets]
 
-        def masked() -> list[Sight]:
+        def masked() -> list[PreviewNode]:
             secrets = Redactor(hidden)
-            return [_masked(one, secrets) for one in sights]
+            return [_masked_node(one, secrets) for one in nodes]
 
-        shown = await self._access.planning.compute(off_loop.weight(hidden) + asked.size, masked) if hidden else sights
+        shown = await self._access.planning.compute(off_loop.weight(hidden) + asked.size, masked) if hidden else nodes
         return [*shown, *gone]
 
     async def _inner(
-        self, asked: desired.Asked, seen: Seen, child: contract.Child, place: Place, depth: int
-    ) -> list[Sight]:
+        self, asked: desired.Asked, preview: ResourcePreview, child: contract.Child, stack: PreviewStack, depth: int
+    ) -> list[PreviewNode]:
         if depth >= self._deepest:
             return []
-        around = masking.Around(seen.item.name, seen.item.type, {"metadata": seen.metadata})
-        identity = desired.Identity(place.stack_name, place.stack_id or "None", self._access.project)
+        around = masking.Around(preview.item.name, preview.item.type, {"metadata": preview.metadata})
+        identity = desired.Identity(stack.stack_name, stack.stack_id or "None", self._access.project)
 
         def desire() -> tuple[desired.Asked, desired.Desired]:
             secrets = masking.redactor(asked)
@@ -136,23 +136,23 @@ class Foresight:
             return inner, desired.desire(inner, identity, self._types, validate=False)
 
         inner, goal = await self._access.planning.compute(asked.size + len(child.template), desire)
-        return await self.tree(inner, goal, place, depth + 1)
+        return await self.tree(inner, goal, stack, depth + 1)
 
-    def _resource(self, seen: Seen, stack_id: str | None) -> nested_stack.StackResource:
-        row = (seen.row or {}) if stack_id is not None else {}
+    def _resource(self, preview: ResourcePreview, stack_id: str | None) -> nested_stack.StackResource:
+        row = (preview.row or {}) if stack_id is not None else {}
         state = contract.ResourceState(
-            name=seen.item.name, stack_name="", stack_id="", token=row.get("token") or "", properties=seen.after,
-            physical_id=stack_id, data=documents.decode(row.get("data") or "{}", dict[str, Any]), exports=seen.exports,
+            name=preview.item.name, stack_name="", stack_id="", token=row.get("token") or "", properties=preview.after,
+            physical_id=stack_id, data=documents.decode(row.get("data") or "{}", dict[str, Any]), exports=preview.exports,
         )
-        assert seen.implementation is not None
-        made = seen.implementation(state, contexts.inner(self._access.clock, self._access.project, self._inside))
+        assert preview.implementation is not None
+        made = preview.implementation(state, contexts.inner(self._access.clock, self._access.project, self._inside))
         assert isinstance(made, nested_stack.StackResource)
         return made
 
-    async def _all(self, place: Place | None, action: str) -> list[Sight]:
-        """The same happens to everything inside: nothing, or its end."""
-        found: list[Sight] = []
-        present = await self._present(place.stack_id) if place else []
+    async def _uniform(self, stack: PreviewStack | None, action: str) -> list[PreviewNode]:
+        """Return the previews of all resources of a stack, to which the same happens: nothing, or deletion."""
+        found: list[PreviewNode] = []
+        present = await self._present(stack.stack_id) if stack else []
         now = _required_now(present)
         for row in present:
             if row["superseded"] or row["kind"] is NodeKind.BARRIER:
@@ -160,11 +160,11 @@ class Foresight:
             item = (
                 update_preview.deletion(row, "")
                 if action == update_preview.DELETE
-                else Item(row["name"], row["type"] or "", action)
+                else PreviewItem(row["name"], row["type"] or "", action)
             )
-            assert place is not None
-            below = await self._all(await self._stack_of(row), item.action)
-            found.append(Sight(Seen(item, row), place, below, required_now=now.get(item.name, ())))
+            assert stack is not None
+            children = await self._uniform(await self._stack_of(row), item.action)
+            found.append(PreviewNode(ResourcePreview(item, row), stack, children, required_now=now.get(item.name, ())))
         return found
 
     async def _present(self, stack_id: str | None) -> Sequence[Mapping[str, Any]]:
@@ -172,13 +172,13 @@ class Foresight:
             return []
         return await self._access.store.read(lambda connection: lookups.resources(connection, stack_id))
 
-    async def _stack_of(self, row: Mapping[str, Any] | None) -> Place | None:
-        """The stack that a resource is, if it is one and has been made."""
+    async def _stack_of(self, row: Mapping[str, Any] | None) -> PreviewStack | None:
+        """Return the nested stack of a resource, if it exists."""
         if row is None or row["physical_id"] is None or not self._is_stack(row["implementation"] or ""):
             return None
         id_, project = row["physical_id"], self._access.project
         found = await self._access.store.read(lambda connection: lookups.stack(connection, project, id_))
-        return None if found is None or found["tomb"] else Place(found["name"], found["id"], row["name"])
+        return None if found is None or found["tomb"] else PreviewStack(found["name"], found["id"], row["name"])
 
     def _is_stack(self, implementation: str) -> bool:
         if nested_stack.is_template(implementation):
@@ -187,11 +187,11 @@ class Foresight:
         return type_ is not None and issubclass(type_, nested_stack.StackResource)
 
 
-def _flat(sights: Iterable[Sight], around: str = "") -> Iterator[Item]:
-    for one in sights:
-        name = around + one.seen.item.name
-        yield replace(one.seen.item, name=name, certain=one.seen.item.certain and not one.dim)
-        yield from _flat(one.below, name + ".")
+def _flat(nodes: Iterable[PreviewNode], around: str = "") -> Iterator[PreviewItem]:
+    for one in nodes:
+        name = around + one.preview.item.name
+        yield replace(one.preview.item, name=name, certain=one.preview.item.certain and not one.children_unknown)
+        yield from _flat(one.children, name + ".")
 
 
 def _required_then(goal: desired.Desired) -> dict[str, list[str]]:
@@ -212,11 +212,11 @@ def _required_now(present: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
-def _masked(sight: Sight, secrets: Redactor) -> Sight:
-    """What was hidden outside is not told inside."""
-    # What it was before may have been hidden just as well.
-    changes = {key: Change(MASK, MASK) if secrets.has_secret([one.before, one.after]) else one
-               for key, one in sight.seen.item.changes.items()}
-    hidden = {key for key, value in sight.seen.after.items() if secrets.has_secret(value)}
-    seen = replace(sight.seen, item=replace(sight.seen.item, changes=changes), hidden=sight.seen.hidden | hidden)
-    return replace(sight, seen=seen, below=[_masked(one, secrets) for one in sight.below])
+def _masked_node(node: PreviewNode, secrets: Redactor) -> PreviewNode:
+    """Return the node and its children with the secrets of the outer stack masked."""
+    # The value before may be a secret too.
+    changes = {key: PropertyChange(MASK, MASK) if secrets.has_secret([one.before, one.after]) else one
+               for key, one in node.preview.item.changes.items()}
+    hidden = {key for key, value in node.preview.after.items() if secrets.has_secret(value)}
+    preview = replace(node.preview, item=replace(node.preview.item, changes=changes), hidden=node.preview.hidden | hidden)
+    return replace(node, preview=preview, children=[_masked_node(one, secrets) for one in node.children])

@@ -9,7 +9,7 @@ from isotherm.engine.operations import patch
 from isotherm.engine.operations.accept import Acceptor, Request, refuse_suspended
 from isotherm.engine.operations.patch import Patch
 from isotherm.engine.preview import heat_form, update_preview
-from isotherm.engine.preview.preview_tree import Foresight, Place
+from isotherm.engine.preview.preview_tree import PreviewStack, PreviewTree
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
@@ -38,8 +38,8 @@ class Previews:
         if isinstance(change, Patch):
             change = await patch.patched(self._inputs, await self._stacks.row(name), change)
         goal = await self._acceptor.desire(change, name, living["id"] if living else _NO_ID)
-        place = Place(name, living["id"] if living else None)
-        items = await self._foresight().items(change.asked, goal, place)
+        stack = PreviewStack(name, living["id"] if living else None)
+        items = await self._tree().items(change.asked, goal, stack)
         secrets = await self._inputs.secrets(living, change.asked)
         return update_preview.Preview(await self._ports.planning.compute(
             change.asked.size, lambda: [update_preview.without(secrets, item) for item in items]))
@@ -52,12 +52,12 @@ class Previews:
             raise errors.Conflict(f"The Stack ({name}) already exists.", kind="StackExists",
                                   hint="Preview an update of it, or choose another name.")
         goal = await self._acceptor.desire(request, name, _NO_ID)
-        seen = await self._foresight().tree(request.asked, goal, Place(name, None))
+        preview = await self._tree().tree(request.asked, goal, PreviewStack(name, None))
         compute, size = self._ports.planning.compute, request.asked.size
         identity = desired.Identity(name, _NO_ID, self._project)
         values = await compute(size, lambda: desired.values_of(request.asked, identity))
         secrets = await self._inputs.secrets(None, request.asked)
-        shown = await compute(size, lambda: secrets.value(self._heat_form().made(seen)))
+        shown = await compute(size, lambda: secrets.value(self._heat_form().created(preview)))
         return {"description": goal.description, "parameters": {one: values.text(one) for one in values},
                 "resources": shown,
                 "outputs": [{"output_key": one.name, "description": one.description, "output_value": None}
@@ -76,15 +76,15 @@ class Previews:
     async def _changed(
         self, stack: lookups.Row, request: Request, goal: desired.Desired, *, nested: bool
     ) -> dict[str, Any]:
-        seen = await self._foresight().tree(request.asked, goal, Place(stack["name"], stack["id"]))
+        preview = await self._tree().tree(request.asked, goal, PreviewStack(stack["name"], stack["id"]))
         secrets = await self._inputs.secrets(stack, request.asked)
         shown: dict[str, Any] = await self._ports.planning.compute(
-            request.asked.size, lambda: secrets.value(self._heat_form().changed(seen, nested=nested)))
+            request.asked.size, lambda: secrets.value(self._heat_form().changed(preview, nested=nested)))
         return shown
 
-    def _heat_form(self) -> heat_form.Teller:
-        return heat_form.Teller(self._ports.types, self._project)
+    def _heat_form(self) -> heat_form.HeatForm:
+        return heat_form.HeatForm(self._ports.types, self._project)
 
-    def _foresight(self) -> Foresight:
-        return Foresight(self._ports.inner_reader(self._project), self._ports.inner_access(self._project),
+    def _tree(self) -> PreviewTree:
+        return PreviewTree(self._ports.inner_reader(self._project), self._ports.inner_access(self._project),
                          self._ports.types, self._ports.settings.max_nested_stack_depth)

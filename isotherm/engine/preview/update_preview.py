@@ -1,8 +1,8 @@
-"""What an update would do, resource by resource, decided by the very code that applies it.
+"""The preview of one stack: the effect of an update on each resource, decided by the code that applies it.
 
-What a changed resource will publish is not known before it is changed. A property that depends on such a value is found
-by resolving it twice with two different stand-ins: what comes out different is "known only when applied". The same trick
-with hidden parameters finds what has to be masked.
+The values that a changed resource will publish are unknown before it is changed. Each property is therefore resolved twice,
+with two different stand-ins for such values: a property that differs is "known only when applied". The same method, with
+stand-ins for hidden parameters, finds the properties to mask.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ UNKNOWN = "(known only when applied)"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One property: from what to what."""
+class PropertyChange:
+    """The values of one property before and after."""
 
     before: Any
     after: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """What would happen to one resource."""
+class PreviewItem:
+    """The effect on one resource."""
 
     name: str
     type: str
     action: str
     cause: str = ""
     certain: bool = True
-    changes: Mapping[str, Change] = field(default_factory=dict)
+    changes: Mapping[str, PropertyChange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    items: list[Item]
+    items: list[PreviewItem]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -73,16 +73,16 @@ class Preview:
 
 
 class _StandIn(PublishedReferences):
-    """Answers for resources that will change, and for hidden parameters, with a word of its own."""
+    """References in which the values of resources that will change are a fixed word."""
 
     def __init__(self, inputs: Sequence[Input], changing: Mapping[str, str], word: str, parameter: Any) -> None:
         super().__init__(inputs, parameter)
-        # By name: what happens to it.
+        # The actions on the resources that will change, by name.
         self._changing = changing
         self._word = word
 
     def reference_id(self, resource: str) -> object:
-        # What is changed in place is known by the same reference afterwards.
+        # An update in place does not change the reference.
         same = self._changing.get(resource, NOTHING) in (NOTHING, decide.Verdict.UPDATE.value)
         return super().reference_id(resource) if same else self._word
 
@@ -94,19 +94,19 @@ class _StandIn(PublishedReferences):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What would happen to one resource, and what it would be like then. Nothing of that if it was not looked at."""
+class ResourcePreview:
+    """The effect on one resource, and its state after it; a resource that stays unchanged has no such state."""
 
-    item: Item
+    item: PreviewItem
     row: Mapping[str, Any] | None = None
     implementation: type[contract.Resource] | None = None
     exports: Sequence[str] = ()
     after: Mapping[str, Any] = field(default_factory=dict)
     metadata: Any = None
     secrets: frozenset[str] = frozenset()
-    # The properties that are not for everybody's eyes.
+    # The names of properties that must be masked.
     hidden: frozenset[str] = frozenset()
-    # The metadata, for everybody's eyes.
+    # The metadata with secrets masked.
     shown: Any = None
 
     @property
@@ -114,73 +114,75 @@ class Seen:
         return self.implementation is not None and issubclass(self.implementation, nested_stack.StackResource)
 
 
-def of(goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry) -> list[Seen]:
-    """`present` are the rows of the stack as it is; none for a stack that is yet to be."""
-    slots = {row["name"]: row for row in present if not row["superseded"] and row["kind"] is not NodeKind.BARRIER}
+def preview_resources(
+    goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry
+) -> list[ResourcePreview]:
+    """Preview each resource of a stack. `present` are the rows of the stack; none if it does not exist yet."""
+    rows = {row["name"]: row for row in present if not row["superseded"] and row["kind"] is not NodeKind.BARRIER}
     wanted = {want.name: want for want in goal.wanted}
     graph = DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()})
     changing: dict[str, str] = {}
-    seen: dict[str, Seen] = {}
+    previews: dict[str, ResourcePreview] = {}
     for name in graph.order():
         upstream = {need: changing[need] for need in graph.requires(name) if need in changing}
-        row = slots.get(name)
-        if row is not None and not upstream and not wanted[name].always and _proves(row, wanted[name].digest):
-            seen[name] = Seen(Item(name, row["type"], NOTHING), row)
+        row = rows.get(name)
+        if row is not None and not upstream and not wanted[name].always and _is_unchanged(row, wanted[name].digest):
+            previews[name] = ResourcePreview(PreviewItem(name, row["type"], NOTHING), row)
         else:
-            seen[name] = _Looking(goal, slots, types).look(name, wanted[name], upstream)
-        if seen[name].item.action != NOTHING:
-            changing[name] = seen[name].item.action
-    gone = [Seen(deletion(row), row) for name, row in slots.items() if name not in wanted]
-    return [*(seen[name] for name in wanted), *gone]
+            previews[name] = _Previewer(goal, rows, types).preview(name, wanted[name], upstream)
+        if previews[name].item.action != NOTHING:
+            changing[name] = previews[name].item.action
+    gone = [ResourcePreview(deletion(row), row) for name, row in rows.items() if name not in wanted]
+    return [*(previews[name] for name in wanted), *gone]
 
 
-def _proves(row: Mapping[str, Any], digest: str) -> bool:
+def _is_unchanged(row: Mapping[str, Any], digest: str) -> bool:
     return bool(
         row["digest"] == digest and row["state"] is NodeState.DONE and row["status"] is Status.COMPLETE
         and row["intent"] is None and row["kind"] is NodeKind.UPDATE and not row["suspended"]
     )
 
 
-def deletion(row: Mapping[str, Any], cause: str = "not in the template any more") -> Item:
+def deletion(row: Mapping[str, Any], cause: str = "not in the template any more") -> PreviewItem:
     kept = row["deletion_policy"] in KEPT
-    return Item(row["name"], row["type"] or "", RETAIN if kept else DELETE, cause)
+    return PreviewItem(row["name"], row["type"] or "", RETAIN if kept else DELETE, cause)
 
 
-class _Looking:
-    """Looks at one resource."""
+class _Previewer:
+    """Previews single resources of one stack."""
 
-    def __init__(self, goal: desired.Desired, slots: Mapping[str, Mapping[str, Any]], types: Registry) -> None:
+    def __init__(self, goal: desired.Desired, rows: Mapping[str, Mapping[str, Any]], types: Registry) -> None:
         self._goal = goal
-        self._slots = slots
+        self._rows = rows
         self._types = types
 
-    def look(self, name: str, want: Wanted, upstream: Mapping[str, str]) -> Seen:
+    def preview(self, name: str, want: Wanted, upstream: Mapping[str, str]) -> ResourcePreview:
         target = documents.decode(want.definition, documents.Target)
         definition = definitions.thaw(target.definition)
         implementation = self._types.implementation(target.implementation)
         known = self._goal.values.__getitem__
-        looked = functools.partial(self._resolve, definition, implementation, target.restored, upstream)
-        after = looked(UNKNOWN, known)
-        unknown = _differing(after, looked("!", known)) if upstream else set()
-        secret = _differing(after, looked(UNKNOWN, lambda name: "*")) if definition.secrets else set()
+        resolve_with = functools.partial(self._resolve, definition, implementation, target.restored, upstream)
+        after = resolve_with(UNKNOWN, known)
+        unknown = _differing(after, resolve_with("!", known)) if upstream else set()
+        secret = _differing(after, resolve_with(UNKNOWN, lambda name: "*")) if definition.secrets else set()
         secret |= {key for key, one in implementation.properties_schema.items() if masking.has_write_only(one)}
-        row = self._slots.get(name)
+        row = self._rows.get(name)
         applied = self._applied(row, unknown)
         metadata = self._metadata(definition, upstream, known)
         shown = self._metadata(definition, upstream, lambda name: MASK) if definition.secrets else metadata
         decision = decide.decide(implementation, applied, after, metadata, renew=True)
         changes = {} if applied is None else {
-            key: Change(_shown(applied.properties.get(key), key in secret),
-                        UNKNOWN if key in unknown else _shown(after.get(key), key in secret))
+            key: PropertyChange(_shown_value(applied.properties.get(key), key in secret),
+                                UNKNOWN if key in unknown else _shown_value(after.get(key), key in secret))
             for key in decision.changed
         }
         certain = not unknown or decision.verdict is decide.Verdict.CREATE
-        item = Item(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
+        item = PreviewItem(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
         changed = row is not None and row["digest"] != want.digest
         if item.action == NOTHING and nested_stack.is_stack(implementation) and changed:
             item = replace(item, action=decide.Verdict.UPDATE.value, cause="what is inside may change")
-        return Seen(item, row, implementation, target.exports, after, metadata, definition.secrets, frozenset(secret),
-                    shown)
+        return ResourcePreview(item, row, implementation, target.exports, after, metadata, definition.secrets,
+                               frozenset(secret), shown)
 
     def _metadata(self, definition: Any, upstream: Mapping[str, str], parameter: Any) -> Any:
         references = self._references(definition, upstream, UNKNOWN, parameter)
@@ -190,7 +192,7 @@ class _Looking:
             return UNKNOWN
 
     def _references(self, definition: Any, upstream: Mapping[str, str], word: str, parameter: Any) -> _StandIn:
-        inputs = [Input(name, None, self._slots[name]["published"]) for name in definition.requires if name in self._slots]
+        inputs = [Input(name, None, self._rows[name]["published"]) for name in definition.requires if name in self._rows]
         return _StandIn(inputs, upstream, word, parameter)
 
     def _resolve(
@@ -202,7 +204,7 @@ class _Looking:
             given = decide.given(implementation, resolved.properties or {}, restored)
             return registry.typed_properties(implementation, given)
         except (errors.IsothermError, ValueError, TypeError):
-            # A stand-in does not fit where a number belongs: nothing can be said of this resource before it is applied.
+            # A stand-in does not fit where a number belongs: the properties are known only when applied.
             return dict.fromkeys(definition.properties or (), word)
 
     @staticmethod
@@ -216,11 +218,12 @@ class _Looking:
         )
 
 
-def without(secrets: Redactor, item: Item) -> Item:
-    """The same, for anybody's eyes: what was hidden before may stand openly in a newer template, and the other way."""
+def without(secrets: Redactor, item: PreviewItem) -> PreviewItem:
+    """Return the item with secrets masked. A secret of the old input may be no secret of the new one, and vice versa."""
     if not secrets:
         return item
-    changes = {name: Change(secrets.value(one.before), secrets.value(one.after)) for name, one in item.changes.items()}
+    changes = {name: PropertyChange(secrets.value(one.before), secrets.value(one.after))
+               for name, one in item.changes.items()}
     return replace(item, changes=changes, cause=secrets.text(item.cause))
 
 
@@ -228,5 +231,5 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
 
 
-def _shown(value: Any, secret: bool) -> Any:
+def _shown_value(value: Any, secret: bool) -> Any:
     return MASK if secret and value is not None else value

@@ -1,4 +1,4 @@
-"""Drift, as people and programs see it: what is wanted, what was last applied, what is live, and since when."""
+"""Views of drift: the wanted, the last applied and the live value of each property, and times."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _word(row: Mapping[str, Any]) -> str:
 
 
 def _property(one: Mapping[str, Any], *, pending: bool) -> dict[str, Any]:
-    """A change that the newest template wants, and that was not applied yet, is not known here."""
+    """Return the view of a drifted property. While a change is pending, the wanted value is unknown here."""
     wanted = None if pending else one["wanted"]
     return {"property": one["property"], "wanted": wanted, "applied": one["applied"], "live": one["live"],
             "change_pending": pending}

@@ -1,4 +1,4 @@
-"""What can be read of events: newest first or oldest first, of one stack or of all that are inside it too."""
+"""Events of a stack and of its nested stacks, in pages, and single events."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from isotherm.store.reads.events import Filters, Order
 
 __all__ = ["EventQuery", "Events", "Filters", "Order"]
 
-# So many rows are read in one go.
+# The number of rows that one query reads.
 PIECE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """Which events, in which order, and how many of them."""
+    """The filters, order and limits of a list of events."""
 
     filters: Filters = Filters()  # noqa: RUF009 - frozen
     order: Order = Order()  # noqa: RUF009 - frozen
     limit: int | None = None
-    # The id of the event after which to begin; one that is not there is passed over.
+    # The id of the event after which the list begins; an unknown id is ignored.
     marker: str = ""
     depth: int = 0
 
@@ -62,15 +62,15 @@ class Events(EventList):
         self._ports = ports
         self._inputs = StackInputs(ports, requester.project)
 
-    async def pages(self, name_or_id: str, wish: EventQuery) -> AsyncIterator[_Views]:
-        """The events, a few hundred at a time."""
-        tree = await self._tree(await self._stacks.row(name_or_id, deleted=True), wish.depth)
-        named = [id_ for id_, name in tree.names.items() if name in (wish.filters.name or ())]
-        filters = replace(wish.filters, stacks_named=named)
-        after, left = await self._marked(tree, wish.marker), wish.limit
+    async def pages(self, name_or_id: str, query: EventQuery) -> AsyncIterator[_Views]:
+        """Yield the events in pieces of a few hundred."""
+        tree = await self._tree(await self._stacks.row(name_or_id, deleted=True), query.depth)
+        named = [id_ for id_, name in tree.names.items() if name in (query.filters.name or ())]
+        filters = replace(query.filters, stacks_named=named)
+        after, left = await self._marked(tree, query.marker), query.limit
         while left is None or left > 0:
             size = PIECE if left is None else min(PIECE, left)
-            found = await self._ports.store.read(partial(_page, tree.ids, filters, wish.order, after, size))
+            found = await self._ports.store.read(partial(_page, tree.ids, filters, query.order, after, size))
             if found:
                 yield [_view(row, tree) for row in found]
             if len(found) < size:
@@ -78,7 +78,7 @@ class Events(EventList):
             after, left = found[-1], None if left is None else left - size
 
     async def show(self, name_or_id: str, resource: str, id_: str) -> dict[str, Any]:
-        """One event of a resource (or of the stack, under its own name), with the properties the resource has now."""
+        """Return one event of a resource (or of the stack, under its own name), with the resource's present properties."""
         stack = await self._stacks.row(name_or_id, deleted=True)
         tree = _Tree({stack["id"]: stack["name"]})
         row = await self._marked(tree, id_)
@@ -104,7 +104,7 @@ class Events(EventList):
         return await self._ports.store.read(unit)
 
     async def _properties(self, stack: lookups.Row, event: listing.Row) -> dict[str, Any]:
-        """Of a resource that is still the one that the event tells of; hidden values are masked."""
+        """Return the properties of the event's resource if its object is still the same, with secrets masked."""
         if not event["name"]:
             return {}
 

@@ -1,12 +1,11 @@
-"""Events as they happen, for any number of readers: one look at the database for all of them, a few times a second.
+"""The feed of events: one query for all readers, a few times a second.
 
-The newest events are kept in memory, a bounded number of them. A reader is a place in that row, and nothing more: it takes
-what is behind its place when it is ready to. So nobody waits for a slow one; when it falls far behind it is told to come
-again, with the number of the last event that it got. Whoever comes with a number that is older than the memory is served
-from the database, in bounded pieces, until it has caught up.
+The newest events are kept in memory, a bounded number of them. A reader is a position in that list and takes what is behind
+the position when it is ready, so no reader waits for a slow one. A reader that falls far behind gets an error and has to
+come again with the id of its last event. A reader whose id is older than the memory is served from the database, in bounded
+pieces, until it has caught up.
 
-Numbers are given out in the order of commits (see `store.feed`): after a number, nothing below it can appear.
-"""
+Ids follow the order of commits (see `store.reads.feed`): after an id, no smaller id can appear."""
 
 from __future__ import annotations
 
@@ -22,19 +21,19 @@ from isotherm.store.database.writer import Connection, Store
 from isotherm.store.reads import events, lookups
 
 TICK_S = 0.2
-# So many events are kept for readers that are a little late.
+# The number of events in memory.
 KEPT = 5000
-# Whoever is so many times as far behind is too slow.
+# A reader this many times KEPT behind is too slow.
 SLOW = 4
-# So many are read in one go.
+# The number of events that one query reads.
 PIECE = 1000
-# So many stacks are remembered with what they are inside of.
-_PLACES = 50_000
+# The number of stack paths in memory.
+_PATHS = 50_000
 READERS = 1000
 
 
 class StackPath(NamedTuple):
-    """Where a stack stands: it and all around it, from the inside out."""
+    """The path of a stack: its own id and those of its outer stacks, from the inside out."""
 
     name: str
     project: str
@@ -42,25 +41,25 @@ class StackPath(NamedTuple):
 
 
 class FeedEvent(NamedTuple):
-    """One event, and where it happened."""
+    """One event, and the path of its stack."""
 
     id: int
     event: dict[str, Any]
-    place: StackPath
+    path: StackPath
 
 
 class Subscription(NamedTuple):
-    """What a reader wants to know of: a project, or one stack of it with all that is inside."""
+    """The events that a reader wants: those of a project, or of one stack and its nested stacks."""
 
     project: str
     stack_id: str = ""
 
-    def covers(self, place: StackPath) -> bool:
-        return place.project == self.project and (not self.stack_id or self.stack_id in place.around)
+    def covers(self, path: StackPath) -> bool:
+        return path.project == self.project and (not self.stack_id or self.stack_id in path.around)
 
 
 class StreamOwner(NamedTuple):
-    """A project or a user on whose account readers are counted, and how many it may have; -1: any number."""
+    """A project or a user whose readers are counted, and the most that it may have; -1: any number."""
 
     kind: str
     id: str
@@ -68,14 +67,14 @@ class StreamOwner(NamedTuple):
 
 
 class ReaderTooSlow(Exception):
-    """The reader was too slow: what comes next for it is not kept any more. It has to come again."""
+    """The reader was too slow: its next events are not in memory any more. It has to come again."""
 
 
 class TooManyStreams(Exception):
-    """A holder has as many readers as it may have."""
+    """An owner has as many readers as it may have."""
 
-    def __init__(self, holder: StreamOwner) -> None:
-        super().__init__(f"{holder.kind} {holder.id} reads {holder.most} streams of events already, and may read no more.")
+    def __init__(self, owner: StreamOwner) -> None:
+        super().__init__(f"{owner.kind} {owner.id} reads {owner.most} streams of events already, and may read no more.")
 
 
 class FeedClosed(Exception):
@@ -83,60 +82,60 @@ class FeedClosed(Exception):
 
 
 class Feed:
-    """The events of a store, from the moment on when somebody first wants to know."""
+    """The events of a store. It reads the database while it has readers."""
 
     def __init__(self, store: Store, *, tick_s: float = TICK_S, kept: int = KEPT) -> None:
         self._store = store
         self._tick_s = tick_s
         self._most = kept
         self._kept: list[FeedEvent] = []
-        # All events up to `_last` have been seen; all after `_from` are kept.
+        # The feed has read all events up to `_last`; those after `_from` are in memory.
         self._from = self._last = 0
-        self._places: OrderedDict[str, StackPath] = OrderedDict()
+        self._paths: OrderedDict[str, StackPath] = OrderedDict()
         self._readers = 0
-        self._held: Counter[tuple[str, str]] = Counter()
+        self._by_owner: Counter[tuple[str, str]] = Counter()
         self._news: asyncio.Future[None] | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._started: asyncio.Future[None] | None = None
         self._closing = False
 
     async def read(
-        self, interest: Subscription, after: int | None = None, holders: Sequence[StreamOwner] = ()
+        self, subscription: Subscription, after: int | None = None, owners: Sequence[StreamOwner] = ()
     ) -> AsyncGenerator[list[FeedEvent], None]:
-        """What happens, from now on or from after a number on; the reader is counted on the account of each holder.
+        """Yield events, from now on or after an id; the reader is counted for each of `owners`.
 
-        The first answer is an empty list, at once. Raises Lost and Closing; Crowded if a holder may have no more readers,
-        and Unavailable if there are too many altogether.
+        The first list is empty and comes at once. Raises ReaderTooSlow and FeedClosed; TooManyStreams if an owner may have
+        no more readers, and Unavailable if there are too many altogether.
         """
-        for holder in holders:
-            if 0 <= holder.most <= self._held[holder[:2]]:
-                raise TooManyStreams(holder)
+        for owner in owners:
+            if 0 <= owner.most <= self._by_owner[owner[:2]]:
+                raise TooManyStreams(owner)
         if self._readers >= READERS:
             raise errors.Unavailable("There are too many readers of events.")
         self._readers += 1
-        self._held.update(holder[:2] for holder in holders)
+        self._by_owner.update(owner[:2] for owner in owners)
         try:
-            await self._watch()
-            place = self._last if after is None or after > self._last else after
+            await self._start()
+            position = self._last if after is None or after > self._last else after
             yield []
-            async for found in self._from_place(interest, place):
+            async for found in self._from_position(subscription, position):
                 yield found
         finally:
-            self._held -= Counter(holder[:2] for holder in holders)
-            self._leave()
+            self._by_owner -= Counter(owner[:2] for owner in owners)
+            self._end_reader()
 
-    async def _from_place(self, interest: Subscription, place: int) -> AsyncIterator[list[FeedEvent]]:
-        """From the database until it has caught up; then from memory, and again from the database after a great rush."""
+    async def _from_position(self, subscription: Subscription, position: int) -> AsyncIterator[list[FeedEvent]]:
+        """Read from the database until the position is in memory; then from memory, and from the database after a burst."""
         had_caught_up = False
         while not self._closing:
-            if place < self._from:
-                if had_caught_up and self._last - place > SLOW * self._most:
+            if position < self._from:
+                if had_caught_up and self._last - position > SLOW * self._most:
                     raise ReaderTooSlow
-                place, found = await self._missed(interest, place)
+                position, found = await self._missed(subscription, position)
             else:
                 had_caught_up = True
-                place, found = self._next(interest, place)
-                if not found and place == self._last:
+                position, found = self._next(subscription, position)
+                if not found and position == self._last:
                     await self._wait()
             if found:
                 yield found
@@ -144,92 +143,92 @@ class Feed:
 
     @property
     def last(self) -> int:
-        """The number up to which all has been seen."""
+        """The id of the newest event that the feed has read."""
         return self._last
 
     def close(self) -> None:
-        """No reader gets anything more."""
+        """End all readers."""
         self._closing = True
-        self._tell()
+        self._notify()
 
-    async def _missed(self, interest: Subscription, place: int) -> tuple[int, list[FeedEvent]]:
-        """The next piece of what is older than what is kept, from the database; and where it ends."""
-        upto = min(place + PIECE, self._from)
-        rows = await self._store.read(lambda connection: events.window(connection, place, upto, PIECE))
-        return upto, await self._placed(rows, interest)
+    async def _missed(self, subscription: Subscription, position: int) -> tuple[int, list[FeedEvent]]:
+        """Return the next piece before the memory, from the database, and the position after it."""
+        upto = min(position + PIECE, self._from)
+        rows = await self._store.read(lambda connection: events.window(connection, position, upto, PIECE))
+        return upto, await self._with_paths(rows, subscription)
 
-    def _next(self, interest: Subscription, place: int) -> tuple[int, list[FeedEvent]]:
-        """The next piece of what is kept; and where it ends."""
-        begin = bisect.bisect_right(self._kept, place, key=lambda one: one.id)
+    def _next(self, subscription: Subscription, position: int) -> tuple[int, list[FeedEvent]]:
+        """Return the next piece from memory, and the position after it."""
+        begin = bisect.bisect_right(self._kept, position, key=lambda one: one.id)
         piece = self._kept[begin:begin + PIECE]
         end = piece[-1].id if begin + PIECE < len(self._kept) else self._last
-        return end, [one for one in piece if interest.covers(one.place)]
+        return end, [one for one in piece if subscription.covers(one.path)]
 
     async def _wait(self) -> None:
         if self._news is None:
             self._news = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._news)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         news, self._news = self._news, None
         if news is not None and not news.done():
             news.set_result(None)
 
-    # Watching: one task for all readers, for as long as there are any.
+    # One task reads the database for all readers, for as long as there are any.
 
-    async def _watch(self) -> None:
+    async def _start(self) -> None:
         if self._started is None:
             self._started = asyncio.get_running_loop().create_future()
-            self._watching = asyncio.create_task(self._look_again_and_again(self._started))
+            self._task = asyncio.create_task(self._read_repeatedly(self._started))
         await asyncio.shield(self._started)
 
-    def _leave(self) -> None:
+    def _end_reader(self) -> None:
         self._readers -= 1
-        if self._readers == 0 and self._watching is not None:
-            self._watching.cancel()
-            self._watching = self._started = None
+        if self._readers == 0 and self._task is not None:
+            self._task.cancel()
+            self._task = self._started = None
             self._kept = []
 
-    async def _look_again_and_again(self, started: asyncio.Future[None]) -> None:
+    async def _read_repeatedly(self, started: asyncio.Future[None]) -> None:
         while True:
             try:
                 if not started.done():
                     self._from = self._last = await self._store.read(events.last_id)
                     started.set_result(None)
-                await self._look()
+                await self._read_new()
             except errors.Unavailable:
-                pass  # the database does not answer: the next look may
+                pass  # the database does not answer: the next query may
             await asyncio.sleep(self._tick_s)
 
-    async def _look(self) -> None:
+    async def _read_new(self) -> None:
         while rows := await self._store.read(lambda c: events.window(c, self._last, 2**62, PIECE)):
-            placed = await self._placed(rows)
-            self._kept += placed
+            new = await self._with_paths(rows)
+            self._kept += new
             self._last = rows[-1]["id"]
             too_many = len(self._kept) - self._most
             if too_many > 0:
                 self._from = self._kept[too_many - 1].id
                 del self._kept[:too_many]
-            self._tell()
+            self._notify()
             await asyncio.sleep(0)
 
-    async def _placed(self, rows: Sequence[lookups.Row], interest: Subscription | None = None) -> list[FeedEvent]:
-        """Events with their places; only those of interest, if one is given."""
+    async def _with_paths(self, rows: Sequence[lookups.Row], subscription: Subscription | None = None) -> list[FeedEvent]:
+        """Return events with the paths of their stacks; only those of the subscription, if one is given."""
         await self._learn({row["stack_id"] for row in rows})
-        placed = [(row, self._places[row["stack_id"]]) for row in rows if row["stack_id"] in self._places]
-        return [FeedEvent(row["id"], _view(row, place), place) for row, place in placed
-                if interest is None or interest.covers(place)]
+        found = [(row, self._paths[row["stack_id"]]) for row in rows if row["stack_id"] in self._paths]
+        return [FeedEvent(row["id"], _view(row, path), path) for row, path in found
+                if subscription is None or subscription.covers(path)]
 
     async def _learn(self, stack_ids: Iterable[str]) -> None:
-        """Where these stacks stand. They stay there for good, so it is asked once."""
-        unknown = [id_ for id_ in stack_ids if id_ not in self._places]
+        """Load the paths of these stacks. A path never changes, so it is loaded once."""
+        unknown = [id_ for id_ in stack_ids if id_ not in self._paths]
         if unknown:
-            self._places.update(await self._store.read(lambda connection: _places(connection, unknown)))
-            while len(self._places) > _PLACES:
-                self._places.popitem(last=False)
+            self._paths.update(await self._store.read(lambda connection: _paths(connection, unknown)))
+            while len(self._paths) > _PATHS:
+                self._paths.popitem(last=False)
 
 
-def _places(connection: Connection, stack_ids: Sequence[str]) -> dict[str, StackPath]:
+def _paths(connection: Connection, stack_ids: Sequence[str]) -> dict[str, StackPath]:
     known: dict[str, tuple[str, str, str | None]] = {}
     asked: set[str] = set(stack_ids)
     tried: set[str] = set()
@@ -247,13 +246,13 @@ def _around(stack_id: str, known: dict[str, tuple[str, str, str | None]]) -> Ite
         at = known[at][2] if at in known else None
 
 
-def _view(row: lookups.Row, place: StackPath) -> dict[str, Any]:
-    """An event as the stream tells it: that of a stack itself bears the stack's name."""
-    told = views.event(row)
-    name = row["name"] or place.name
+def _view(row: lookups.Row, path: StackPath) -> dict[str, Any]:
+    """Return an event as the stream shows it: an event of the stack itself has the stack's name."""
+    view = views.event(row)
+    name = row["name"] or path.name
     return {
-        "id": row["id"], "event_time": told["event_time"], "stack_id": row["stack_id"], "stack_name": place.name,
-        "root_stack_id": place.around[-1], "resource_name": name, "logical_resource_id": name,
+        "id": row["id"], "event_time": view["event_time"], "stack_id": row["stack_id"], "stack_name": path.name,
+        "root_stack_id": path.around[-1], "resource_name": name, "logical_resource_id": name,
         "resource_type": row["type"], "physical_resource_id": row["physical_id"],
-        "resource_status": told["resource_status"], "resource_status_reason": row["reason"] or "state changed",
+        "resource_status": view["resource_status"], "resource_status_reason": row["reason"] or "state changed",
     }

@@ -1,8 +1,7 @@
-"""Follows one stack while it changes: what a live picture needs of it, in bounded reads, and how it ended.
+"""The follower of a stack: reads its progress for a live display, in bounded queries.
 
-The reader decides how often to look; each look costs the same for ten resources and for a hundred thousand, except the
-counts, which are taken less often the longer they take.
-"""
+The reader decides how often to read. A read costs the same for ten resources and for a hundred thousand, except the counts,
+which are taken less often the longer they take."""
 
 from __future__ import annotations
 
@@ -17,15 +16,15 @@ from isotherm.states import Action, NodeState, OperationState, Status
 from isotherm.store.database.writer import Store
 from isotherm.store.reads import events, live, lookups
 
-# Counting may take this part of the time at most.
+# The largest part of the time that counting may take.
 _COUNTING = 0.05
-# So many events are looked at in one go to learn when things began; older ones are not missed.
+# The most events that one read takes to learn start times; older events are not needed.
 _EVENTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceLine:
-    """One resource, as it stands in the picture."""
+    """One resource in the display."""
 
     id: int
     name: str
@@ -33,9 +32,9 @@ class ResourceLine:
     state: NodeState
     action: Action
     status: Status
-    # It is an older version, or one that the template does not have any more.
+    # A superseded version, or a resource that the template does not have any more.
     doomed: bool
-    # The present operation has (or had) something to do here; and has done something to it.
+    # Whether the newest operation visits the resource, and whether it has changed it.
     visited: bool
     touched: bool
     reason: str
@@ -57,7 +56,7 @@ class Frame:
     remaining: int
     counts: Mapping[NodeState, int]
     lines: Sequence[ResourceLine]
-    # All resources are among the lines.
+    # Whether the lines are all resources of the stack.
     whole: bool
     failures: Sequence[tuple[str, str]] = ()
 
@@ -68,7 +67,7 @@ class Frame:
 
 @dataclass(slots=True)
 class _Times:
-    """When things began and ended, by name, as far as the events told."""
+    """Start and end times by resource name, and failures, as far as the events show them."""
 
     began: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)
@@ -93,7 +92,7 @@ class _Times:
 
 
 class StackFollower:
-    """Looks at one stack, again and again."""
+    """Follows one stack."""
 
     def __init__(self, store: Store, clock: contract.Clock, stack_id: str) -> None:
         self._store = store
@@ -105,7 +104,7 @@ class StackFollower:
         self._counted: tuple[object, ...] = ()
 
     async def look(self, lines: int) -> Frame:
-        """The stack as it is, in at most so many lines."""
+        """Return the stack of this moment, with at most so many lines."""
         now = self._clock.now()
         picture = await self._store.read(lambda connection: live.picture(connection, self.stack_id, now, lines))
         happened = await self._store.read(
@@ -122,7 +121,7 @@ class StackFollower:
         )
 
     async def events(self, after: int) -> list[dict[str, Any]]:
-        """The events since `after`, the next thousand of them at most."""
+        """Return the next events after an id, at most a thousand."""
         found = await self._store.read(lambda connection: events.after(connection, self.stack_id, after))
         return [views.event(row) for row in found]
 

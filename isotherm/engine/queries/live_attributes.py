@@ -1,7 +1,6 @@
-"""The attributes of a resource as they are now: asked of its type, outside of any operation, and nothing is changed.
+"""Live attributes: asked of a resource's type outside of any operation. Nothing is changed.
 
-What a type cannot read is not known, and shown as such; so is what takes too long.
-"""
+An attribute that the type cannot read, or not in time, is None."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ from isotherm.resources.registry import Registry
 from isotherm.store.database.writer import Store
 from isotherm.store.records import Version
 
-# A reader waits no longer than this for all attributes of a resource together.
+# The time limit for all attributes of a resource together.
 PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class LiveAttributes:
-    """Reads attributes."""
+    """Reads live attributes of resources."""
 
     store: Store
     types: Registry
@@ -37,10 +36,10 @@ class LiveAttributes:
     async def of(
         self, implementation: str, version: Version | None, stack_name: str, more: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Every attribute of the type, and `more` by name. What `show` has to tell stands for all others, as in Heat."""
+        """Return every attribute of the type, and `more` by name. Values in attribute `show` come first, as in Heat."""
         try:
             type_ = await self._type(implementation)
-        except errors.NotFound:  # the type is gone, and nobody can ask it
+        except errors.NotFound:  # the type does not exist any more
             return dict.fromkeys(more)
         found: dict[str, Any] = dict.fromkeys([*_named(type_), *more])
         if version is None:

@@ -1,4 +1,4 @@
-"""What can be read of outputs one by one: which there are, without working any of them out, and the value of one."""
+"""Outputs of stacks: their names without values, and one or all values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Outputs:
         return await reader.output_views(row, secrets=await self._inputs.secrets(row))
 
     async def names(self, name_or_id: str) -> _Views:
-        """Every output, with what its template says of it."""
+        """Return the names and descriptions of all outputs; no value is computed."""
         operation = await self._inputs.operation(await self._stacks.row(name_or_id))
         if operation is None or not operation.input:
             return []
@@ -37,7 +37,7 @@ class Outputs:
         return [{"output_key": one.name, "description": one.description} for one in found.values()]
 
     async def show(self, name_or_id: str, key: str) -> dict[str, Any]:
-        """One output with its value; only what it needs is read."""
+        """Return one output with its value; only the resources that it needs are read."""
         stack = await self._stacks.row(name_or_id)
         reader = self._ports.inner_reader(self._project)
         views = await reader.output_views(stack, key, secrets=await self._inputs.secrets(stack))

@@ -1,7 +1,6 @@
-"""What can be read of resources: one of them, or all of a stack and of those inside it, a hundred at a time.
+"""Resources of a stack and of its nested stacks, in pages, and single resources with live attributes.
 
-A list of ten thousand is read in pieces, between which others have their turn.
-"""
+A long list is read in pieces, so that other requests get their turn in between."""
 
 from __future__ import annotations
 
@@ -30,24 +29,24 @@ from isotherm.template.model import definitions
 
 __all__ = ["Filters", "Resources"]
 
-# So many rows are read in one go.
+# The number of rows that one query reads.
 PIECE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """The stack that resources are in, as far as they tell of it."""
+class _StackInfo:
+    """The stack of some resources, as their views show it."""
 
     id: str
     name: str
     since: float
-    # The resource that it is in another stack.
+    # Of a nested stack: the name of its resource in the outer stack.
     resource: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Some resources, with all that is shown of them."""
+    """Some resources, with the data that their views need."""
 
     found: Sequence[listing.Row]
     required_by: dict[int, list[str]]
@@ -68,8 +67,8 @@ class Resources(ResourceList):
         self, name_or_id: str, filters: Filters = Filters(), *, depth: int = 0,  # noqa: B008 - frozen
         detail: bool = False,
     ) -> AsyncIterator[_Views]:
-        """The resources of a stack, then those of the stacks inside it, then those inside these, as deep as is wanted."""
-        level: Sequence[_Around] = [await self._around(await self._stacks.row(name_or_id, deleted=True))]
+        """Yield the resources of a stack, then those of its nested stacks, level by level down to `depth`."""
+        level: Sequence[_StackInfo] = [await self._info(await self._stacks.row(name_or_id, deleted=True))]
         while level:
             for start in range(0, len(level), PIECE):
                 async for piece in self._pieces(level[start : start + PIECE], filters, detail=detail):
@@ -78,14 +77,14 @@ class Resources(ResourceList):
             level = await self._inner(level) if depth >= 0 else []
 
     async def show(self, name_or_id: str, name: str, *, attributes: Collection[str] = ()) -> dict[str, Any]:
-        """One resource, with every attribute of its type, and those that are asked for by name."""
+        """Return one resource with every attribute of its type, and with the attributes named in `attributes`."""
         stack = await self._stacks.row(name_or_id, deleted=True)
-        around = await self._around(stack)
+        around = await self._info(stack)
 
         def unit(connection: Connection) -> _Piece:
             nodes = listing.node_ids(connection, [stack["id"]], [name])
             found = listing.page(connection, nodes)
-            # Should an old one of that name be on its way out, the one that is to stay is meant.
+            # An old version of the same name may be about to be deleted: prefer the other one.
             found.sort(key=lambda row: bool(row["kind"] == NodeKind.CLEANUP))
             return _piece(connection, found[:1], detail=True)
 
@@ -96,7 +95,7 @@ class Resources(ResourceList):
         return await self._view(piece, piece.found[0], around, attributes)
 
     async def metadata(self, name_or_id: str, resource: str) -> Any:
-        """The metadata of a resource, as it is now."""
+        """Return the present metadata of a resource, with data that its signals and deployments add."""
         stack = await self._stacks.row(name_or_id)
 
         def unit(connection: Connection) -> tuple[signals.Addressee, str, signals.Kept | None]:
@@ -118,7 +117,7 @@ class Resources(ResourceList):
         return {"deployments": [views.software_config(one) for one in found]}
 
     async def _pieces(
-        self, level: Sequence[_Around], filters: Filters, *, detail: bool
+        self, level: Sequence[_StackInfo], filters: Filters, *, detail: bool
     ) -> AsyncIterator[_Views]:
         stacks = {one.id: one for one in level}
         nodes = await self._ports.store.read(lambda connection: listing.node_ids(connection, list(stacks), filters.name))
@@ -132,22 +131,22 @@ class Resources(ResourceList):
             lambda connection: _piece(
                 connection, listing.page(connection, nodes, filters, definitions=detail), detail=detail))
 
-    async def _inner(self, level: Sequence[_Around]) -> Sequence[_Around]:
+    async def _inner(self, level: Sequence[_StackInfo]) -> Sequence[_StackInfo]:
         found = await self._ports.store.read(lambda connection: listing.inner(connection, [one.id for one in level]))
         since = {one.id: one.since for one in level}
-        return [_Around(one.id, one.name, since[one.around], one.resource) for one in found]
+        return [_StackInfo(one.id, one.name, since[one.around], one.resource) for one in found]
 
-    async def _around(self, stack: lookups.Row) -> _Around:
+    async def _info(self, stack: lookups.Row) -> _StackInfo:
         owner_id, resource = stack["owner_id"], None
         if owner_id is not None:
             resource = await self._ports.store.read(
                 lambda connection: listing.resource_around(connection, stack["id"], owner_id))
-        return _Around(stack["id"], stack["name"], stack["updated_at"] or stack["created_at"], resource)
+        return _StackInfo(stack["id"], stack["name"], stack["updated_at"] or stack["created_at"], resource)
 
     async def _view(
-        self, piece: _Piece, row: listing.Row, around: _Around, attributes: Collection[str] | None
+        self, piece: _Piece, row: listing.Row, around: _StackInfo, attributes: Collection[str] | None
     ) -> dict[str, Any]:
-        """A resource as others see it; with attributes unless they are None."""
+        """Return the view of a resource; with attributes unless they are None."""
         target = None if row["definition"] is None else documents.decode(row["definition"], documents.Target)
         type_ = row["type"] or ("" if target is None else definitions.thaw(target.definition).type)
         made_at = around.since if row["created_at"] is None else row["created_at"]

@@ -1,4 +1,4 @@
-"""Rows as people and programs see them: words instead of numbers, ISO times, decoded documents."""
+"""Views: rows as plain data for clients, with words instead of numbers, ISO times and decoded documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stack(row: Row) -> dict[str, Any]:
 
 
 def progress(operation: Row | None, counts: Mapping[NodeState, int]) -> dict[str, Any]:
-    """How far the newest operation has come."""
+    """Return the progress of the newest operation."""
     if operation is None:
         return {"progress": {}}
     return {
@@ -55,7 +55,7 @@ def progress(operation: Row | None, counts: Mapping[NodeState, int]) -> dict[str
 
 
 def resource(row: Mapping[str, Any]) -> dict[str, Any]:
-    # Only what has not been made yet has to be asked what it will be.
+    # A resource without a version has its type in its definition only.
     unmade = not row["type"] and row["definition"] is not None
     target = documents.decode(row["definition"], documents.Target) if unmade else None
     return {
@@ -94,7 +94,7 @@ def snapshot(row: Row) -> dict[str, Any]:
 
 
 def software_config(one: Config) -> dict[str, Any]:
-    """As the API of software configs shows it."""
+    """Return a software config in the form of Heat's API."""
     return {
         "id": one.id, "name": one.name, "group": one.group, "creation_time": time(one.created_at), "config": one.config,
         "inputs": list(one.inputs), "outputs": list(one.outputs), "options": one.options,
@@ -102,7 +102,7 @@ def software_config(one: Config) -> dict[str, Any]:
 
 
 def software_deployment(one: Deployment) -> dict[str, Any]:
-    """As the API of software deployments shows it: when it was changed is only said once it was."""
+    """Return a software deployment in the form of Heat's API; `updated_time` is there after the first update."""
     changed = {} if one.updated_at is None else {"updated_time": time(one.updated_at)}
     return {
         "id": one.id, "server_id": one.server_id, "config_id": one.config_id, "input_values": one.input_values,
