@@ -6,19 +6,19 @@ It has one service for each noun. Reads answer at once; operations are accepted,
 from __future__ import annotations
 
 from isotherm.engine.operations.accept import Accepted, Request
-from isotherm.engine.operations.drift import Drift
-from isotherm.engine.operations.export import Abandoned, Exports
+from isotherm.engine.operations.drift import DriftService
+from isotherm.engine.operations.export import Abandoned, ExportService
 from isotherm.engine.operations.patch import Patch
-from isotherm.engine.operations.signals import Signals
-from isotherm.engine.operations.snapshots import Snapshots
-from isotherm.engine.operations.software import Software
-from isotherm.engine.operations.stacks import Stacks
-from isotherm.engine.operations.validate import Templates
-from isotherm.engine.preview.previews import Previews
-from isotherm.engine.queries.events import Events
-from isotherm.engine.queries.inputs import Inputs
-from isotherm.engine.queries.outputs import Outputs
-from isotherm.engine.queries.resources import Resources
+from isotherm.engine.operations.signals import SignalService
+from isotherm.engine.operations.snapshots import SnapshotService
+from isotherm.engine.operations.software import SoftwareService
+from isotherm.engine.operations.stacks import StackService
+from isotherm.engine.operations.validate import TemplateService
+from isotherm.engine.preview.previews import PreviewService
+from isotherm.engine.queries.events import EventService
+from isotherm.engine.queries.inputs import InputService
+from isotherm.engine.queries.outputs import OutputService
+from isotherm.engine.queries.resources import ResourceService
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
 
@@ -29,15 +29,15 @@ class Orchestrator:
     """The services of the engine for one requester."""
 
     def __init__(self, ports: ServicePorts, requester: Requester = Requester()) -> None:  # noqa: B008 - frozen
-        self.stacks = Stacks(ports, requester)
-        self.resources = Resources(ports, requester)
-        self.events = Events(ports, requester)
-        self.inputs = Inputs(ports, requester)
-        self.outputs = Outputs(ports, requester)
-        self.signals = Signals(ports, requester)
-        self.snapshots = Snapshots(ports, requester)
-        self.exports = Exports(ports, requester)
-        self.software = Software(ports, requester)
-        self.drift = Drift(ports, requester)
-        self.preview = Previews(ports, requester)
-        self.templates = Templates(ports, requester)
+        self.stacks = StackService(ports, requester)
+        self.resources = ResourceService(ports, requester)
+        self.events = EventService(ports, requester)
+        self.inputs = InputService(ports, requester)
+        self.outputs = OutputService(ports, requester)
+        self.signals = SignalService(ports, requester)
+        self.snapshots = SnapshotService(ports, requester)
+        self.exports = ExportService(ports, requester)
+        self.software = SoftwareService(ports, requester)
+        self.drift = DriftService(ports, requester)
+        self.preview = PreviewService(ports, requester)
+        self.templates = TemplateService(ports, requester)

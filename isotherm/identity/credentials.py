@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from isotherm import errors
 from isotherm.resources import contract
 from isotherm.store import credentials
-from isotherm.store.credentials import Credential
+from isotherm.store.credentials import StackCredential
 from isotherm.store.database.writer import Store
 
-__all__ = ["Credential", "CredentialStore"]
+__all__ = ["CredentialStore", "StackCredential"]
 
 # A request binds its credential to a stack within this time.
 _UNBOUND_S = 600.0
@@ -32,26 +32,26 @@ class CredentialStore:
     # The pause after which a step that needs a credential tries again.
     again_s: float = 30.0
 
-    async def announce(self, project: str, user_id: str) -> Credential:
+    async def announce(self, project: str, user_id: str) -> StackCredential:
         """Write the row of a credential before it is requested, so that no credential exists without a row."""
-        credential = Credential(self.new_id(), user_id, "")
+        credential = StackCredential(self.new_id(), user_id, "")
         now = self.clock.now()
         await self.store.write(lambda connection: credentials.keep(connection, project, credential, now))
         return credential
 
-    async def fill(self, project: str, announced: Credential, secret: str) -> Credential:
+    async def fill(self, project: str, announced: StackCredential, secret: str) -> StackCredential:
         """Write the secret. The transaction that accepts the operation binds the credential to its stack."""
         credential = announced._replace(secret=secret)
         await self.store.write(lambda connection: credentials.fill(connection, project, credential))
         return credential
 
-    async def is_bound(self, credential: Credential) -> bool:
+    async def is_bound(self, credential: StackCredential) -> bool:
         return await self.store.read(lambda connection: credentials.is_bound(connection, credential.id))
 
-    async def of_stack(self, stack_id: str) -> Credential | None:
+    async def of_stack(self, stack_id: str) -> StackCredential | None:
         return await self.store.read(lambda connection: credentials.of_stack(connection, stack_id))
 
-    async def needed(self, stack_id: str) -> Credential:
+    async def needed(self, stack_id: str) -> StackCredential:
         """Return the credential of a stack. Raises NotBegun where there is none: the step waits and tries again."""
         found = await self.of_stack(stack_id)
         if found is None:
@@ -59,15 +59,15 @@ class CredentialStore:
                                   "to lend it.", self.again_s)
         return found
 
-    async def useless(self) -> list[Credential]:
+    async def useless(self) -> list[StackCredential]:
         """Return credentials that no stack needs and no running request may still bind."""
         now = self.clock.now()
         return await self.store.read(lambda connection: credentials.useless(connection, now, now - _UNBOUND_S))
 
-    async def postpone(self, credential: Credential) -> None:
+    async def postpone(self, credential: StackCredential) -> None:
         """Leave a useless credential out of `useless` for a while."""
         until = self.clock.now() + _AGAIN_S
         await self.store.write(lambda connection: credentials.postpone(connection, credential.id, until))
 
-    async def forget(self, credential: Credential) -> None:
+    async def forget(self, credential: StackCredential) -> None:
         await self.store.write(lambda connection: credentials.forget(connection, credential.id))

@@ -28,7 +28,7 @@ from oslo_config import cfg
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.identity.caller import Caller
-from isotherm.identity.credentials import Credential, CredentialStore
+from isotherm.identity.credentials import CredentialStore, StackCredential
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Trusts:
                     await self._delete_trust(credential)
             raise
 
-    async def _create_trust(self, caller: Caller, project: str) -> Credential:
+    async def _create_trust(self, caller: Caller, project: str) -> StackCredential:
         """Create a trust. If Keystone's answer is lost the row stays, and `sweep` looks for the trust."""
         announced = await self._credentials.announce(project, caller.user_id)
         try:
@@ -114,7 +114,7 @@ class Trusts:
         credential = await self._credentials.of_stack(stack_id)
         return credential.user_id if credential else None
 
-    async def _delete_trust(self, credential: Credential) -> None:
+    async def _delete_trust(self, credential: StackCredential) -> None:
         if await self._call(self._end, credential):
             await self._credentials.forget(credential)
         else:
@@ -146,7 +146,7 @@ class Trusts:
             raise errors.Unavailable("The identity service does not answer.", _RETRY_S) from error
         return str(answer.json()["trust"]["id"])
 
-    def _end(self, credential: Credential) -> bool:
+    def _end(self, credential: StackCredential) -> bool:
         """Delete the trust of a row. Return whether Keystone has none any more."""
         try:
             trust = credential.secret or self._found(credential)
@@ -155,7 +155,7 @@ class Trusts:
             return False
         return trust is None or self._delete(trust)
 
-    def _found(self, credential: Credential) -> str | None:
+    def _found(self, credential: StackCredential) -> str | None:
         """Return the id of the trust that was created for a row without an id."""
         ours = {"trustee_user_id": self._session.get_user_id(self._service)}
         found = self._session.get(self._url(), params=ours, auth=self._service)

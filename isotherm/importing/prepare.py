@@ -156,7 +156,7 @@ class _Stack:
             ours = contract.Child(theirs.template, values, exports=ours.exports)
         facade = {"metadata": item.metadata(resolved), "update_policy": resolved.update_policy,
                   "deletion_policy": item.definition.deletion_policy.capitalize()}
-        around = masking.Around(item.row.name, item.definition.type, facade)
+        around = masking.OuterResource(item.row.name, item.definition.type, facade)
         asked = masking.inner(self._asked, around, ours, self._tools.types, self._secrets)
         await _Stack(self._tree, stack, asked).prepare(validate=False)
 

@@ -128,7 +128,7 @@ def written(template: str, types: Registry) -> Iterator[object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class OuterResource:
     """The parent resource of a nested stack: name, type as written, and what the nested stack may read of it."""
 
     name: str
@@ -136,7 +136,9 @@ class Around:
     facade: Mapping[str, Any]
 
 
-def inner(asked: desired.Asked, around: Around, child: contract.Child, types: Registry, secrets: Redactor) -> desired.Asked:
+def inner(
+    asked: desired.Asked, around: OuterResource, child: contract.Child, types: Registry, secrets: Redactor
+) -> desired.Asked:
     """Return the input of a nested stack: its template, with the files, environment and secrets of the parent stack.
 
     A parameter that brings a secret is hidden in the nested stack, whatever its template says.

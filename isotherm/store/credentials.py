@@ -13,7 +13,7 @@ from isotherm.store.database import sealing
 _OF, _STACK = t.credentials.c, t.stacks.c
 
 
-class Credential(NamedTuple):
+class StackCredential(NamedTuple):
     """One credential, opened. The secret is empty while it is being asked for."""
 
     id: str
@@ -21,14 +21,14 @@ class Credential(NamedTuple):
     secret: str
 
 
-def keep(connection: sa.Connection, project: str, credential: Credential, now: float) -> None:
+def keep(connection: sa.Connection, project: str, credential: StackCredential, now: float) -> None:
     """Keep a credential before there is a stack that it is for. If the process dies now, the sweep gives it back."""
     connection.execute(sa.insert(t.credentials).values(
         id=credential.id, project=project, user_id=credential.user_id, created_at=now, later=0.0, replaced=False,
         secret=sealing.of(connection).seal(credential.secret, "secret", credential.id, project)))
 
 
-def fill(connection: sa.Connection, project: str, credential: Credential) -> None:
+def fill(connection: sa.Connection, project: str, credential: StackCredential) -> None:
     """Add the secret to a credential that was kept without one."""
     sealed = sealing.of(connection).seal(credential.secret, "secret", credential.id, project)
     connection.execute(sa.update(t.credentials).where(_OF.id == credential.id).values(secret=sealed))
@@ -47,7 +47,7 @@ def is_bound(connection: sa.Connection, id_: str) -> bool:
     return connection.execute(sa.select(_OF.stack_id).where(_OF.id == id_)).scalar() is not None
 
 
-def of_stack(connection: sa.Connection, stack_id: str) -> Credential | None:
+def of_stack(connection: sa.Connection, stack_id: str) -> StackCredential | None:
     """What serves this stack: its own, or that of the stack around it."""
     while True:
         query = sa.select(t.credentials).where(_OF.stack_id == stack_id, sa.not_(_OF.replaced))
@@ -60,7 +60,7 @@ def of_stack(connection: sa.Connection, stack_id: str) -> Credential | None:
         stack_id = owner
 
 
-def useless(connection: sa.Connection, now: float, unbound_since: float, limit: int = 100) -> list[Credential]:
+def useless(connection: sa.Connection, now: float, unbound_since: float, limit: int = 100) -> list[StackCredential]:
     """What is to be given back: replaced, of a stack that is gone, or left over from a request that came to nothing."""
     alive = sa.exists().where(_STACK.id == _OF.stack_id, _STACK.tomb == "")
     over = sa.or_(_OF.replaced, sa.and_(_OF.stack_id.is_not(None), sa.not_(alive)),
@@ -77,7 +77,7 @@ def forget(connection: sa.Connection, id_: str) -> None:
     connection.execute(sa.delete(t.credentials).where(_OF.id == id_))
 
 
-def _opened(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> Credential:
+def _opened(connection: sa.Connection, row: sa.Row[tuple[object, ...]]) -> StackCredential:
     found = row._mapping
-    return Credential(found["id"], found["user_id"],
+    return StackCredential(found["id"], found["user_id"],
                 sealing.of(connection).open(found["secret"], "secret", found["id"], found["project"]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.operations.snapshots import Snapshots
+from isotherm.engine.operations.snapshots import SnapshotService
 from tests.api.conftest import Api, fault, resource, template
 
 KEYS = {"id", "name", "action", "status", "status_reason", "data", "creation_time"}
@@ -44,12 +44,12 @@ def test_taken_shown_and_listed(api: Api) -> None:
 def test_what_goes_while_it_is_listed_is_left_out(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     path = api.create("s", {"a": resource("one")})
     taken = take(api, path)
-    known = Snapshots.list
+    known = SnapshotService.list
 
-    async def before(self: Snapshots, stack: str) -> list[dict[str, Any]]:
+    async def before(self: SnapshotService, stack: str) -> list[dict[str, Any]]:
         return [{"id": UNKNOWN}, *await known(self, stack)]
 
-    monkeypatch.setattr(Snapshots, "list", before)
+    monkeypatch.setattr(SnapshotService, "list", before)
     assert [one["id"] for one in api.get(f"{path}/snapshots").json()["snapshots"]] == [taken["id"]]
 
 

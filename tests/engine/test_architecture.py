@@ -19,7 +19,7 @@ from isotherm.clock import SystemClock
 from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.convergence import worker
-from isotherm.engine.operations.stacks import Stacks
+from isotherm.engine.operations.stacks import StackService
 from isotherm.engine.orchestrator import Orchestrator, ServicePorts
 from isotherm.engine.process import key_file
 from isotherm.engine.process.embedded import Embedded, new_id
@@ -70,7 +70,7 @@ def test_the_logic_of_an_update_is_not_in_the_service():
     """The door (command line, later the API) asks the Orchestrator; what an update does is decided behind it."""
     for module in (HOUSE / "cli").glob("*.py"):
         assert not any(name.startswith("isotherm.store") for name in imports(module)), module
-    assert len(inspect.getsource(Stacks.update).splitlines()) < 40
+    assert len(inspect.getsource(StackService.update).splitlines()) < 40
 
 
 @pytest.mark.ledger("S2.22", "S2.20")

@@ -80,7 +80,7 @@ class Prover:
         facade = {"metadata": resolved.metadata, "deletion_policy": version.deletion_policy.name.capitalize(),
                   "update_policy": resolved.update_policy}
         as_it_is = contract.Child(inside.template, environment.load(inside.environment).parameters, exports=inside.exports)
-        around = masking.Around(version.name, version.type, facade)
+        around = masking.OuterResource(version.name, version.type, facade)
         now = masking.inner(self._asked, around, as_it_is, self._types, self._secrets)
         return ((_inherited(now), dict(now.files), now.facade, now.secrets)
                 == (_inherited(inside), dict(inside.files), inside.facade, inside.secrets))

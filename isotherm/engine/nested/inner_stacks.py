@@ -46,7 +46,7 @@ class InnerStacksFactory:
         self.settings = settings
         self.bounds = request_limits.bounds(settings)
 
-    def of(self, around: Claim, resource: masking.Around) -> contract.Stacks:
+    def of(self, around: Claim, resource: masking.OuterResource) -> contract.Stacks:
         """Return the port for the resource of the claim."""
         return _InnerStacks(self, around, resource)
 
@@ -54,7 +54,7 @@ class InnerStacksFactory:
 class _InnerStacks(inner_reads.InnerStackReader):
     """The port for the resource of one claim."""
 
-    def __init__(self, nesting: InnerStacksFactory, around: Claim, resource: masking.Around) -> None:
+    def __init__(self, nesting: InnerStacksFactory, around: Claim, resource: masking.OuterResource) -> None:
         super().__init__(inner_reads.Access(nesting.store, nesting.planning, nesting.clock, around.operation.project))
         self._nesting = nesting
         self._around = around

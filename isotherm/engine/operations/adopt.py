@@ -145,7 +145,7 @@ class AdoptionPlanner:
         child = contract.Child(_text(entry.template or {}), values)
         facade = {"metadata": entry.metadata, "deletion_policy": version.deletion_policy.name.capitalize(),
                   "update_policy": None}
-        resource = masking.Around(version.name, version.type, facade)
+        resource = masking.OuterResource(version.name, version.type, facade)
         asked = masking.inner(outer.asked, resource, child, self._types, masking.redactor(outer.asked))
         asked = replace(asked, files={**entry.files, **asked.files})
         around, operation_id = outer.stack, self._new_id()

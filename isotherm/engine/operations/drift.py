@@ -33,7 +33,7 @@ from isotherm.store.watch.schedule import Watch
 MODES = {mode.name.lower(): mode for mode in WatchMode}
 
 
-class Drift:
+class DriftService:
     """Shows, observes and repairs the drift of one project's stacks, and configures how they are watched."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

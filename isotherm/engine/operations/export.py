@@ -49,7 +49,7 @@ class _Contents:
     nested: dict[str, _Contents]
 
 
-class Exports:
+class ExportService:
     """Exports, abandons and adopts stacks."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

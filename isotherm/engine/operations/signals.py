@@ -29,7 +29,7 @@ _ID_LENGTH = 64
 _DEPTH = 32
 
 
-class Signals:
+class SignalService:
     """Takes signals to resources, clears hooks, and marks resources unhealthy."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

@@ -27,7 +27,7 @@ from isotherm.store.records import Part
 _Views = list[dict[str, Any]]
 
 
-class Snapshots:
+class SnapshotService:
     """Takes, reads, deletes and restores the snapshots of stacks."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

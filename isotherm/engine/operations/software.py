@@ -22,7 +22,7 @@ from isotherm.store import software as rows
 from isotherm.store.database.writer import Connection
 
 
-class Software:
+class SoftwareService:
     """Keeps the software configs and deployments of one project."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

@@ -20,7 +20,7 @@ from isotherm.store.operations import accept, plan, stop, visit
 from isotherm.store.reads import lookups
 
 
-class Stacks(StackQueries):
+class StackService(StackQueries):
     """Operates on the stacks of one project, and reads them."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

@@ -25,7 +25,7 @@ from isotherm.template.text import document
 _NAME = "dummy"
 
 
-class Templates:
+class TemplateService:
     """Validates templates without a stack."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

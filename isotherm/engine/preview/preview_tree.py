@@ -127,7 +127,7 @@ class PreviewTree:
     ) -> list[PreviewNode]:
         if depth >= self._deepest:
             return []
-        around = masking.Around(preview.item.name, preview.item.type, {"metadata": preview.metadata})
+        around = masking.OuterResource(preview.item.name, preview.item.type, {"metadata": preview.metadata})
         identity = desired.Identity(stack.stack_name, stack.stack_id or "None", self._access.project)
 
         def desire() -> tuple[desired.Asked, desired.Desired]:

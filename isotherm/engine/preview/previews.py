@@ -21,7 +21,7 @@ from isotherm.store.reads import lookups
 _NO_ID = "None"
 
 
-class Previews:
+class PreviewService:
     """Previews operations on one project's stacks."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

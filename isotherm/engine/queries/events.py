@@ -22,7 +22,7 @@ from isotherm.store.reads import events as listing
 from isotherm.store.reads import lookups, resource_list
 from isotherm.store.reads.events import Filters, Order
 
-__all__ = ["EventQuery", "Events", "Filters", "Order"]
+__all__ = ["EventQuery", "EventService", "Filters", "Order"]
 
 # The number of rows that one query reads.
 PIECE = 200
@@ -54,7 +54,7 @@ class _Tree:
 _Views = list[dict[str, Any]]
 
 
-class Events(EventList):
+class EventService(EventList):
     """Reads the events of one project's stacks, and of the stacks nested in them."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

@@ -15,7 +15,7 @@ from isotherm.template.parameters import parameters
 from isotherm.template.text import document
 
 
-class Inputs:
+class InputService:
     """Reads the inputs of one project's stacks."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

@@ -13,7 +13,7 @@ from isotherm.identity.requester import Requester
 _Views = list[dict[str, Any]]
 
 
-class Outputs:
+class OutputService:
     """Reads the outputs of one project's stacks."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

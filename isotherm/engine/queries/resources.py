@@ -27,7 +27,7 @@ from isotherm.store.records import Version
 from isotherm.store.signals import signals
 from isotherm.template.model import definitions
 
-__all__ = ["Filters", "Resources"]
+__all__ = ["Filters", "ResourceService"]
 
 # The number of rows that one query reads.
 PIECE = 100
@@ -56,7 +56,7 @@ class _Piece:
 _Views = list[dict[str, Any]]
 
 
-class Resources(ResourceList):
+class ResourceService(ResourceList):
     """Reads the resources of one project's stacks, and of the stacks nested in them."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:

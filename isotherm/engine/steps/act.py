@@ -146,7 +146,7 @@ class StepRunner:
         type_ = self._types(version.implementation)
         stacks = None
         if nested_stack.is_stack(type_) and self._nesting is not None:
-            around = masking.Around(version.name, version.type, _facade(version, intent))
+            around = masking.OuterResource(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
         return type_(state, contexts.leased(self._context, guard, claim.operation.project, claim.stack_id, stacks))
 
