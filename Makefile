@@ -15,7 +15,7 @@ SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all quick check fmt sim scenarios soak bench bench-million docs ledger pages build release-check diff-heat import-heat migrate-torture torture tempest pins clean
+.PHONY: help setup run test test-all quick cover check fmt sim scenarios soak bench bench-million docs ledger pages build release-check diff-heat import-heat migrate-torture torture tempest pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
@@ -39,6 +39,9 @@ test-all: setup ## the long form: everything on every database, more seeds, long
 
 quick: setup ## the unit and command line tests, within half a minute
 	@$(BIN)/python tools/gate.py quick --jobs $(JOBS) $(ARGS)
+
+cover: setup ## the coverage of isotherm/ by the unit, command line, store, engine and API tests; fails below a floor
+	@$(BIN)/python tools/gate.py cover --jobs $(JOBS) $(ARGS)
 
 check: setup ## lint (ruff), types (mypy strict), layers (import-linter)
 	@$(BIN)/python tools/gate.py check

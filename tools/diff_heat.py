@@ -13,11 +13,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(ROOT))
 
-# Importable because of the paths above.
-from compat import compare, corpus, heat_side, isotherm_side  # noqa: E402
-
+# Importable because of the path above.
+from tests.compat import compare, corpus, heat_side, isotherm_side  # noqa: E402
 from tools import side_environment  # noqa: E402
 
 REQUIREMENTS = ROOT / "tools" / "heat_peer" / "requirements.txt"

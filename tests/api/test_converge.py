@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isotherm.resources.journal import JournalReality
-from tests.api.conftest import resource, template
+from tests.api.conftest import Api, resource, template
 
 WANTED = {"a": resource("one")}
 
@@ -34,7 +34,7 @@ def value(api: Any, id_: str) -> str:
 @pytest.mark.parametrize(("method", "body"), [
     ("PUT", {"template": template(WANTED), "converge": True}), ("PATCH", {"converge": "true"}),
 ])
-def test_an_update_looks_if_it_is_asked_to(shared, method, body):
+def test_an_update_looks_if_it_is_asked_to(shared: Api, method: Any, body: Any) -> None:
     path = shared.create(f"looks-{method}", WANTED)
     id_ = meddle(shared, path)
     assert shared.ask(method, path, {**body, "converge": False}).status_code == 202
@@ -45,14 +45,14 @@ def test_an_update_looks_if_it_is_asked_to(shared, method, body):
     assert value(shared, id_) == "one"
 
 
-def test_what_is_no_boolean_is_refused(shared):
+def test_what_is_no_boolean_is_refused(shared: Api) -> None:
     path = shared.create("unsure", WANTED)
     answer = shared.put(path, {"template": template(WANTED), "converge": "perhaps"})
     assert answer.status_code == 400
     assert "converge" in answer.text
 
 
-def test_a_preview_looks_at_nothing(shared):
+def test_a_preview_looks_at_nothing(shared: Api) -> None:
     path = shared.create("previewed", WANTED)
     meddle(shared, path)
     told = shared.put(f"{path}/preview", {"template": template(WANTED), "converge": True}).json()["resource_changes"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from tests.api.conftest import fault, serving, template
+from tests.api.conftest import Api, fault, serving, template
 
 KEYS = {"id", "links", "stack_name", "description", "stack_status", "stack_status_reason", "creation_time", "updated_time",
         "deletion_time", "stack_owner", "parent", "stack_user_project_id", "tags", "project"}
@@ -12,7 +15,7 @@ INNER = "heat_template_version: 2021-04-16\nresources: {r: {type: OS::Heat::None
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory):
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Five stacks: alpha (t1,t2), beta (t1), gamma (t2,secret), delta (deleted, t1), epsilon (with one inside)."""
     with serving(tmp_path_factory.mktemp("many"), hidden_stack_tags=("secret",)) as api:
         ids = {}
@@ -31,16 +34,16 @@ def many(tmp_path_factory):
         yield api
 
 
-def names(answer):
+def names(answer: Any) -> Any:
     assert answer.status_code == 200, answer.text
     return [one["stack_name"] for one in answer.json()["stacks"]]
 
 
-def own(answer):
+def own(answer: Any) -> Any:
     return [name for name in names(answer) if name != "foreign"]
 
 
-def test_the_fields_of_an_item(many):
+def test_the_fields_of_an_item(many: Any) -> None:
     item = next(one for one in many.get("/stacks").json()["stacks"] if one["stack_name"] == "beta")
     assert set(item) == KEYS
     assert (item["description"], item["tags"], item["parent"]) == ("", ["t1"], None)
@@ -51,7 +54,7 @@ def test_the_fields_of_an_item(many):
     assert plain["tags"] is None
 
 
-def test_the_newest_come_first_and_hidden_deleted_and_inner_ones_not_at_all(many):
+def test_the_newest_come_first_and_hidden_deleted_and_inner_ones_not_at_all(many: Any) -> None:
     assert own(many.get("/stacks")) == ["epsilon", "beta", "alpha"]
 
 
@@ -91,11 +94,11 @@ def test_the_newest_come_first_and_hidden_deleted_and_inner_ones_not_at_all(many
     ({"tags": "T1"}, []),
     ({"whatever": "is ignored"}, ["epsilon", "beta", "alpha"]),
 ])
-def test_filters_and_order(many, query, expected):
+def test_filters_and_order(many: Any, query: Any, expected: Any) -> None:
     assert own(many.get("/stacks", **query)) == expected
 
 
-def test_stacks_inside_others(many):
+def test_stacks_inside_others(many: Any) -> None:
     found = many.get("/stacks", show_nested="true").json()["stacks"]
     inner = [one for one in found if one["parent"] == many.ids["epsilon"]]
     assert len(inner) == 1
@@ -104,7 +107,7 @@ def test_stacks_inside_others(many):
     assert names(many.get("/stacks", show_nested="true", parent="nobody")) == []
 
 
-def test_pages_by_marker(many):
+def test_pages_by_marker(many: Any) -> None:
     first = many.get("/stacks", limit=1, tenant="default", sort_keys="stack_name").json()
     assert [one["stack_name"] for one in first["stacks"]] == ["alpha"]
     assert [one["rel"] for one in first["links"]] == ["next"]
@@ -120,13 +123,13 @@ def test_pages_by_marker(many):
     assert pages == 3  # the last full page has a next one, which is empty
 
 
-def test_a_page_of_none_and_a_marker_that_is_not_there(many):
+def test_a_page_of_none_and_a_marker_that_is_not_there(many: Any) -> None:
     assert many.get("/stacks", limit=0).json() == {"stacks": []}
     assert own(many.get("/stacks", marker="nowhere")) == ["epsilon", "beta", "alpha"]
     assert "links" not in many.get("/stacks").json()
 
 
-def test_the_count_is_of_all_pages(many):
+def test_the_count_is_of_all_pages(many: Any) -> None:
     told = many.get("/stacks", with_count="true", limit=1, tenant="default").json()
     assert (len(told["stacks"]), told["count"]) == (1, 3)
     assert "count" not in many.get("/stacks", with_count="false").json()
@@ -141,15 +144,15 @@ def test_the_count_is_of_all_pages(many):
     ({"global_tenant": "x"}, 'Unrecognized value "x" for "global_tenant", acceptable values are: true, false.'),
     ({"tags": "x" * 81}, f'Invalid tag, "{"x" * 81}" is longer than 80 characters'),
 ])
-def test_what_is_refused(many, query, message):
+def test_what_is_refused(many: Any, query: Any, message: Any) -> None:
     assert fault(many.get("/stacks", **query)) == (400, "HTTPBadRequest", message)
 
 
-def test_a_direction_that_there_is_not(many):
+def test_a_direction_that_there_is_not(many: Any) -> None:
     assert fault(many.get("/stacks", sort_dir="up"))[:2] == (400, "ValueError")
 
 
-def test_an_admin_sees_all_projects_and_others_their_own(many):
+def test_an_admin_sees_all_projects_and_others_their_own(many: Any) -> None:
     assert "foreign" in names(many.get("/stacks"))
     with many.somebody("other"):
         found = many.get("/stacks").json()["stacks"]
@@ -158,7 +161,7 @@ def test_an_admin_sees_all_projects_and_others_their_own(many):
         assert names(many.get("/stacks", tenant="default")) == []
 
 
-def test_the_view_of_all_projects_has_a_rule_of_its_own(many):
+def test_the_view_of_all_projects_has_a_rule_of_its_own(many: Any) -> None:
     many.rules.forbidden.add("stacks:global_index")
     try:
         assert fault(many.get("/stacks", global_tenant="true")) == (
@@ -169,14 +172,14 @@ def test_the_view_of_all_projects_has_a_rule_of_its_own(many):
         assert "alpha" in names(many.get("/stacks", global_tenant="true"))
 
 
-def test_detail_is_the_same_list_without_a_query(many):
+def test_detail_is_the_same_list_without_a_query(many: Any) -> None:
     found = many.get("/stacks/detail", name="beta").json()
     assert set(found) == {"stacks"}
     assert [one["stack_name"] for one in found["stacks"] if one["stack_name"] != "foreign"] == ["epsilon", "beta", "alpha"]
     assert "parameters" not in found["stacks"][0]
 
 
-def test_tags_that_an_update_takes_away_are_not_found_any_more(api):
+def test_tags_that_an_update_takes_away_are_not_found_any_more(api: Api) -> None:
     path = api.create("s", tags="one,two")
     assert names(api.get("/stacks", tags="one")) == ["s"]
     assert api.put(path, {"template": template({}), "tags": "two"}).status_code == 202

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
-from tests.api.conftest import fault, resource, template
+from tests.api.conftest import Api, fault, resource, template
 
 KEYS = {"name", "id", "action", "status", "template", "environment", "files", "resources", "project_id",
         "stack_user_project_id", "tags"}
@@ -13,11 +15,11 @@ HIDDEN = template({"a": resource({"get_param": "p"}), "word": {"type": "OS::Heat
                   outputs={"word": {"value": {"get_attr": ["word", "value"]}}})
 
 
-def physical(api, path):
+def physical(api: Any, path: Any) -> Any:
     return {one["resource_name"]: one["physical_resource_id"] for one in api.get(f"{path}/resources").json()["resources"]}
 
 
-def test_there_and_back_again(api):
+def test_there_and_back_again(api: Api) -> None:
     path = api.create("s", template=HIDDEN, parameters={"p": "a-marker"}, tags="t")
     before, word = physical(api, path), api.get(path).json()["stack"]["outputs"]
     exported = api.get(f"{path}/export").json()
@@ -42,7 +44,7 @@ def test_there_and_back_again(api):
     assert stack["stack_owner"] == "isotherm"
 
 
-def test_parameters_of_the_request_win_over_those_of_the_export_document(api):
+def test_parameters_of_the_request_win_over_those_of_the_export_document(api: Api) -> None:
     path = api.create("s", template=HIDDEN, parameters={"p": "1", "q": "papers"})
     exported = api.delete(f"{path}/abandon").text
     api.end(path)
@@ -50,7 +52,7 @@ def test_parameters_of_the_request_win_over_those_of_the_export_document(api):
     assert api.get(path).json()["stack"]["parameters"]["q"] == "request"
 
 
-def test_stacks_inside_come_along(api):
+def test_stacks_inside_come_along(api: Api) -> None:
     inner = "heat_template_version: 2021-04-16\nresources: {r: {type: OS::Heat::TestResource}}\n"
     files = {"inner.yaml": inner}
     path = api.create("s", {"n": {"type": "inner.yaml"}}, files=files)
@@ -70,8 +72,8 @@ def test_stacks_inside_come_along(api):
     assert api.get("/stacks", show_nested="true").json()["stacks"] == []
 
 
-def test_what_adopt_refuses(api):
-    def refused(data, **body):
+def test_what_adopt_refuses(api: Api) -> Any:
+    def refused(data: Any, **body: Any) -> Any:
         return fault(api.post("/stacks", {"stack_name": "s", "adopt_stack_data": data, **body}))
 
     assert refused("{")[:2] == (400, "HTTPBadRequest")
@@ -83,7 +85,7 @@ def test_what_adopt_refuses(api):
     assert refused(json.dumps({"template": template({})}), parameters={"x": 1})[1] == "UnknownUserParameter"
 
 
-def test_neither_unless_it_is_enabled(with_options):
+def test_neither_unless_it_is_enabled(with_options: Callable[..., Api]) -> None:
     api = with_options(enable_stack_abandon=False, enable_stack_adopt=False)
     path = api.create("s")
     for answer in (api.get(f"{path}/export"), api.delete(f"{path}/abandon")):

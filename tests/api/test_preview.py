@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.api.conftest import fault, resource, template
+from tests.api.conftest import Api, fault, resource, template
 
 INNER = """
 heat_template_version: 2021-04-16
@@ -23,13 +25,13 @@ TWO = template(
 FILES = {"inner.yaml": INNER}
 
 
-def preview(api, body):
+def preview(api: Any, body: Any) -> Any:
     answer = api.post("/stacks/preview", body)
     assert answer.status_code == 200, answer.text
     return answer.json()["stack"]
 
 
-def test_what_a_create_would_make(shared):
+def test_what_a_create_would_make(shared: Api) -> None:
     stack = preview(shared, {"stack_name": "p", "template": TWO, "parameters": {"incoming": "abc"}, "tags": "t"})
     assert stack["id"] == "None"
     assert stack["links"] == [{"href": "http://isotherm.test/v1/default/stacks/p/None", "rel": "self"}]
@@ -53,7 +55,7 @@ def test_what_a_create_would_make(shared):
     assert "p" not in [found["stack_name"] for found in shared.get("/stacks").json()["stacks"]]
 
 
-def test_a_stack_inside_is_a_list(shared):
+def test_a_stack_inside_is_a_list(shared: Api) -> None:
     middle = INNER.replace("OS::Heat::TestResource", "inner.yaml")
     wanted = template({"main": {"type": "middle.yaml", "properties": {"value": "abc"}}})
     stack = preview(shared, {"stack_name": "p", "template": wanted, "files": {**FILES, "middle.yaml": middle}})
@@ -63,7 +65,7 @@ def test_a_stack_inside_is_a_list(shared):
     assert inner["properties"]["value"] == "abc"
 
 
-def test_what_is_hidden_is_not_told(shared):
+def test_what_is_hidden_is_not_told(shared: Api) -> None:
     wanted = template({"a": resource({"get_param": "secret"}), "b": {"type": "inner.yaml", "properties": {
         "value": {"get_param": "secret"}}}}, parameters={"secret": {"type": "string", "hidden": True}})
     answer = shared.post("/stacks/preview", {"stack_name": "p", "template": wanted, "files": FILES,
@@ -73,7 +75,7 @@ def test_what_is_hidden_is_not_told(shared):
     assert answer.json()["stack"]["parameters"]["secret"] == "******"
 
 
-def test_what_a_preview_refuses(shared):
+def test_what_a_preview_refuses(shared: Api) -> None:
     broken = template({"two": resource({"get_param": "missing"})})
     assert fault(shared.post("/stacks/preview", {"stack_name": "p", "template": broken})) == (
         400, "StackValidationFailed",
@@ -87,14 +89,14 @@ def test_what_a_preview_refuses(shared):
 # Updates.
 
 
-def changes(answer):
+def changes(answer: Any) -> Any:
     assert answer.status_code == 200, answer.text
     found = answer.json()["resource_changes"]
     assert set(found) == {"unchanged", "updated", "replaced", "added", "deleted"}
     return {kind: [one["resource_name"] for one in items] for kind, items in found.items() if items}
 
 
-def test_what_an_update_would_do(shared):
+def test_what_an_update_would_do(shared: Api) -> None:
     path = shared.create("up", {"same": resource("1"), "changed": resource("1"), "replaced": resource(
         "1", update_replace=True), "gone": resource("1")})
     after = {"same": resource("1"), "changed": resource("2"), "replaced": resource("2", update_replace=True),
@@ -115,7 +117,7 @@ def test_what_an_update_would_do(shared):
     assert shared.get(path).json()["stack"]["stack_status"] == "CREATE_COMPLETE"
 
 
-def test_a_patch_foresees_with_what_is_there(shared):
+def test_a_patch_foresees_with_what_is_there(shared: Api) -> None:
     path = shared.create("patched", template=TWO, parameters={"incoming": "1"})
     assert changes(shared.patch(f"{path}/preview", {"parameters": {"incoming": "2"}})) == {
         "unchanged": ["one"], "updated": ["two"]}
@@ -125,8 +127,8 @@ def test_a_patch_foresees_with_what_is_there(shared):
 
 @pytest.mark.parametrize(("value", "expected"), [
     ("1", {"unchanged": ["main"]}), ("2", {"updated": ["main", "nested"]}), (None, {"deleted": ["main", "nested"]})])
-def test_inside_stacks_on_request(shared, value, expected):
-    def wanted(value):
+def test_inside_stacks_on_request(shared: Api, value: Any, expected: Any) -> Any:
+    def wanted(value: Any) -> Any:
         return template({"main": {"type": "inner.yaml", "properties": {"value": value}}} if value else {})
 
     path = shared.create(f"inside{value}", template=wanted("1"), files=FILES)
@@ -137,13 +139,13 @@ def test_inside_stacks_on_request(shared, value, expected):
     assert fault(shared.put(f"{path}/preview", body, show_nested="x"))[0] == 400
 
 
-def test_functions_in_metadata(api):
+def test_functions_in_metadata(api: Api) -> Any:
     """Known values are shown, hidden ones are masked."""
     sections = {"parameters": {"pw": {"type": "string", "hidden": True, "default": "Zx9-marker"}}}
     body = {"template": template({"a": resource(), "b": {**resource(), "metadata": {
         "word": {"get_param": "pw"}, "of": {"get_attr": ["a", "output"]}}}}, **sections)}
 
-    def metadata(answer):
+    def metadata(answer: Any) -> Any:
         assert answer.status_code == 200, answer.text
         found = answer.json()
         lists = [found["stack"]["resources"]] if "stack" in found else found["resource_changes"].values()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from isotherm.api.request import remote_files
-from tests.api.conftest import fault, resource, template
+from tests.api.conftest import Api, fault, resource, template
 
 REFUSED = "The URL cannot be fetched by this service."
 LOOPBACK = ("127.0.0.1/32",)
@@ -20,7 +22,7 @@ class Site(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.pages = {}
@@ -28,7 +30,7 @@ class Site(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
+    def do_GET(self) -> None:
         self.server.asked.append(self.path)
         text = self.server.pages.get(self.path)
         self.send_response(404 if text is None else 200)
@@ -37,12 +39,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_arguments):
+    def log_message(self, *_arguments: Any) -> None:
         pass
 
 
 @pytest.fixture
-def site():
+def site() -> Iterator[Any]:
     it = Site()
     thread = threading.Thread(target=it.serve_forever)
     thread.start()
@@ -53,11 +55,11 @@ def site():
 
 
 @pytest.fixture
-def api(with_options):
+def api(with_options: Callable[..., Api]) -> Any:
     return with_options(allowed_fetch_networks=LOOPBACK)
 
 
-def created(api, **body):
+def created(api: Any, **body: Any) -> Any:
     answer = api.post("/stacks", {"stack_name": "s", **body})
     assert answer.status_code == 201, answer.text
     path = f"/stacks/s/{answer.json()['stack']['id']}"
@@ -65,14 +67,14 @@ def created(api, **body):
     return path
 
 
-def test_a_template_by_url(api, site):
+def test_a_template_by_url(api: Any, site: Any) -> None:
     site.pages["/t.yaml"] = json.dumps(template({"a": resource("fetched")}))
     path = created(api, template_url=f"{site.url}/t.yaml")
     assert api.get(f"{path}/template").json()["resources"]["a"]["properties"]["value"] == "fetched"
     assert site.asked == ["/t.yaml"], "once"
 
 
-def test_files_by_url(api, site):
+def test_files_by_url(api: Any, site: Any) -> None:
     inner = template({"i": resource({"get_file": f"{site.url}/b.txt"})})
     site.pages.update({"/a.txt": "text-a", "/b.txt": "text-b", "/inner.yaml": json.dumps(inner),
                        "/mapped.yaml": json.dumps(template({"m": resource("mapped")}))})
@@ -89,7 +91,7 @@ def test_files_by_url(api, site):
     assert api.end(path)["stack_status"] == "UPDATE_COMPLETE"
 
 
-def test_what_the_client_sent_is_not_fetched(api, site):
+def test_what_the_client_sent_is_not_fetched(api: Any, site: Any) -> None:
     url = f"{site.url}/a.txt"
     created(api, template=template({"f": resource({"get_file": url})}), files={url: "sent"})
     assert site.asked == []
@@ -99,7 +101,7 @@ def test_what_the_client_sent_is_not_fetched(api, site):
 @pytest.mark.parametrize("url", [
     "http://169.254.169.254/latest/x.yaml", "http://127.0.0.2:1/x.yaml", "http://[::1]/x.yaml",
     "http://user:MARKER@127.0.0.1/x.yaml"])
-def test_what_may_not_be_fetched_is_refused_and_nothing_remains(api, way, url):
+def test_what_may_not_be_fetched_is_refused_and_nothing_remains(api: Any, way: Any, url: Any) -> None:
     body = {
         "template_url": {"template_url": url},
         "get_file": {"template": template({"a": resource({"get_file": url})})},
@@ -116,11 +118,11 @@ def test_what_may_not_be_fetched_is_refused_and_nothing_remains(api, way, url):
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "gopher://x/", "/dev/zero", "ftp://127.0.0.1/x.yaml"])
-def test_other_schemes_are_refused_in_the_same_words(api, url):
+def test_other_schemes_are_refused_in_the_same_words(api: Any, url: Any) -> None:
     assert fault(api.post("/stacks", {"stack_name": "s", "template_url": url})) == (400, "HTTPBadRequest", REFUSED)
 
 
-def test_one_request_does_not_become_thousands(api, site, monkeypatch):
+def test_one_request_does_not_become_thousands(api: Any, site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_files, "MOST", 5)
     site.pages.update({f"/{n}.txt": "x" for n in range(10)})
     many = template({f"r{n}": resource({"get_file": f"{site.url}/{n}.txt"}) for n in range(10)})
@@ -128,14 +130,14 @@ def test_one_request_does_not_become_thousands(api, site, monkeypatch):
     assert len(site.asked) == 5
 
 
-def test_a_template_that_includes_itself_is_fetched_once(api, site):
+def test_a_template_that_includes_itself_is_fetched_once(api: Any, site: Any) -> None:
     url = f"{site.url}/self.yaml"
     site.pages["/self.yaml"] = json.dumps(template({"a": {"type": url}}))
     assert api.post("/stacks", {"stack_name": "s", "template_url": url}).status_code == 400
     assert site.asked.count("/self.yaml") <= 2, "as the template, and as the file that it names"
 
 
-def test_all_together_they_are_limited(with_options, site):
+def test_all_together_they_are_limited(with_options: Callable[..., Api], site: Any) -> None:
     api = with_options(allowed_fetch_networks=LOOPBACK, max_files_size=1000)
     site.pages.update({f"/{n}.txt": "x" * 400 for n in range(10)})
     many = template({f"r{n}": resource({"get_file": f"{site.url}/{n}.txt"}) for n in range(10)})
@@ -145,7 +147,7 @@ def test_all_together_they_are_limited(with_options, site):
     assert len(site.asked) == 3
 
 
-def test_nobody_finds_what_another_has_fetched(api, site):
+def test_nobody_finds_what_another_has_fetched(api: Any, site: Any) -> None:
     """Case 24: no cache, no list of types and no error reveals it."""
     site.pages["/MARKER.yaml"] = json.dumps(template({"a": resource()}))
     created(api, template=template({"n": {"type": f"{site.url}/MARKER.yaml"}}))

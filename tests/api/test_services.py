@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 import isotherm
 from isotherm.api import routes
-from tests.api.conftest import fault, resource
+from tests.api.conftest import Api, fault, resource
 
 KEYS = {"id", "binary", "host", "hostname", "engine_id", "topic", "report_interval", "created_at", "updated_at",
         "deleted_at", "status"}
 
 
-def test_what_version_runs(shared):
+def test_what_version_runs(shared: Api) -> None:
     revision = {"revision": isotherm.__version__}
     assert shared.get("/build_info").json() == {"api": revision, "engine": revision}
 
 
-def test_workers_are_listed(shared):
+def test_workers_are_listed(shared: Api) -> None:
     (one,) = shared.get("/services").json()["services"]
     assert set(one) == KEYS
     assert (one["status"], one["binary"], one["deleted_at"]) == ("up", "heat-engine", None)
@@ -29,17 +31,17 @@ def test_workers_are_listed(shared):
     assert 0 <= age.total_seconds() < 60
 
 
-def test_a_worker_that_was_killed_is_down(api):
+def test_a_worker_that_was_killed_is_down(api: Api) -> None:
     (api.engine.path / "workers" / "1-dead.lock").touch()
     assert sorted(one["status"] for one in api.get("/services").json()["services"]) == ["down", "up"]
 
 
-def test_without_workers_there_is_no_service(shared, monkeypatch):
+def test_without_workers_there_is_no_service(shared: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("isotherm.engine.process.liveness._is_held", lambda path: False)
     assert fault(shared.get("/services")) == (503, "HTTPServiceUnavailable", "All heat engines are down.")
 
 
-def test_services_are_for_those_whom_the_policy_names(shared):
+def test_services_are_for_those_whom_the_policy_names(shared: Api) -> None:
     shared.rules.forbidden.add("service:index")
     try:
         assert fault(shared.get("/services")) == (403, "Forbidden", "You are not authorized to use service:index.")
@@ -47,7 +49,7 @@ def test_services_are_for_those_whom_the_policy_names(shared):
         shared.rules.forbidden.clear()
 
 
-def test_there_is_nothing_else_to_ask_of_services(shared):
+def test_there_is_nothing_else_to_ask_of_services(shared: Api) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE", "HEAD"):
         answer = shared.ask(method, "/services")
         assert answer.status_code == 404
@@ -61,11 +63,11 @@ PLACES = {"stack_name": "s", "resource_name": "own", "arn:arn": "arn:openstack:h
 
 
 @pytest.fixture(scope="module")
-def stack(shared):
+def stack(shared: Api) -> Any:
     return shared.create("s", {"own": resource(), "other": resource()})
 
 
-def ask_all(api, id_, name):
+def ask_all(api: Any, id_: Any, name: Any) -> Iterator[Any]:
     """Everything that there is, for a resource of that name: the rule, and the status of the answer."""
     known = {**PLACES, "stack_id": id_, "resource_name": name}
     for route in routes.TABLE:
@@ -73,7 +75,7 @@ def ask_all(api, id_, name):
         yield route, api.ask(route.method, path).status_code
 
 
-def test_one_that_stands_for_a_resource_may_ask_for_that_only(shared, stack):
+def test_one_that_stands_for_a_resource_may_ask_for_that_only(shared: Api, stack: Any) -> None:
     """Every route of the table but two is closed to stack users."""
     id_ = stack.rsplit("/", 1)[1]
     with shared.somebody("default", roles=("heat_stack_user",), stack_user=(id_, "own")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +16,7 @@ from isotherm.api.handlers import signed_signals
 from isotherm.secrets import key_ring
 from isotherm.secrets.signing import Signer
 from tests import patience
-from tests.api.conftest import PATIENCE_S, ROOT, fault, resource, template
+from tests.api.conftest import PATIENCE_S, ROOT, Api, fault, resource, template
 
 SUCCESS = {"status": "SUCCESS"}
 
@@ -58,7 +59,7 @@ def signals(api: Any, path: str, name: str = "handle") -> dict[str, Any]:
     return api.get(f"{path}/resources/{name}/metadata").json()["metadata"]
 
 
-def test_a_handle_has_an_address_that_takes_signals(api):
+def test_a_handle_has_an_address_that_takes_signals(api: Api) -> None:
     path = api.create("s", waiting(2), wait=False)
     found = attributes(api, path)
     url = found["endpoint"]
@@ -74,7 +75,7 @@ def test_a_handle_has_an_address_that_takes_signals(api):
     assert signals(api, path)["two"] == {"status": "SUCCESS", "reason": "Signal 2 received", "data": 7}
 
 
-def test_after_all_have_come_no_more_do(api):
+def test_after_all_have_come_no_more_do(api: Api) -> None:
     """Case 52: replayed after completion, and after the stack is gone."""
     path = api.create("s", waiting(), wait=False)
     url = attributes(api, path)["endpoint"]
@@ -92,7 +93,7 @@ def test_after_all_have_come_no_more_do(api):
     assert anybody(api, "POST", url, SUCCESS).status_code == 404
 
 
-def test_a_failure_ends_the_wait(api):
+def test_a_failure_ends_the_wait(api: Api) -> None:
     path = api.create("s", waiting(3), wait=False)
     url = attributes(api, path)["endpoint"]
     assert anybody(api, "POST", url, {"status": "FAILURE", "reason": "no disk"}).status_code == 200
@@ -100,7 +101,7 @@ def test_a_failure_ends_the_wait(api):
     assert anybody(api, "POST", url, SUCCESS).status_code == 409
 
 
-def test_a_signature_is_for_one_resource_one_method_and_one_spelling(api):
+def test_a_signature_is_for_one_resource_one_method_and_one_spelling(api: Api) -> None:
     """Case 53."""
     two = {**waiting(), "handle2": {"type": "OS::Heat::WaitConditionHandle"}}
     path = api.create("s", two, wait=False)
@@ -127,7 +128,7 @@ def test_a_signature_is_for_one_resource_one_method_and_one_spelling(api):
     assert anybody(api, "POST", one, SUCCESS).status_code == 200
 
 
-def test_a_signature_ends(api):
+def test_a_signature_ends(api: Api) -> None:
     """Case 54: shifted, expired, missing, empty."""
     path = api.create("s", waiting(), wait=False)
     url = attributes(api, path)["endpoint"]
@@ -149,7 +150,7 @@ def test_a_signature_ends(api):
     assert signals(api, path) == {}
 
 
-def test_lifetime_and_address_are_set(with_options):
+def test_lifetime_and_address_are_set(with_options: Callable[..., Api]) -> None:
     api = with_options(signal_url_lifetime=60, heat_waitcondition_server_url="https://cloud.example/heat/v1/waitcondition")
     path = api.create("s", waiting(), wait=False)
     url = attributes(api, path)["endpoint"]
@@ -160,7 +161,7 @@ def test_lifetime_and_address_are_set(with_options):
     assert answer.status_code == 200, answer.text
 
 
-def test_an_address_stays_the_same(api):
+def test_an_address_stays_the_same(api: Api) -> None:
     """The URL stays the same between two reads."""
     path = api.create("s", waiting(), wait=False)
     first = attributes(api, path)["endpoint"]
@@ -169,7 +170,7 @@ def test_an_address_stays_the_same(api):
     assert attributes(api, path)["endpoint"] == first
 
 
-def test_too_much_is_refused(api, monkeypatch):
+def test_too_much_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Case 56: too long, too deep, no object, too often."""
     path = api.create("s", waiting(500), wait=False)
     url = attributes(api, path)["endpoint"]
@@ -191,7 +192,7 @@ def test_too_much_is_refused(api, monkeypatch):
     assert anybody(api, "POST", attributes(api, other)["endpoint"], SUCCESS).status_code == 200
 
 
-def test_one_limit_holds_for_signals_with_a_signature_and_with_a_token(api, monkeypatch):
+def test_one_limit_holds_for_signals_with_a_signature_and_with_a_token(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     path = api.create("s", waiting(500), wait=False)
     url = attributes(api, path)["endpoint"]
     monkeypatch.setattr(signed_signals, "RATE", signed_signals.SignalRate())
@@ -210,7 +211,7 @@ def test_one_limit_holds_for_signals_with_a_signature_and_with_a_token(api, monk
     assert missing == [404] * 10 + [429] * 2
 
 
-def test_a_hook_is_not_cleared_by_a_signed_signal(api):
+def test_a_hook_is_not_cleared_by_a_signed_signal(api: Api) -> None:
     environment = {"resource_registry": {"resources": {"wait": {"hooks": "pre-create"}}}}
     path = api.create("s", waiting(), wait=False, environment=environment)
     url = attributes(api, path)["endpoint"]
@@ -220,7 +221,7 @@ def test_a_hook_is_not_cleared_by_a_signed_signal(api):
     assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
 
 
-def test_a_replaced_resource_takes_nothing_at_its_old_address(api):
+def test_a_replaced_resource_takes_nothing_at_its_old_address(api: Api) -> None:
     """Case 57. Each update replaces a handle of this kind; its reference is the URL, and the method is PUT."""
     resources = {
         "handle": {"type": "OS::Heat::UpdateWaitConditionHandle"},
@@ -248,7 +249,7 @@ def test_a_replaced_resource_takes_nothing_at_its_old_address(api):
 
 
 @pytest.mark.parametrize("change", ["delete", "update"])
-def test_signals_race_with_what_happens_to_the_stack(api, change):
+def test_signals_race_with_what_happens_to_the_stack(api: Api, change: Any) -> Any:
     """Case 57: each is taken or refused, none is half taken, and the stack gets where it was sent."""
     path = api.create("s", waiting(1000), wait=False)
     url = attributes(api, path)["endpoint"]
@@ -271,7 +272,7 @@ def test_signals_race_with_what_happens_to_the_stack(api, change):
     assert anybody(api, "POST", url, SUCCESS).status_code == (404 if change == "delete" else 409)
 
 
-def test_older_keys_are_known_and_strange_ones_are_not():
+def test_older_keys_are_known_and_strange_ones_are_not() -> None:
     old, new, both = (Signer(key_ring(keys).signing_keys()) for keys in (["o" * 32], ["n" * 32], ["n" * 32, "o" * 32]))
     signature = old.sign("POST", "/v1/p/signal/s/t", 7)
     assert both.is_good("POST", b"/v1/p/signal/s/t", 7, signature)
@@ -279,7 +280,7 @@ def test_older_keys_are_known_and_strange_ones_are_not():
     assert both.sign("POST", "/x", 7) == new.sign("POST", "/x", 7)
 
 
-def test_a_server_answers_for_its_deployment(api):
+def test_a_server_answers_for_its_deployment(api: Api) -> None:
     """CFN_SIGNAL, Heat's default, needs nothing but this."""
     path = api.create("s", {
         "config": {"type": "OS::Heat::SoftwareConfig", "properties": {"config": "x", "outputs": [{"name": "o"}]}},
@@ -301,14 +302,14 @@ def test_a_server_answers_for_its_deployment(api):
 
 
 @pytest.mark.parametrize("transport", ["CFN_SIGNAL", "HEAT_SIGNAL"])
-def test_other_transports_tell_the_address_too(api, transport):
+def test_other_transports_tell_the_address_too(api: Api, transport: Any) -> None:
     path = api.create("s", waiting(signal_transport=transport), wait=False)
     url = json.loads(attributes(api, path)["signal"])["alarm_url"]
     assert anybody(api, "POST", url, SUCCESS).status_code == 200
     assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
 
 
-def test_an_alarm_scales_a_group(api):
+def test_an_alarm_scales_a_group(api: Api) -> None:
     path = api.create("s", {
         "group": {"type": "OS::Heat::AutoScalingGroup", "properties": {
             "min_size": 0, "max_size": 3, "desired_capacity": 1, "resource": resource()}},
@@ -325,7 +326,7 @@ def test_an_alarm_scales_a_group(api):
         time.sleep(0.05)
 
 
-def test_what_needs_no_token_is_declared(shared):
+def test_what_needs_no_token_is_declared(shared: Api) -> None:
     """Every route that is open without one stands in one list, and asks for a signature."""
     for route in routes.SIGNED:
         url = f"{ROOT}/v1/default{route.path.format(stack_id='x', token='y')}"

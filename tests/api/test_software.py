@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from tests.api.conftest import PATIENCE_S, fault
+from tests.api.conftest import PATIENCE_S, Api, fault
 
 CONFIGS, DEPLOYMENTS = "/software_configs", "/software_deployments"
 
@@ -25,7 +26,7 @@ def deploy(api: Any, config: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return answer.json()["software_deployment"]
 
 
-def test_a_config_with_all_it_can_say(shared):
+def test_a_config_with_all_it_can_say(shared: Api) -> None:
     asked = {
         "name": "c", "group": "script", "config": "#!/bin/sh", "options": {"o": 1},
         "inputs": [{"name": "a", "default": "x", "description": "d"},
@@ -45,7 +46,7 @@ def test_a_config_with_all_it_can_say(shared):
         404, "NotFound", f"Software config with id {made['id']} not found")
 
 
-def test_a_config_that_says_nothing(shared):
+def test_a_config_that_says_nothing(shared: Api) -> None:
     made = make(shared)
     expected = {"name": None, "group": None, "config": None, "inputs": [], "outputs": [], "options": {}}
     assert {key: made[key] for key in expected} == expected
@@ -65,18 +66,18 @@ def test_a_config_that_says_nothing(shared):
     ({"options": [], "group": {}}, "ValueError"),
     ({"options": "x"}, "ValueError"),
 ])
-def test_a_config_that_makes_no_sense(shared, body, kind):
+def test_a_config_that_makes_no_sense(shared: Api, body: Any, kind: Any) -> None:
     status, type_, message = fault(shared.post(CONFIGS, body))
     assert (status, type_) == (400, kind)
     assert message
 
 
-def test_a_body_is_needed(shared):
+def test_a_body_is_needed(shared: Api) -> None:
     for path in (CONFIGS, DEPLOYMENTS):
         assert fault(shared.post(path))[:2] == (400, "HTTPBadRequest")
 
 
-def test_configs_are_listed_newest_first_and_in_pages(api):
+def test_configs_are_listed_newest_first_and_in_pages(api: Api) -> None:
     ids = [make(api, name=f"c{number}", config="x")["id"] for number in range(4)][::-1]
     listed = api.get(CONFIGS).json()["software_configs"]
     assert [one["id"] for one in listed] == ids
@@ -89,7 +90,7 @@ def test_configs_are_listed_newest_first_and_in_pages(api):
     assert api.get(CONFIGS, limit="x").status_code == 400
 
 
-def test_projects_see_only_their_own(api):
+def test_projects_see_only_their_own(api: Api) -> None:
     mine = make(api, name="mine")
     deployed = deploy(api, mine, server_id="s")
     with api.somebody("other"):
@@ -111,7 +112,7 @@ def test_projects_see_only_their_own(api):
     assert {(one["id"], one["project"]) for one in everywhere} == {(mine["id"], "default"), (theirs["id"], "other")}
 
 
-def test_a_deployment_from_its_creation_to_its_end(shared):
+def test_a_deployment_from_its_creation_to_its_end(shared: Api) -> None:
     config = make(shared, name="one", config="x")
     other = make(shared, name="another", config="y")
     made = deploy(shared, config, server_id="server-1", input_values={"a": 1}, action="CREATE", status="IN_PROGRESS",
@@ -130,7 +131,7 @@ def test_a_deployment_from_its_creation_to_its_end(shared):
         assert fault(answer) == (404, "NotFound", f"Deployment with id {made['id']} not found")
 
 
-def test_a_deployment_that_says_little(shared):
+def test_a_deployment_that_says_little(shared: Api) -> None:
     made = deploy(shared, make(shared))
     told = {key: made[key] for key in ("server_id", "input_values", "output_values", "action", "status", "status_reason")}
     assert told == {**dict.fromkeys(told), "status_reason": "None"}
@@ -145,14 +146,14 @@ def test_a_deployment_that_says_little(shared):
     ({"config_id": "x", "stack_user_project_id": "p" * 65}, "Invalid"),
     ({"config_id": "x", "server_id": {}}, "ValueError"),
 ])
-def test_a_deployment_that_makes_no_sense(shared, body, kind):
+def test_a_deployment_that_makes_no_sense(shared: Api, body: Any, kind: Any) -> None:
     """Heat answers 500 to some of these."""
     status, type_, message = fault(shared.post(DEPLOYMENTS, body))
     assert (status, type_) == (400, kind)
     assert message
 
 
-def test_a_config_that_is_deployed_stays(shared):
+def test_a_config_that_is_deployed_stays(shared: Api) -> None:
     config = make(shared)
     made = deploy(shared, config)
     status, kind, message = fault(shared.delete(f"{CONFIGS}/{config['id']}"))
@@ -163,7 +164,7 @@ def test_a_config_that_is_deployed_stays(shared):
     assert shared.delete(f"{CONFIGS}/{config['id']}").status_code == 204
 
 
-def test_what_a_server_is_to_apply(shared):
+def test_what_a_server_is_to_apply(shared: Api) -> None:
     b, a = make(shared, name="b", config="2"), make(shared, name="a", config="1")
     first, second = deploy(shared, b, server_id="m"), deploy(shared, a, server_id="m")
     deploy(shared, a, server_id="n")
@@ -172,7 +173,7 @@ def test_what_a_server_is_to_apply(shared):
     assert len(shared.get(DEPLOYMENTS).json()["software_deployments"]) >= 3
 
 
-def test_limits_hold_however_many_ask_at_once(with_options):
+def test_limits_hold_however_many_ask_at_once(with_options: Callable[..., Api]) -> None:
     api = with_options(max_software_configs_per_tenant=3, max_software_deployments_per_tenant=2)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: api.post(CONFIGS, {"config": "x"}), range(8)))
@@ -186,7 +187,7 @@ def test_limits_hold_however_many_ask_at_once(with_options):
     assert api.put(f"{DEPLOYMENTS}/{made[0]['id']}", {"status": "FAILED"}).status_code == 200
 
 
-def test_a_resource_hears_what_the_api_is_told_of_its_deployment(api):
+def test_a_resource_hears_what_the_api_is_told_of_its_deployment(api: Api) -> None:
     path = api.create("s", {
         "config": {"type": "OS::Heat::SoftwareConfig", "properties": {"config": "x", "outputs": [{"name": "o"}]}},
         "server": {"type": "OS::Heat::DeployedServer", "properties": {"software_config_transport": "POLL_SERVER_HEAT"}},

@@ -5,11 +5,13 @@ from __future__ import annotations
 import http.server
 import json
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from tests.api.conftest import fault, resource, template
+from tests.api.conftest import Api, fault, resource, template
 
 SHOWN = {"id", "links", "stack_name", "description", "template_description", "creation_time", "updated_time",
          "deletion_time", "stack_status", "stack_status_reason", "parameters", "outputs", "disable_rollback",
@@ -31,7 +33,7 @@ TYPED = template(
 # What a create answers, and a show.
 
 
-def test_the_answer_to_a_create(shared):
+def test_the_answer_to_a_create(shared: Api) -> None:
     answer = shared.post("/stacks", {"stack_name": "made", "template": TYPED})
     assert answer.status_code == 201
     id_ = answer.json()["stack"]["id"]
@@ -40,7 +42,7 @@ def test_the_answer_to_a_create(shared):
     assert answer.headers["Location"] == href
 
 
-def test_all_that_a_show_tells(shared):
+def test_all_that_a_show_tells(shared: Api) -> None:
     path = shared.create("shown", template=TYPED, timeout_mins="5", tags="x,y")
     stack = shared.get(path).json()["stack"]
     assert set(stack) == SHOWN
@@ -59,28 +61,28 @@ def test_all_that_a_show_tells(shared):
     assert (stack["capabilities"], stack["notification_topics"], stack["stack_owner"]) == ([], [], "isotherm")
 
 
-def test_what_was_not_asked_for(shared):
+def test_what_was_not_asked_for(shared: Api) -> None:
     path = shared.create("bare", timeout_mins=0)
     stack = shared.get(path).json()["stack"]
     assert (stack["timeout_mins"], stack["tags"], stack["updated_time"]) == (None, [], None)
     assert stack["description"] == "No description"
 
 
-def test_outputs_are_left_out_on_request(shared):
+def test_outputs_are_left_out_on_request(shared: Api) -> None:
     path = shared.create("quiet", template=TYPED)
     assert "outputs" not in shared.get(path, resolve_outputs="False").json()["stack"]
     assert fault(shared.get(path, resolve_outputs="no")) == (
         400, "HTTPBadRequest", 'Unrecognized value "no" for "resolve_outputs", acceptable values are: true, false.')
 
 
-def test_both_name_and_id_must_be_right(shared):
+def test_both_name_and_id_must_be_right(shared: Api) -> None:
     path = shared.create("right")
     id_ = path.rpartition("/")[2]
     assert fault(shared.get(f"/stacks/wrong/{id_}"))[:2] == (404, "EntityNotFound")
     assert fault(shared.get("/stacks/right/4f2b7cde-0000-4000-8000-000000000000"))[:2] == (404, "EntityNotFound")
 
 
-def test_a_deleted_stack_can_still_be_looked_at_by_its_id(shared):
+def test_a_deleted_stack_can_still_be_looked_at_by_its_id(shared: Api) -> None:
     path = shared.create("ended", {"a": resource()}, files={"f": "x"})
     assert shared.delete(path).status_code == 204
     assert shared.end(path)["stack_status"] == "DELETE_COMPLETE"
@@ -95,7 +97,7 @@ def test_a_deleted_stack_can_still_be_looked_at_by_its_id(shared):
     assert shared.get(f"/stacks/{path.rpartition('/')[2]}").status_code == 302
 
 
-def test_the_same_name_twice(shared):
+def test_the_same_name_twice(shared: Api) -> None:
     shared.create("twice")
     assert fault(shared.post("/stacks", {"stack_name": "twice", "template": template({})})) == (
         409, "StackExists", "The Stack (twice) already exists.")
@@ -145,27 +147,27 @@ def test_the_same_name_twice(shared):
     ({"stack_name": "x", "template": template({}), "files_container": "c"}, (
         "NotSupported", "files_container is not supported.")),
 ])
-def test_what_is_refused(shared, body, expected):
+def test_what_is_refused(shared: Api, body: Any, expected: Any) -> None:
     status, kind, message = fault(shared.post("/stacks", body))
     assert (status, kind) == (400, expected[0])
     assert expected[1] is None or message == expected[1]
     assert fault(shared.get("/stacks/x/x"))[0] == 404
 
 
-def test_a_template_that_cannot_be_read(shared):
+def test_a_template_that_cannot_be_read(shared: Api) -> None:
     status, kind, message = fault(shared.post("/stacks", {"stack_name": "x", "template": "{"}))
     assert (status, kind) == (400, "HTTPBadRequest")
     assert message.startswith("Template not in valid format: Error parsing template [root stack] ")
 
 
-def test_a_circle(shared):
+def test_a_circle(shared: Api) -> None:
     circle = {"a": {**resource(), "depends_on": "b"}, "b": {**resource(), "depends_on": "a"}}
     status, kind, message = fault(shared.post("/stacks", {"stack_name": "x", "template": template(circle)}))
     assert (status, kind) == (400, "CircularDependencyException")
     assert message.startswith("Circular Dependency Found: ")
 
 
-def test_no_body_or_one_that_does_not_count(shared):
+def test_no_body_or_one_that_does_not_count(shared: Api) -> None:
     assert fault(shared.post("/stacks")) == (400, "HTTPBadRequest", GENERIC)
     assert fault(shared.ask("POST", "/stacks", content=b"[1]")) == (400, "HTTPBadRequest", GENERIC)
     assert fault(shared.ask("POST", "/stacks", content=b"{}", headers={"Content-Type": "text/xml"}))[2] == GENERIC
@@ -173,23 +175,23 @@ def test_no_body_or_one_that_does_not_count(shared):
 
 
 @pytest.mark.parametrize("text", [json.dumps(TYPED), "heat_template_version: 2021-04-16\nresources: {}\n"])
-def test_a_template_as_text(shared, text):
+def test_a_template_as_text(shared: Api, text: Any) -> None:
     name = f"text{len(text)}"
     path = shared.create(name, template=text)
     assert shared.get(f"{path}/template").json()["heat_template_version"] == "2021-04-16"
 
 
 @contextmanager
-def served(text):
+def served(text: Any) -> Iterator[Any]:
     """Yield the URL of a server that answers every request with this text."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
+        def do_GET(self) -> None:
             self.send_response(200 if text else 404)
             self.end_headers()
             self.wfile.write(text.encode())
 
-        def log_message(self, *_):
+        def log_message(self, *_: Any) -> None:
             """Nobody wants to know."""
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -200,7 +202,7 @@ def served(text):
         thread.join()
 
 
-def test_a_template_by_its_address(with_options):
+def test_a_template_by_its_address(with_options: Callable[..., Api]) -> None:
     api = with_options(allowed_fetch_networks=("127.0.0.0/8",))
     with served(json.dumps(ONE)) as url:
         path = api.create("fetched", template_url=url, template=ONE)
@@ -217,12 +219,12 @@ def test_a_template_by_its_address(with_options):
         assert fault(api.post("/stacks", {"stack_name": "x", "template_url": url}))[0] == 400
 
 
-def test_an_address_that_is_none_of_our_business(shared):
+def test_an_address_that_is_none_of_our_business(shared: Api) -> None:
     with served(json.dumps(ONE)) as url:
         assert fault(shared.post("/stacks", {"stack_name": "x", "template_url": url}))[0] == 400
 
 
-def test_an_empty_tag_is_a_tag(shared):
+def test_an_empty_tag_is_a_tag(shared: Api) -> None:
     assert shared.get(shared.create("tagged", tags="")).json()["stack"]["tags"] == [""]
 
 
@@ -243,13 +245,13 @@ ONE = template({"a": resource({"get_param": "p"})}, parameters={"p": {"type": "s
     ({"environment": {"parameters": {"p": "environment"}}, "environment_files": []}, "environment"),
     ({"parameters": {"p": None}}, "template"),
 ])
-def test_who_wins(shared, body, value):
+def test_who_wins(shared: Api, body: Any, value: Any) -> None:
     name = f"wins{abs(hash(json.dumps(body)))}"
     path = shared.create(name, template=ONE, **body)
     assert shared.get(path).json()["stack"]["parameters"]["p"] == value
 
 
-def test_environment_files_may_say_how_to_merge(shared):
+def test_environment_files_may_say_how_to_merge(shared: Api) -> None:
     wanted = template({}, parameters={"items": {"type": "comma_delimited_list"}})
     merging = "parameters: {items: 'b'}\nparameter_merge_strategies: {items: merge}"
     path = shared.create("merging", template=wanted, parameters={"items": "a"}, environment_files=["e"],
@@ -260,7 +262,7 @@ def test_environment_files_may_say_how_to_merge(shared):
 # Updates.
 
 
-def test_an_update_says_everything_anew(shared):
+def test_an_update_says_everything_anew(shared: Api) -> None:
     path = shared.create("anew", template=ONE, parameters={"p": "1"}, tags="t", timeout_mins=9, disable_rollback=False,
                          files={"f": "text"}, environment={"parameter_defaults": {"p": "d"}})
     answer = shared.put(path, {"template": ONE})
@@ -276,7 +278,7 @@ def test_an_update_says_everything_anew(shared):
     assert fault(shared.put(path, {"template": ONE, "parameters": {"q": "1"}}))[1] == "UnknownUserParameter"
 
 
-def test_a_patch_keeps_what_it_does_not_mention(shared):
+def test_a_patch_keeps_what_it_does_not_mention(shared: Api) -> None:
     two = template({"a": resource({"get_param": "p"})}, parameters={
         "p": {"type": "string", "default": "template"}, "q": {"type": "string", "default": "template"}})
     path = shared.create("kept", template=two, parameters={"p": "1", "q": "2"}, tags="t", files={"f": "text"})
@@ -294,7 +296,7 @@ def test_a_patch_keeps_what_it_does_not_mention(shared):
     ({}, "stacks:update_no_change"), ({"parameters": {}, "files": {}}, "stacks:update_no_change"),
     ({"parameters": {"p": "2"}}, "stacks:update_patch"), ({"tags": "x"}, "stacks:update_patch"),
 ])
-def test_doing_it_again_has_a_rule_of_its_own(shared, body, rule):
+def test_doing_it_again_has_a_rule_of_its_own(shared: Api, body: Any, rule: Any) -> None:
     path = shared.create(f"again{abs(hash(str(body)))}", template=ONE)
     shared.rules.asked.clear()
     assert shared.patch(path, body).status_code == 202
@@ -302,7 +304,7 @@ def test_doing_it_again_has_a_rule_of_its_own(shared, body, rule):
     shared.end(path)
 
 
-def test_what_may_not_change(shared):
+def test_what_may_not_change(shared: Api) -> None:
     path = shared.create("fixed", template=TYPED)
     message = "The following parameters are immutable and may not be updated: fixed"
     for ask in (shared.put, shared.patch):
@@ -311,7 +313,7 @@ def test_what_may_not_change(shared):
     assert fault(shared.put(f"{path}/preview", {"template": TYPED, "parameters": {"fixed": "other"}}))[2] == message
 
 
-def test_an_update_calls_a_delete_off(api):
+def test_an_update_calls_a_delete_off(api: Api) -> None:
     path = api.create("going", {"a": resource("1"), "b": resource("2", action_wait_secs={"delete": 600})})
     assert api.delete(path).status_code == 204
     assert api.put(path, {"template": template({"a": resource("3")})}).status_code == 202
@@ -321,7 +323,7 @@ def test_an_update_calls_a_delete_off(api):
 # What belongs to a stack.
 
 
-def test_template_environment_and_files(shared):
+def test_template_environment_and_files(shared: Api) -> None:
     inner = "heat_template_version: 2021-04-16\nparameters: {v: {type: string, hidden: true}}\n"
     wanted = template({"child": {"type": "inner.yaml", "properties": {"v": {"get_param": "secret"}}}},
                       parameters={"secret": {"type": "string", "hidden": True}})

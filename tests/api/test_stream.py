@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -126,7 +127,7 @@ def write(api: Api, stack_id: str, count: int, reason: str = "") -> None:
     api.run(api.engine.store.write(lambda connection: rows.insert_events(connection, told, 0.0)))
 
 
-def test_each_transition_as_it_happens(api, serve):
+def test_each_transition_as_it_happens(api: Api, serve: Any) -> None:
     server = serve()
     with server.reader() as it:
         path = api.create("s", {"a": resource()})
@@ -139,7 +140,7 @@ def test_each_transition_as_it_happens(api, serve):
         assert {str(one["id"]) for one in found} == {one["id"] for one in api.get(path + "/events").json()["events"]}
 
 
-def test_a_stream_of_a_stack_tells_of_all_inside_it_and_of_nothing_else(api, serve):
+def test_a_stream_of_a_stack_tells_of_all_inside_it_and_of_nothing_else(api: Api, serve: Any) -> None:
     inside = json.dumps(template({"leaf": resource()}))
     path = api.create("tree", {"child": {"type": "inside.yaml"}}, files={"inside.yaml": inside})
     api.create("another", {"b": resource()})
@@ -159,13 +160,13 @@ def test_a_stream_of_a_stack_tells_of_all_inside_it_and_of_nothing_else(api, ser
         assert {one["stack_name"] for one in it.until(child, "DELETE_COMPLETE")} == {child}
 
 
-def after(api, number):
+def after(api: Any, number: Any) -> Any:
     """Return the number of the next event; some databases skip numbers."""
     with databases.looking(api.engine.path) as connection:
         return connection.execute(sa.select(sa.func.min(t.events.c.id)).where(t.events.c.id > number)).scalar()
 
 
-def test_coming_again_misses_nothing_and_repeats_nothing(api, serve):
+def test_coming_again_misses_nothing_and_repeats_nothing(api: Api, serve: Any) -> None:
     """Wherever the last one stood: in the memory of the process, or only in the database."""
     path = api.create("s", {"a": resource()})
     id_ = path.rsplit("/", 1)[1]
@@ -184,7 +185,7 @@ def test_coming_again_misses_nothing_and_repeats_nothing(api, serve):
         assert ahead.events(1)[0]["id"] == after(api, whole[-1]["id"])
 
 
-def test_projects_hear_only_of_their_own(api, serve):
+def test_projects_hear_only_of_their_own(api: Api, serve: Any) -> None:
     server = serve()
     with api.somebody("other") as caller, server.reader() as mine:
         api.create("theirs", {"secret": resource()})
@@ -196,7 +197,7 @@ def test_projects_hear_only_of_their_own(api, serve):
         assert {one["stack_name"] for one in mine.until("s", "CREATE_COMPLETE")} == {"s"}
 
 
-def test_a_slow_reader_is_cut_with_a_note_and_nobody_waits_for_it(api, serve):
+def test_a_slow_reader_is_cut_with_a_note_and_nobody_waits_for_it(api: Api, serve: Any) -> None:
     id_ = api.create("s").rsplit("/", 1)[1]
     server = serve(kept=500)
     slow = socket.create_connection(("127.0.0.1", server.port))
@@ -223,13 +224,13 @@ def test_a_slow_reader_is_cut_with_a_note_and_nobody_waits_for_it(api, serve):
         assert again.events(1)[0]["id"] == after(api, last)
 
 
-def test_nothing_happens_and_the_line_is_alive(api, serve, monkeypatch):
+def test_nothing_happens_and_the_line_is_alive(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
     with serve().reader() as it:
         assert it.message() == it.message() == {"": "still here"}
 
 
-def test_a_service_that_stops_says_so(serve):
+def test_a_service_that_stops_says_so(serve: Any) -> None:
     server = serve()
     with server.reader() as it:
         server.feed.close()
@@ -241,7 +242,7 @@ def test_a_service_that_stops_says_so(serve):
             it.message()
 
 
-def test_one_look_serves_all_and_none_is_made_for_nobody(api, serve):
+def test_one_look_serves_all_and_none_is_made_for_nobody(api: Api, serve: Any) -> None:
     server = serve()
     assert server.feed._task is None
     with contextlib.ExitStack() as many:
@@ -259,7 +260,7 @@ def test_one_look_serves_all_and_none_is_made_for_nobody(api, serve):
     assert server.feed._readers == 0
 
 
-def test_what_is_refused(api):
+def test_what_is_refused(api: Api) -> None:
     path = api.create("s")
     assert fault(api.ask("GET", "/events/stream", headers={"Last-Event-ID": "x"}))[:2] == (400, "ValueError")
     assert api.get("/stacks/s/none/events/stream").status_code == 404
@@ -273,7 +274,7 @@ def test_what_is_refused(api):
 # How many, and for how long.
 
 
-def opened(server, project, caller, many, count):
+def opened(server: Any, project: Any, caller: Any, many: Any, count: Any) -> Any:
     """Open streams until so many are open, or one is refused; the status of the last answer."""
     url = f"http://127.0.0.1:{server.port}/v1/{project}/events/stream"
     for _ in range(count):
@@ -288,13 +289,13 @@ def opened(server, project, caller, many, count):
     return 200, ""
 
 
-def introduce(api, project, user):
+def introduce(api: Any, project: Any, user: Any) -> Any:
     token = f"{user}-of-{project}"
     api.doorkeeper.others[token] = Caller(project, user, user, frozenset({"member", "reader"}), False, project)
     return token
 
 
-def test_streams_of_one_user_or_project_leave_room_for_others(api, serve):
+def test_streams_of_one_user_or_project_leave_room_for_others(api: Api, serve: Any) -> None:
     api.engine.settings = dataclasses.replace(api.engine.settings, max_event_streams_per_project=5,
                                               max_event_streams_per_user=3)
     server = serve()
@@ -319,7 +320,7 @@ def test_streams_of_one_user_or_project_leave_room_for_others(api, serve):
     assert not server.feed._by_owner
 
 
-def cut(reader):
+def cut(reader: Any) -> Any:
     """Return the reason in the last message of a stream."""
     while (one := reader.message()).get("event") != "cut":
         pass
@@ -328,7 +329,7 @@ def cut(reader):
     return one["data"]["reason"]
 
 
-def test_a_stream_ends_with_the_authority_of_its_reader(api, serve, monkeypatch):
+def test_a_stream_ends_with_the_authority_of_its_reader(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
     server = serve()
     token = introduce(api, "default", "u")
@@ -345,7 +346,9 @@ def test_a_stream_ends_with_the_authority_of_its_reader(api, serve, monkeypatch)
         assert "denied" in cut(it)
 
 
-def test_an_admin_who_is_none_any_more_reads_no_other_project(api, serve, monkeypatch):
+def test_an_admin_who_is_none_any_more_reads_no_other_project(
+    api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.05)
     with api.somebody("owner"):
         path = api.create("s", {"a": resource()})
@@ -357,7 +360,7 @@ def test_an_admin_who_is_none_any_more_reads_no_other_project(api, serve, monkey
         assert "denied" in cut(it)
 
 
-def test_a_stream_that_is_never_silent_is_checked_as_well(api, serve, monkeypatch):
+def test_a_stream_that_is_never_silent_is_checked_as_well(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
     id_ = api.create("s").rsplit("/", 1)[1]
     server = serve()
@@ -381,7 +384,9 @@ def test_a_stream_that_is_never_silent_is_checked_as_well(api, serve, monkeypatc
 
 
 @pytest.mark.parametrize("lost", ["token", "role"])
-def test_with_keystone_a_stream_ends_with_its_token_and_its_role(api, serve, monkeypatch, keystone, tmp_path, lost):
+def test_with_keystone_a_stream_ends_with_its_token_and_its_role(
+    api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch, keystone: Any, tmp_path: Path, lost: Any
+) -> None:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.2)
     instance.write_options(tmp_path / "x.conf", {"keystone_authtoken": {**keystone.options(), "token_cache_time": "-1"}})
     policy = Enforcer()

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.api.conftest import fault
+from tests.api.conftest import Api, fault
 
 
-def types(api, **query):
+def types(api: Any, **query: Any) -> Any:
     answer = api.get("/resource_types", **query)
     assert answer.status_code == 200, answer.text
     return answer.json()["resource_types"]
 
 
-def test_the_list(shared):
+def test_the_list(shared: Api) -> None:
     found = types(shared)
     assert found == sorted(found)
     assert {"OS::Heat::TestResource", "OS::Heat::ResourceGroup", "OS::Heat::None"} <= set(found)
@@ -31,21 +33,21 @@ def test_the_list(shared):
     ({"version": "99999"}, []),
     ({"support_status": "UNKNOWN"}, []),
 ])
-def test_filters(shared, query, expected):
+def test_filters(shared: Api, query: Any, expected: Any) -> None:
     assert types(shared, **query) == expected
 
 
-def test_a_pattern_that_would_take_for_ever(shared):
+def test_a_pattern_that_would_take_for_ever(shared: Api) -> None:
     assert types(shared, name="(([A-Za-z:]+)+)+!") == []
 
 
-def test_a_status_that_there_is_not(shared):
+def test_a_status_that_there_is_not(shared: Api) -> None:
     assert fault(shared.get("/resource_types", support_status="GOOD"))[:2] == (400, "Invalid")
     assert fault(shared.get("/resource_types", with_description="1"))[0] == 400
     assert "OS::Heat::RandomString" in types(shared, support_status="SUPPORTED")
 
 
-def test_a_type(shared):
+def test_a_type(shared: Api) -> None:
     found = shared.get("/resource_types/OS::Heat::TestResource").json()
     assert set(found) == {"resource_type", "properties", "attributes", "support_status"}
     assert found["properties"]["wait_secs"] == {**found["properties"]["wait_secs"], "default": 0, "required": False,
@@ -57,7 +59,7 @@ def test_a_type(shared):
         404, "EntityNotFound", "The Resource Type (No::Such::Type) could not be found.")
 
 
-def test_a_template_to_start_from(shared):
+def test_a_template_to_start_from(shared: Api) -> None:
     path = "/resource_types/OS::Heat::RandomString/template"
     assert shared.get(path).json()["HeatTemplateFormatVersion"] == "2012-12-12"
     assert shared.get(path, template_type="HOT").json()["heat_template_version"] == "2016-10-14"
@@ -67,7 +69,7 @@ def test_a_template_to_start_from(shared):
     assert shared.get("/resource_types/OS::Heat::Value/template").status_code == 200
 
 
-def test_versions_of_the_language(shared):
+def test_versions_of_the_language(shared: Api) -> None:
     found = shared.get("/template_versions").json()["template_versions"]
     assert len(found) == 13
     assert {"version": "heat_template_version.2016-10-14", "type": "hot",
@@ -75,13 +77,13 @@ def test_versions_of_the_language(shared):
     assert sum(len(one["aliases"]) for one in found) == 6
 
 
-def functions(api, version, **query):
+def functions(api: Any, version: Any, **query: Any) -> Any:
     answer = api.get(f"/template_versions/{version}/functions", **query)
     assert answer.status_code == 200, answer.text
     return {one["functions"]: one["description"] for one in answer.json()["template_functions"]}
 
 
-def test_functions(shared):
+def test_functions(shared: Api) -> None:
     found = functions(shared, "heat_template_version.2016-10-14")
     assert found["get_file"] == "A function for including a file inline."
     assert functions(shared, "heat_template_version.newton") == found
@@ -92,7 +94,7 @@ def test_functions(shared):
         404, "NotFound", "Template with version heat_template_version.2012-12-12 not found")
 
 
-def test_a_type_that_is_not_for_everybody(shared):
+def test_a_type_that_is_not_for_everybody(shared: Api) -> None:
     shared.rules.forbidden.add("resource_types:OS::Heat::TestResource")
     try:
         assert "OS::Heat::TestResource" not in types(shared)

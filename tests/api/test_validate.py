@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.api.conftest import fault, resource, template
+from tests.api.conftest import Api, fault, resource, template
 
 SURROUNDINGS = {"event_sinks": [], "parameter_defaults": {}, "parameters": {}, "resource_registry": {"resources": {}}}
 RANDOM = """
@@ -27,18 +29,18 @@ APARAM = {"Default": 10, "Description": "the param description", "Label": "apara
 PPARAM = {"Default": 5, "Description": "the param description", "Label": "pparam", "NoEcho": "false", "Type": "Number"}
 
 
-def validated(api, text, query=None, **body):
+def validated(api: Any, text: Any, query: Any = None, **body: Any) -> Any:
     answer = api.post("/validate", {"template": text, **body}, **(query or {}))
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def test_the_whole_document(shared):
+def test_the_whole_document(shared: Api) -> None:
     assert validated(shared, RANDOM) == {
         "Description": "the stack description", "Parameters": {"aparam": APARAM}, "Environment": SURROUNDINGS}
 
 
-def test_groups_and_hidden_parameters(shared):
+def test_groups_and_hidden_parameters(shared: Api) -> None:
     groups = [{"label": "words", "description": "The words", "parameters": ["b"]}]
     wanted = template({}, parameter_groups=groups, parameters={
         "b": {"type": "string", "default": "foo", "hidden": True, "tags": ["t"], "constraints": [
@@ -51,25 +53,25 @@ def test_groups_and_hidden_parameters(shared):
     assert found["Description"] == "No description"
 
 
-def test_values_that_are_given(shared):
+def test_values_that_are_given(shared: Api) -> None:
     found = validated(shared, RANDOM, parameters={"aparam": "not a number"})
     assert found["Parameters"]["aparam"]["Value"] == "not a number"
     assert found["Environment"]["parameters"] == {"aparam": "not a number"}
 
 
-def test_hidden_values_are_not_told(shared):
+def test_hidden_values_are_not_told(shared: Api) -> None:
     wanted = template({}, parameters={"p": {"type": "string", "hidden": True}, "q": {"type": "string"}})
     found = validated(shared, wanted, parameters={"p": "a-marker", "q": ""})
     assert found["Parameters"]["p"]["Value"] == found["Environment"]["parameters"]["p"] == "******"
     assert "Value" not in found["Parameters"]["q"]
 
 
-def test_parameters_need_no_values(shared):
+def test_parameters_need_no_values(shared: Api) -> None:
     wanted = template({"a": resource({"get_param": "p"})}, parameters={"p": {"type": "string"}})
     assert "Default" not in validated(shared, wanted)["Parameters"]["p"]
 
 
-def test_templates_inside(shared):
+def test_templates_inside(shared: Api) -> None:
     files = {"mynested.yaml": RANDOM}
     surroundings = {**SURROUNDINGS, "resource_registry": {"mynested.yaml": "mynested.yaml", "resources": {}}}
     outside = {"Description": "the parent template", "Parameters": {"pparam": PPARAM}, "Environment": surroundings}
@@ -79,7 +81,7 @@ def test_templates_inside(shared):
     assert validated(shared, PARENT, {"show_nested": "true"}, files=files) == {**outside, "NestedParameters": inside}
 
 
-def test_templates_inside_templates_inside(shared):
+def test_templates_inside_templates_inside(shared: Api) -> None:
     files = {"mynested.yaml": RANDOM.replace("OS::Heat::RandomString", "second.yaml").replace("length", "aparam"),
              "second.yaml": RANDOM}
     found = validated(shared, PARENT, {"show_nested": "true"}, files=files)
@@ -88,7 +90,7 @@ def test_templates_inside_templates_inside(shared):
     assert found["Environment"]["resource_registry"] == {"mynested.yaml": "mynested.yaml", "resources": {}}
 
 
-def test_a_group_of_templates(shared):
+def test_a_group_of_templates(shared: Api) -> None:
     wanted = template({"g": {"type": "OS::Heat::ResourceGroup", "properties": {
         "count": 2, "resource_def": {"type": "one.yaml"}}}})
     found = validated(shared, wanted, {"show_nested": "true"}, files={"one.yaml": RANDOM})
@@ -106,17 +108,17 @@ def test_a_group_of_templates(shared):
     (None, {}, ("HTTPBadRequest", "No template specified")),
     ("a: b", {}, ("HTTPBadRequest", "Template not in valid format: Template format version not found.")),
 ])
-def test_what_is_wrong_is_told_with_single_colons(shared, wanted, body, expected):
+def test_what_is_wrong_is_told_with_single_colons(shared: Api, wanted: Any, body: Any, expected: Any) -> None:
     assert fault(shared.post("/validate", {"template": wanted, **body})) == (400, *expected)
 
 
-def test_versions_that_there_are_not(shared):
+def test_versions_that_there_are_not(shared: Api) -> None:
     status, kind, message = fault(shared.post("/validate", {"template": RANDOM.replace("2014-10-16", "invalid")}))
     assert (status, kind) == (400, "InvalidTemplateVersion")
     assert message.startswith('The template version is invalid: "heat_template_version: invalid"')
 
 
-def test_codes_to_ignore(shared):
+def test_codes_to_ignore(shared: Api) -> None:
     assert validated(shared, RANDOM, {"ignore_errors": "99001"})["Description"]
     assert fault(shared.post("/validate", {"template": RANDOM}, ignore_errors="1"))[:2] == (400, "HTTPBadRequest")
     assert fault(shared.post("/validate", {"template": RANDOM}, show_nested="1"))[0] == 400

@@ -9,6 +9,9 @@ import json
 import logging
 import re
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -20,13 +23,13 @@ from isotherm.api.monitoring import health, requests
 from isotherm.api.monitoring.metrics import Metrics
 from isotherm.config import Settings
 from tests import patience
-from tests.api.conftest import ROOT, fault, resource
+from tests.api.conftest import ROOT, Api, fault, resource
 
 ID = re.compile("req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @contextlib.contextmanager
-def listening(**options):
+def listening(**options: Any) -> Iterator[Any]:
     """Collect the log lines written inside the block."""
     written = io.StringIO()
     with logs.configured(Settings(**options)):
@@ -37,17 +40,17 @@ def listening(**options):
         yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
 
 
-def lines(text, name):
+def lines(text: Any, name: Any) -> Any:
     return [line for line in text.splitlines() if line.startswith(name)]
 
 
-def value(text, sample):
+def value(text: Any, sample: Any) -> Any:
     found = lines(text, sample + " ")
     assert len(found) == 1, text
     return float(found[0].rpartition(" ")[2])
 
 
-def metrics(api):
+def metrics(api: Any) -> Any:
     answer = api.get(f"{ROOT}/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -57,20 +60,20 @@ def metrics(api):
 # Health.
 
 
-def test_it_is_alive(api):
+def test_it_is_alive(api: Api) -> None:
     api.token = None
     answer = api.get(f"{ROOT}/healthcheck")
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["content-type"].startswith("text/plain")
 
 
-def test_it_is_ready(api):
+def test_it_is_ready(api: Api) -> None:
     api.token = None
     assert api.get(f"{ROOT}/health/ready").json() == {"ready": True, "database": "answers", "workers": 1}
 
 
-def test_it_is_not_ready_when_the_database_does_not_answer(api, monkeypatch):
-    async def gone(_unit):
+def test_it_is_not_ready_when_the_database_does_not_answer(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gone(_unit: Any) -> None:
         raise errors.Unavailable("the database does not answer: MARKER")
 
     monkeypatch.setattr(api.engine.store, "read", gone)
@@ -81,8 +84,8 @@ def test_it_is_not_ready_when_the_database_does_not_answer(api, monkeypatch):
     assert "isotherm_requests_total" in metrics(api), "what the process itself knows is told"
 
 
-def test_it_is_not_ready_when_the_database_takes_for_ever(api, monkeypatch):
-    async def slow(_unit):
+def test_it_is_not_ready_when_the_database_takes_for_ever(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slow(_unit: Any) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(api.engine.store, "read", slow)
@@ -93,7 +96,7 @@ def test_it_is_not_ready_when_the_database_takes_for_ever(api, monkeypatch):
 # Numbers.
 
 
-def test_numbers_by_route_and_never_by_name(api):
+def test_numbers_by_route_and_never_by_name(api: Api) -> None:
     while value(metrics(api), "isotherm_bus_up") != 1:
         time.sleep(0.02)
     path = api.create("MARKER-name", {"MARKER-resource": resource("MARKER-value")})
@@ -120,12 +123,12 @@ def test_numbers_by_route_and_never_by_name(api):
     assert api.project not in text
 
 
-def test_what_was_refused_is_no_operation(api):
+def test_what_was_refused_is_no_operation(api: Api) -> None:
     assert api.post("/stacks", {"stack_name": "s", "template": {}}).status_code == 400
     assert lines(metrics(api), "isotherm_operations_total{") == []
 
 
-def test_nodes_under_way(api):
+def test_nodes_under_way(api: Api) -> None:
     wait = {"type": "OS::Heat::Delay", "properties": {"min_wait": 600}}
     path = api.create("s", {"a": wait, "b": wait, "c": resource(), "d": {**resource(), "depends_on": "a"}}, wait=False)
     patience.until(lambda: value(metrics(api), 'isotherm_nodes{state="WAITING"}') == 2)
@@ -138,19 +141,19 @@ def test_nodes_under_way(api):
     api.delete(path)
 
 
-def test_numbers_can_be_switched_off(with_options):
+def test_numbers_can_be_switched_off(with_options: Callable[..., Api]) -> None:
     api = with_options(metrics=False)
     assert api.get(f"{ROOT}/metrics").status_code == 404
 
 
-def test_the_rules_of_operations_are_rules_of_routes():
+def test_the_rules_of_operations_are_rules_of_routes() -> None:
     assert {route.rule for route in routes.TABLE} >= requests.OPERATIONS
 
 
 # Lines.
 
 
-def test_each_answer_has_an_id_and_a_line_with_it(api):
+def test_each_answer_has_an_id_and_a_line_with_it(api: Api) -> None:
     with listening() as said:
         answer = api.get("/stacks", marker="MARKER")
         outer = "req-" + "a" * 8 + "-0000-4000-8000-" + "b" * 12
@@ -167,8 +170,8 @@ def test_each_answer_has_an_id_and_a_line_with_it(api):
     assert "MARKER" not in json.dumps(one), "a query may hold a signature"
 
 
-def test_a_defect_is_logged_with_the_id_that_the_user_was_told(api, monkeypatch):
-    async def broken(*_arguments, **_options):
+def test_a_defect_is_logged_with_the_id_that_the_user_was_told(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_arguments: Any, **_options: Any) -> None:
         raise RuntimeError("MARKER-defect")
 
     monkeypatch.setattr(api.engine.store, "read", broken)
@@ -183,7 +186,7 @@ def test_a_defect_is_logged_with_the_id_that_the_user_was_told(api, monkeypatch)
     assert "MARKER-defect" in defect["exception"]
 
 
-def test_a_token_is_in_no_line(api):
+def test_a_token_is_in_no_line(api: Api) -> None:
     api.token = "MARKER-token"
     with listening(debug=True) as said:
         assert api.get("/stacks").status_code == 401
@@ -192,7 +195,7 @@ def test_a_token_is_in_no_line(api):
     assert "MARKER" not in json.dumps(told)
 
 
-def test_lines_for_people_are_single_lines():
+def test_lines_for_people_are_single_lines() -> None:
     said = {"name": "isotherm.x", "levelname": "INFO", "msg": "two\nlines \x1b[31m", "path": "a\nb"}
     record = logging.makeLogRecord(said)
     line = logs.Text().format(record)
@@ -201,7 +204,7 @@ def test_lines_for_people_are_single_lines():
     assert "path='a\\nb'" in line
 
 
-def test_a_log_file(tmp_path):
+def test_a_log_file(tmp_path: Path) -> None:
     file = tmp_path / "service.log"
     with logs.configured(Settings(log_file=str(file))):
         logging.getLogger("isotherm.x").info("said", extra={"stack": "ü"})
@@ -215,39 +218,39 @@ def test_a_log_file(tmp_path):
 
 
 class Span(trace.NonRecordingSpan):
-    def __init__(self, name, options):
+    def __init__(self, name: Any, options: Any) -> None:
         super().__init__(trace.INVALID_SPAN_CONTEXT)
         self.name, self.options, self.attributes, self.status = name, options, {}, None
 
-    def is_recording(self):
+    def is_recording(self) -> Any:
         return True
 
-    def update_name(self, name):
+    def update_name(self, name: Any) -> None:
         self.name = name
 
-    def set_attributes(self, attributes):
+    def set_attributes(self, attributes: Any) -> None:
         self.attributes.update(attributes)
 
-    def set_status(self, status, description=None):
+    def set_status(self, status: Any, description: Any = None) -> None:
         self.status = status
 
 
 class Tracer(trace.Tracer):
-    def __init__(self):
+    def __init__(self) -> None:
         self.spans = []
 
-    def start_span(self, name, **options):
+    def start_span(self, name: Any, **options: Any) -> None:
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def start_as_current_span(self, name, **options):
+    def start_as_current_span(self, name: Any, **options: Any) -> Iterator[Any]:
         self.spans.append(Span(name, options))
         yield self.spans[-1]
 
 
 @pytest.mark.parametrize(("status", "marked"), [(200, None), (404, None), (503, trace.StatusCode.ERROR)])
-def test_a_span_for_each_request(status, marked):
-    async def inner(scope, _receive, send):
+def test_a_span_for_each_request(status: Any, marked: Any) -> Any:
+    async def inner(scope: Any, _receive: Any, send: Any) -> None:
         scope["state"]["route"] = "/stacks"
         await send({"type": "http.response.start", "status": status, "headers": []})
         await send({"type": "http.response.body", "body": b""})
@@ -255,7 +258,7 @@ def test_a_span_for_each_request(status, marked):
     tracer = Tracer()
     parent = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"
 
-    async def story():
+    async def story() -> Any:
         transport = httpx2.ASGITransport(requests.RequestMonitor(inner, Metrics(), tracer))
         async with httpx2.AsyncClient(transport=transport) as client:
             return await client.get(f"{ROOT}/v1/p/stacks?signature=MARKER", headers={"traceparent": parent})
@@ -269,5 +272,5 @@ def test_a_span_for_each_request(status, marked):
     assert span.status is marked
 
 
-def test_without_opentelemetry_set_up_nothing_is_different(api):
+def test_without_opentelemetry_set_up_nothing_is_different(api: Api) -> None:
     assert fault(api.get("/stacks/none"))[0] == 404

@@ -23,6 +23,8 @@ from tools import services
 
 T = TypeVar("T")
 
+Story = Callable[[Coroutine[Any, Any, None]], None]
+
 #: A busy machine is no failure.
 PATIENCE_S = 60.0
 
@@ -220,7 +222,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 @pytest.fixture
-def story(caplog: pytest.LogCaptureFixture) -> Callable[[Coroutine[Any, Any, None]], None]:
+def story(caplog: pytest.LogCaptureFixture) -> Story:
     """Runs it, and sees to it that nothing is left running, and that the loop has nothing to complain of."""
     async def whole(it: Coroutine[Any, Any, None]) -> None:
         await it

@@ -6,32 +6,34 @@ import asyncio
 import contextlib
 import socket
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from isotherm import bus
 from isotherm.bus import amqp, link
 from isotherm.bus.outbox import MOST
-from tests.bus.conftest import Listener, until
+from tests.bus.conftest import Broker, Listener, Story, until
 
 
 @contextlib.contextmanager
-def at_once(limit_s=0.5):
+def at_once(limit_s: float = 0.5) -> Iterator[None]:
     began = time.monotonic()
     yield
     assert time.monotonic() - began < limit_s
 
 
 @pytest.fixture
-def closed():
+def closed() -> Iterator[Any]:
     """A port that nobody listens on, held so that nobody will."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]
 
 
-def test_without_a_broker_everything_goes_on_at_once(story, told, closed):
-    async def it():
+def test_without_a_broker_everything_goes_on_at_once(story: Story, told: Callable[[], list[str]], closed: Any) -> None:
+    async def it() -> None:
         here, ears = bus.of(f"rabbit://u:MARKER@127.0.0.1:{closed}/"), Listener()
         with at_once():
             here.announce(["early"])
@@ -48,18 +50,20 @@ def test_without_a_broker_everything_goes_on_at_once(story, told, closed):
     assert len(told()) == 1 and "the broker is not reachable" in told()[0]
 
 
-def test_it_is_tried_again_and_again_and_told_once(story, told, closed, monkeypatch):
+def test_it_is_tried_again_and_again_and_told_once(
+    story: Story, told: Callable[[], list[str]], closed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(amqp, "_FIRST_S", 0.001)
     tries = []
     opened = link.Link.open
 
-    async def counted(self):
+    async def counted(self: Any) -> None:
         tries.append(self)
         await opened(self)
 
     monkeypatch.setattr(link.Link, "open", counted)
 
-    async def it():
+    async def it() -> None:
         here = bus.of(f"rabbit://u:MARKER@127.0.0.1:{closed},u:MARKER@127.0.0.1:{closed}/")
         async with here.listening(Listener()):
             await until(lambda: len(tries) > 5)
@@ -68,10 +72,12 @@ def test_it_is_tried_again_and_again_and_told_once(story, told, closed, monkeypa
     assert len(told()) == 1 and "MARKER" not in told()[0]
 
 
-def test_a_broker_that_never_says_a_word_keeps_nobody(story, told, monkeypatch):
+def test_a_broker_that_never_says_a_word_keeps_nobody(
+    story: Story, told: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(link, "CONNECT_S", 0.2)
 
-    async def it():
+    async def it() -> None:
         taken = []
         server = await asyncio.start_server(lambda reader, writer: taken.append(writer), "127.0.0.1", 0)
         here, ears = bus.of(f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}"), Listener()
@@ -88,8 +94,8 @@ def test_a_broker_that_never_says_a_word_keeps_nobody(story, told, monkeypatch):
     assert len(told()) == 1 and "TimeoutError" in told()[0]
 
 
-def test_who_leaves_while_it_connects_does_not_wait(story):
-    async def it():
+def test_who_leaves_while_it_connects_does_not_wait(story: Story) -> None:
+    async def it() -> None:
         taken = []
         server = await asyncio.start_server(lambda reader, writer: taken.append(writer), "127.0.0.1", 0)
         here = bus.of(f"amqp://127.0.0.1:{server.sockets[0].getsockname()[1]}")
@@ -103,13 +109,15 @@ def test_who_leaves_while_it_connects_does_not_wait(story):
     story(it())
 
 
-def test_what_speaks_another_language_is_no_broker(story, told, monkeypatch):
+def test_what_speaks_another_language_is_no_broker(
+    story: Story, told: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(link, "CONNECT_S", 0.5)
 
-    async def it():
+    async def it() -> None:
         tries = []
 
-        async def taken(reader, writer):
+        async def taken(reader: Any, writer: Any) -> None:
             tries.append(writer)
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" + b"\xff" * 100)
             await reader.read()
@@ -125,10 +133,10 @@ def test_what_speaks_another_language_is_no_broker(story, told, monkeypatch):
     assert len(told()) == 1
 
 
-def test_a_password_that_is_refused_stops_nobody(story, told, broker):
+def test_a_password_that_is_refused_stops_nobody(story: Story, told: Callable[[], list[str]], broker: Broker) -> None:
     url = f"rabbit://isotherm:MARKER-wrong@127.0.0.1:{broker.port}/"
 
-    async def it():
+    async def it() -> None:
         here, ears = bus.of(url), Listener()
         async with here.listening(ears):
             here.announce(["a"])

@@ -8,21 +8,27 @@ import ipaddress
 import logging
 import ssl
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import aio_pika
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from isotherm import bus
 from isotherm.bus import address, amqp, link
-from tests.bus.conftest import Between, Listener, connected, stays, until, url_at
+from tests.bus.conftest import Between, Broker, Listener, Story, connected, stays, until, url_at
 
 
-def test_a_broker_that_hangs_is_left_for_a_new_connection(story, broker, monkeypatch):
+def test_a_broker_that_hangs_is_left_for_a_new_connection(
+    story: Story, broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(link, "ANSWER_S", 0.5)
 
-    async def it():
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open() as port:
             here, other, ears = bus.of(url_at(broker, port)), bus.of(broker.url), Listener(room=False)
@@ -41,8 +47,8 @@ def test_a_broker_that_hangs_is_left_for_a_new_connection(story, broker, monkeyp
     story(it())
 
 
-def test_leaving_a_broker_that_hangs_takes_a_moment(story, broker):
-    async def it():
+def test_leaving_a_broker_that_hangs_takes_a_moment(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open() as port:
             here = bus.of(url_at(broker, port))
@@ -58,8 +64,8 @@ def test_leaving_a_broker_that_hangs_takes_a_moment(story, broker):
     story(it())
 
 
-def test_a_connection_whose_socket_is_full_is_closed_all_the_same(story, broker):
-    async def it():
+def test_a_connection_whose_socket_is_full_is_closed_all_the_same(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open() as port:
             made = link.Link(address.parse(url_at(broker, port))[0], "full")
@@ -79,8 +85,8 @@ def test_a_connection_whose_socket_is_full_is_closed_all_the_same(story, broker)
     story(it())
 
 
-def test_a_connection_that_is_cut_is_made_again(story, broker, told):
-    async def it():
+def test_a_connection_that_is_cut_is_made_again(story: Story, broker: Broker, told: Callable[[], list[str]]) -> None:
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open() as port:
             here, other, ears = bus.of(url_at(broker, port)), bus.of(broker.url), Listener(room=False)
@@ -95,10 +101,12 @@ def test_a_connection_that_is_cut_is_made_again(story, broker, told):
     assert [one.split()[0] for one in told()] == ["INFO", "INFO", "WARNING", "INFO"]
 
 
-def test_tls_asks_for_a_certificate_that_this_system_trusts(story, broker, monkeypatch, tmp_path, told):
+def test_tls_asks_for_a_certificate_that_this_system_trusts(
+    story: Story, broker: Broker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: Callable[[], list[str]]
+) -> None:
     context = certified(tmp_path)
 
-    async def it():
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open(context) as port:
             here = bus.of(url_at(broker, port).replace("amqp:", "amqps:"))
@@ -111,10 +119,10 @@ def test_tls_asks_for_a_certificate_that_this_system_trusts(story, broker, monke
     story(it())
 
 
-def test_a_broker_that_was_killed_is_found_again(story, broker, monkeypatch):
+def test_a_broker_that_was_killed_is_found_again(story: Story, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(amqp, "_LONGEST_S", 0.5)
 
-    async def it():
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open() as port:
             here, other = bus.of(url_at(broker, port)), bus.of(url_at(broker, port))
@@ -138,17 +146,17 @@ def test_a_broker_that_was_killed_is_found_again(story, broker, monkeypatch):
     story(it())
 
 
-def test_a_queue_that_gives_no_answer_is_made_anew(story, broker, monkeypatch):
+def test_a_queue_that_gives_no_answer_is_made_anew(story: Story, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Any:
     """As after a kill of the broker just when it had made it. What is in it is lost, and hints may be."""
     consume, failed = link.Link.consume, []
 
-    async def silent(self, queue, callback, **options):
+    async def silent(self: Any, queue: Any, callback: Any, **options: Any) -> Any:
         if queue.name == "isotherm.work" and len(failed) < amqp._ENOUGH:
             failed.append(queue)
             raise TimeoutError
         return await consume(self, queue, callback, **options)
 
-    async def it():
+    async def it() -> None:
         here, other, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
         async with here.listening(ears), other.listening():
             await connected(here, other)
@@ -165,8 +173,8 @@ def test_a_queue_that_gives_no_answer_is_made_anew(story, broker, monkeypatch):
     story(it())
 
 
-def test_who_was_away_is_told_that_something_may_have_been_missed(story, broker):
-    async def it():
+def test_who_was_away_is_told_that_something_may_have_been_missed(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         there, times = Between(broker.port), []
         ears = Listener(room=False)
         ears.stacks_changed = lambda ids: times.append(list(ids))
@@ -180,12 +188,14 @@ def test_who_was_away_is_told_that_something_may_have_been_missed(story, broker)
     story(it())
 
 
-def test_the_library_says_nothing_where_nobody_asked(story, broker, capfd):
+def test_the_library_says_nothing_where_nobody_asked(
+    story: Story, broker: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Without a handler of anybody, Python writes warnings to the standard error output."""
     root = logging.getLogger()
     handlers, root.handlers = root.handlers, []
 
-    async def it():
+    async def it() -> None:
         there = Between(broker.port)
         async with there.open() as port:
             here = bus.of(url_at(broker, port))
@@ -203,7 +213,7 @@ def test_the_library_says_nothing_where_nobody_asked(story, broker, capfd):
     assert capfd.readouterr().err == ""
 
 
-def certified(folder):
+def certified(folder: Any) -> Any:
     """A server's TLS, by a certificate that nobody knows."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,9 @@ from isotherm.bus import wire
 from tests.bus.conftest import (
     Between,
     Broken,
+    Broker,
     Listener,
+    Story,
     connected,
     on_the_broker,
     publish,
@@ -26,7 +30,7 @@ from tests.bus.conftest import (
 
 
 @contextlib.asynccontextmanager
-async def process(url, *stacks):
+async def process(url: Any, *stacks: Any) -> AsyncIterator[Any]:
     """Another process on the same broker; killed in the end if it was not before."""
     made = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.bus.process", url, *stacks, stdout=subprocess.PIPE)
@@ -39,15 +43,15 @@ async def process(url, *stacks):
         await made.wait()
 
 
-async def purge(url):
-    async def it(channel):
+async def purge(url: Any) -> Any:
+    async def it(channel: Any) -> Any:
         return await (await channel.get_queue("isotherm.work")).purge()
 
     return (await on_the_broker(url, it)).message_count
 
 
-def test_all_others_hear_news_in_few_messages(story, broker):
-    async def it():
+def test_all_others_hear_news_in_few_messages(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         one, two, three = (bus.of(broker.url) for _ in range(3))
         ears = [Listener(room=False) for _ in range(3)]
         async with one.listening(ears[0]), two.listening(ears[1]), three.listening(ears[2]):
@@ -64,8 +68,8 @@ def test_all_others_hear_news_in_few_messages(story, broker):
     story(it())
 
 
-def test_processes_hear_each_other(story, broker):
-    async def it():
+def test_processes_hear_each_other(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         here, ears = bus.of(broker.url), Listener(room=False)
         async with here.listening(ears):
             await connected(here)
@@ -78,8 +82,8 @@ def test_processes_hear_each_other(story, broker):
     story(it())
 
 
-def test_who_only_speaks_is_heard_to_the_last_word(story, broker):
-    async def it():
+def test_who_only_speaks_is_heard_to_the_last_word(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         here, there, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
         async with here.listening(ears):
             await connected(here)
@@ -90,8 +94,8 @@ def test_who_only_speaks_is_heard_to_the_last_word(story, broker):
     story(it())
 
 
-def test_one_with_room_comes_and_none_without(story, broker):
-    async def it():
+def test_one_with_room_comes_and_none_without(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         full, free = bus.of(broker.url), bus.of(broker.url)
         no, yes = Listener(room=False), Listener()
         async with full.listening(no), free.listening(yes):
@@ -113,8 +117,8 @@ def test_one_with_room_comes_and_none_without(story, broker):
     story(it())
 
 
-def test_calls_for_help_are_gathered(story, broker):
-    async def it():
+def test_calls_for_help_are_gathered(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         full, free, yes = bus.of(broker.url), bus.of(broker.url), Listener()
         async with full.listening(Listener(room=False)), free.listening(yes):
             await connected(full, free)
@@ -127,8 +131,8 @@ def test_calls_for_help_are_gathered(story, broker):
     story(it())
 
 
-def test_room_is_asked_for_after_each_call(story, broker):
-    async def it():
+def test_room_is_asked_for_after_each_call(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         full, free, yes = bus.of(broker.url), bus.of(broker.url), Listener()
         yes.has_capacity = lambda: yes.came < 2
         async with full.listening(Listener(room=False)), free.listening(yes):
@@ -143,8 +147,8 @@ def test_room_is_asked_for_after_each_call(story, broker):
     story(it())
 
 
-def test_a_call_that_finds_no_room_goes_to_another(story, broker):
-    async def it():
+def test_a_call_that_finds_no_room_goes_to_another(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         here, other = bus.of(broker.url), bus.of(broker.url)
         ours, theirs = Listener(room=False), Listener()
         async with here.listening(ours), other.listening(theirs):
@@ -163,9 +167,9 @@ def test_a_call_that_finds_no_room_goes_to_another(story, broker):
     story(it())
 
 
-def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story, broker):
+def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story: Story, broker: Broker) -> None:
     """Who is killed in the middle of it has not answered: another comes."""
-    async def it():
+    async def it() -> None:
         here, ears = bus.of(broker.url), Listener(room=False)
         async with here.listening(ears):
             await connected(here)
@@ -184,8 +188,8 @@ def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story, broker):
     story(it())
 
 
-def test_what_was_answered_does_not_come_again(story, broker):
-    async def it():
+def test_what_was_answered_does_not_come_again(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         here, there, ears = bus.of(broker.url), bus.of(broker.url), Listener()
         ears.held = asyncio.Event()
         async with there.listening(Listener(room=False)):
@@ -210,13 +214,13 @@ def test_what_was_answered_does_not_come_again(story, broker):
     story(it())
 
 
-def test_a_turn_goes_on_when_its_connection_is_lost(story, broker):
-    async def it():
+def test_a_turn_goes_on_when_its_connection_is_lost(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         there, ears = Between(broker.port), Listener()
         ears.held, ended = asyncio.Event(), []
         come = ears.take_turn
 
-        async def noted():
+        async def noted() -> None:
             await come()
             ended.append(ears.came)
 
@@ -237,8 +241,8 @@ def test_a_turn_goes_on_when_its_connection_is_lost(story, broker):
     story(it())
 
 
-def test_where_a_turn_fails_another_is_called(story, broker):
-    async def it():
+def test_where_a_turn_fails_another_is_called(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         here, there, failing, ears = bus.of(broker.url), bus.of(broker.url), Broken(), Listener(room=False)
         async with here.listening(ears), there.listening(failing):
             await connected(here, there)
@@ -255,13 +259,13 @@ def test_where_a_turn_fails_another_is_called(story, broker):
     story(it())
 
 
-def test_a_purge_and_deleted_queues_stop_nothing(story, broker):
-    async def delete(channel):
+def test_a_purge_and_deleted_queues_stop_nothing(story: Story, broker: Broker) -> None:
+    async def delete(channel: Any) -> None:
         await channel.queue_delete("isotherm.work")
         await channel.queue_delete("isotherm.hints")
         await channel.exchange_delete("isotherm.news")
 
-    async def it():
+    async def it() -> None:
         here, there = bus.of(broker.url), bus.of(broker.url)
         ours, theirs = Listener(room=False), Listener(room=False)
         async with here.listening(ours), there.listening(theirs):
@@ -287,8 +291,8 @@ def test_a_purge_and_deleted_queues_stop_nothing(story, broker):
 
 @pytest.mark.parametrize("body", [
     b"", b"\x00\xff garbage", b"[" * 50_000, b'{"v": 2, "stacks": {"other": "form"}}', b"[]", b"x" * 1_000_000])
-def test_garbage_is_counted_and_goes_away(story, broker, body):
-    async def it():
+def test_garbage_is_counted_and_goes_away(story: Story, broker: Broker, body: Any) -> None:
+    async def it() -> None:
         here, ears = bus.of(broker.url), Listener()
         async with here.listening(ears):
             await connected(here)
@@ -304,8 +308,8 @@ def test_garbage_is_counted_and_goes_away(story, broker, body):
     story(it())
 
 
-def test_each_hint_goes_to_one_and_only_to_who_takes_them(story, broker):
-    async def it():
+def test_each_hint_goes_to_one_and_only_to_who_takes_them(story: Story, broker: Broker) -> None:
+    async def it() -> None:
         buses = [bus.of(broker.url) for _ in range(3)]
         ears = [Listener(room=False) for _ in range(3)]
         async with buses[0].listening(ears[0], hints=False), buses[1].listening(ears[1]), buses[2].listening(ears[2]):

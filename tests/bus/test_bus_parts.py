@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from isotherm import bus, config, errors
 from isotherm.bus import address, wire
 from isotherm.bus.outbox import BATCH, MOST, Outbox, OutgoingMessage
-from tests.bus.conftest import Broken, Listener
+from tests.bus.conftest import Broken, Listener, Story
 
 
 @pytest.mark.parametrize(("url", "expected"), [
@@ -23,7 +26,7 @@ from tests.bus.conftest import Broken, Listener
     ("rabbit://u:p%40%2F%3A@[::1]:5/", ("::1", 5, "u", "p@/:", "/", False)),
     ("rabbit://u:p@q@one/", ("one", 5672, "u", "p@q", "/", False)),
 ])
-def test_a_broker_is_named_as_openstack_and_amqp_do(url, expected):
+def test_a_broker_is_named_as_openstack_and_amqp_do(url: Any, expected: Any) -> None:
     if expected is None:
         with pytest.raises(errors.UserError):
             address.parse(url)
@@ -32,20 +35,20 @@ def test_a_broker_is_named_as_openstack_and_amqp_do(url, expected):
     assert (found.host, found.port, found.user, found.password, found.vhost, found.tls) == expected
 
 
-def test_a_cluster_is_named_with_commas():
+def test_a_cluster_is_named_with_commas() -> None:
     found = address.parse("rabbit://u:p@one:1,v:q@two/vhost")
     assert [(str(one), one.user, one.vhost) for one in found] == [("one:1", "u", "vhost"), ("two:5672", "v", "vhost")]
 
 
 @pytest.mark.parametrize("url", ["kombu+memory://u:MARKER@one/", "one:5672", "rabbit://u:MARKER@one:x/",
                                  "rabbit://u:MARKER@one:70000/", "rabbit://u:MARKER@one,u:MARKER@/", "fake://"])
-def test_what_is_no_broker_is_refused_without_its_password(url):
+def test_what_is_no_broker_is_refused_without_its_password(url: Any) -> None:
     with pytest.raises(errors.UserError, match="transport_url") as error:
         bus.of(url)
     assert "MARKER" not in str(error.value)
 
 
-def test_no_password_is_in_the_picture_of_an_address_or_of_the_settings(tmp_path):
+def test_no_password_is_in_the_picture_of_an_address_or_of_the_settings(tmp_path: Path) -> None:
     (found,) = address.parse("rabbit://u:MARKER@one/")
     assert "MARKER" not in repr(found) + str(found) + found.censored("refused MARKER")
     file = tmp_path / "heat.conf"
@@ -54,16 +57,16 @@ def test_no_password_is_in_the_picture_of_an_address_or_of_the_settings(tmp_path
     assert settings.transport_url.endswith("one/") and "MARKER" not in repr(settings)
 
 
-def test_without_a_url_the_bus_is_that_of_the_process():
+def test_without_a_url_the_bus_is_that_of_the_process() -> None:
     assert isinstance(bus.of(config.Settings().transport_url), bus.LocalBus)
 
 
-def test_a_message_comes_as_it_went():
+def test_a_message_comes_as_it_went() -> None:
     found = wire.decode(wire.encode("me", ["a", "b"]))
     assert (found.sender, found.stacks) == ("me", ("a", "b"))
 
 
-def test_fields_of_a_later_time_are_passed_over():
+def test_fields_of_a_later_time_are_passed_over() -> None:
     assert wire.decode(b'{"v":1,"sender":"x","stacks":["a"],"more":{"deep":[1]}}').stacks == ("a",)
     assert wire.decode(b'{"v":1}').stacks == ()
 
@@ -72,14 +75,14 @@ def test_fields_of_a_later_time_are_passed_over():
     b"", b"null", b"[]", b"7", b"\xff\xfe", b"{", b'{"v":"1"}', b'{"stacks":["a"]}', b'{"v":2,"stacks":7}',
     b'{"v":1,"stacks":"a"}', b'{"v":1,"stacks":[1]}', b'{"v":1,"sender":null}', b"[" * 60_000,
     b'{"v":1,"x":' + b"[" * 60_000, b'{"v":1,"sender":"' + b"x" * wire.MOST_BYTES + b'"}'])
-def test_what_is_no_message_of_ours_is_refused(body):
+def test_what_is_no_message_of_ours_is_refused(body: Any) -> None:
     with pytest.raises(wire.MessageRefused):
         wire.decode(body)
 
 
 @pytest.mark.parametrize(("body", "good"), [
     (b'{"any":"thing"}', True), (b'{"v":1}', True), (b'{"v":2}', False), (b"[]", False), (b'{"a":' * 20_000, False)])
-def test_a_hint_may_be_any_object(body, good):
+def test_a_hint_may_be_any_object(body: Any, good: Any) -> None:
     if good:
         assert wire.hint(body)
         return
@@ -87,14 +90,14 @@ def test_a_hint_may_be_any_object(body, good):
         wire.hint(body)
 
 
-def letters(outbox, count):
-    async def taken():
+def letters(outbox: Any, count: Any) -> Any:
+    async def taken() -> Any:
         return [await asyncio.wait_for(outbox.next(), 1) for _ in range(count)]
 
     return asyncio.run(taken())
 
 
-def test_what_is_told_together_goes_together_and_once():
+def test_what_is_told_together_goes_together_and_once() -> None:
     outbox = Outbox(bus.Counts())
     outbox.call_for_help()
     outbox.announce(("a", "b"))
@@ -103,14 +106,14 @@ def test_what_is_told_together_goes_together_and_once():
     assert letters(outbox, 2) == [OutgoingMessage(("b", "c", "a")), OutgoingMessage()]
 
 
-def test_many_stacks_go_in_several_messages():
+def test_many_stacks_go_in_several_messages() -> None:
     outbox = Outbox(bus.Counts())
     outbox.announce(tuple(map(str, range(BATCH + 1))))
     assert [len(one.stacks) for one in letters(outbox, 2)] == [BATCH, 1]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_while_nothing_goes_the_newest_are_kept(at_once):
+def test_while_nothing_goes_the_newest_are_kept(at_once: Any) -> None:
     counts = bus.Counts()
     outbox = Outbox(counts)
     names = tuple(map(str, range(MOST + 500)))
@@ -121,7 +124,7 @@ def test_while_nothing_goes_the_newest_are_kept(at_once):
     assert tuple(found) == names[500:]
 
 
-def test_what_was_not_sent_goes_again_and_before_the_newer():
+def test_what_was_not_sent_goes_again_and_before_the_newer() -> None:
     counts = bus.Counts()
     outbox = Outbox(counts)
     outbox.announce(("a", "b"))
@@ -133,8 +136,8 @@ def test_what_was_not_sent_goes_again_and_before_the_newer():
     assert counts.dropped == 0
 
 
-def test_in_one_process_news_are_heard_at_once(story):
-    async def it():
+def test_in_one_process_news_are_heard_at_once(story: Story) -> None:
+    async def it() -> None:
         here, ears = bus.of(""), Listener()
         here.announce(["too early"])
         async with here.listening(ears):
@@ -149,8 +152,8 @@ def test_in_one_process_news_are_heard_at_once(story):
     story(it())
 
 
-def test_another_thread_is_heard_on_the_loop(story):
-    async def it():
+def test_another_thread_is_heard_on_the_loop(story: Story) -> None:
+    async def it() -> None:
         here, where = bus.of(""), []
         ears = Listener()
         ears.stacks_changed = lambda ids: where.append(threading.current_thread())
@@ -162,8 +165,8 @@ def test_another_thread_is_heard_on_the_loop(story):
     story(it())
 
 
-def test_ears_that_fail_stop_nobody(story, told):
-    async def it():
+def test_ears_that_fail_stop_nobody(story: Story, told: Callable[[], list[str]]) -> None:
+    async def it() -> None:
         here = bus.of("")
         async with here.listening(Broken()):
             here.announce(["a"])
@@ -172,8 +175,8 @@ def test_ears_that_fail_stop_nobody(story, told):
     assert len(told()) == 1 and "a listener failed on a message" in told()[0]
 
 
-def test_one_process_listens_once(story):
-    async def it():
+def test_one_process_listens_once(story: Story) -> None:
+    async def it() -> None:
         here = bus.of("")
         async with here.listening(Listener()):
             with pytest.raises(errors.Bug):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from pathlib import Path
 
 import pytest
 
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
 from isotherm.observer.service import Tuning
-from tests.bus.conftest import PATIENCE_S, connected, publish, until
+from tests.bus.conftest import PATIENCE_S, Broker, Story, connected, publish, until
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -21,12 +22,12 @@ resources:
 
 
 @pytest.mark.ledger("S1.5")
-def test_a_hint_heals(story, broker, tmp_path):
+def test_a_hint_heals(story: Story, broker: Broker, tmp_path: Path) -> None:
     (tmp_path / "isotherm.conf").write_text(
         f"[DEFAULT]\ntransport_url = {broker.url}\nobserver_interval = 3600\nobserver_policy = repair\n")
     place = tmp_path / "local" / "a"
 
-    async def it():
+    async def it() -> None:
         # One drives, the other observes; the message may go to either.
         with contextlib.closing(Embedded(tmp_path)) as one, contextlib.closing(Embedded(tmp_path)) as two:
             async with one.on_bus(), two.on_bus(), one.driving(), two.observing(Tuning(idle_s=0.05, enrol_s=0.05)):

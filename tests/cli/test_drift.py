@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Run
+
 pytestmark = pytest.mark.ledger("S1.5")
 
 TEMPLATE = """
@@ -17,20 +19,20 @@ resources:
 
 
 @pytest.fixture
-def place(run, tmp_path: Path, home: Path) -> Path:
+def place(run: Run, tmp_path: Path, home: Path) -> Path:
     """Create a stack with a file; return the file's path."""
     (tmp_path / "t.yaml").write_text(TEMPLATE)
     assert run("deploy", "web", "-t", tmp_path / "t.yaml").code == 0
     return home / "local" / "a.txt"
 
 
-def test_what_nobody_looked_at_is_not_called_well(run, place):
+def test_what_nobody_looked_at_is_not_called_well(run: Run, place: Path) -> None:
     shown = run("drift", "web")
     assert shown.code == 0
     assert "not observed yet" in shown.out and "never" in shown.out
 
 
-def test_a_look_shows_a_diff(run, place):
+def test_a_look_shows_a_diff(run: Run, place: Path) -> None:
     place.write_text("as somebody\nlikes it")
     shown = run("observe", "web")
     lines = [line.strip() for line in shown.out.splitlines()]
@@ -45,7 +47,7 @@ def test_a_look_shows_a_diff(run, place):
     assert {one["resource_name"] for one in whole} == {"config", "neighbour"}
 
 
-def test_on_a_terminal_the_diff_has_colours(run, place, monkeypatch):
+def test_on_a_terminal_the_diff_has_colours(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place.write_text("wrong")
     run("observe", "web")
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -57,7 +59,7 @@ def test_on_a_terminal_the_diff_has_colours(run, place, monkeypatch):
     assert "\x1b[2m  applied \x1b[0m" in shown, "pale"
 
 
-def test_lists_and_show_have_a_mark(run, place):
+def test_lists_and_show_have_a_mark(run: Run, place: Path) -> None:
     assert "drifted" not in run("list").out + run("show", "web").out
     place.unlink()
     assert "gone" in run("observe", "web", "config").out
@@ -71,7 +73,7 @@ def test_lists_and_show_have_a_mark(run, place):
     assert "drifted" not in run("list").out
 
 
-def test_how_it_is_watched_can_be_said(run, place):
+def test_how_it_is_watched_can_be_said(run: Run, place: Path) -> None:
     told = run("drift", "web", "--policy", "repair", "--interval", 5, "--mode", "maintenance", "--json").data
     assert (told["policy"], told["interval"], told["mode"]) == ("repair", 5, "maintenance")
     assert run("drift", "web", "config", "--policy", "ignore", "--json").data["policy"] == "ignore"
@@ -83,7 +85,7 @@ def test_how_it_is_watched_can_be_said(run, place):
     assert run("observing").out.strip() == "paused"
 
 
-def test_what_makes_no_sense_is_refused(run, place):
+def test_what_makes_no_sense_is_refused(run: Run, place: Path) -> None:
     assert run("drift", "web", "nobody").code != 0
     assert run("drift", "nobody").code != 0
     assert run("drift", "web", "config", "--mode", "paused").code == 2

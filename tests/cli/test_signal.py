@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 from isotherm import errors
 from isotherm.cli.client import home
 from isotherm.engine.process.embedded import Embedded
+from tests.cli.conftest import Run
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -27,7 +30,7 @@ resources:
 """
 
 
-def test_a_stack_that_waits_is_told_from_another_command(run, tmp_path):
+def test_a_stack_that_waits_is_told_from_another_command(run: Run, tmp_path: Path) -> None:
     template = tmp_path / "t.yaml"
     template.write_text(TEMPLATE)
     (tmp_path / "d.json").write_text('{"id": "b", "data": 7}')
@@ -41,13 +44,13 @@ def test_a_stack_that_waits_is_told_from_another_command(run, tmp_path):
     assert run("outputs", "web", "data", "--json").data["output_value"] == '{"a": null, "b": 7}'
 
 
-def _handle_only(tmp_path):
+def _handle_only(tmp_path: Path) -> Any:
     file = tmp_path / "handle.yaml"
     file.write_text(TEMPLATE.split("  condition:")[0])
     return file
 
 
-def test_what_is_wrong_with_a_signal_is_told(run, tmp_path):
+def test_what_is_wrong_with_a_signal_is_told(run: Run, tmp_path: Path) -> None:
     template = tmp_path / "t.yaml"
     template.write_text(ONE)
     run("deploy", "web", "-t", template)
@@ -59,7 +62,7 @@ def test_what_is_wrong_with_a_signal_is_told(run, tmp_path):
     assert run("signal", "web", "a", "--data", "@nowhere.json").code == 1
 
 
-def test_an_unhealthy_resource(run, tmp_path):
+def test_an_unhealthy_resource(run: Run, tmp_path: Path) -> None:
     template = tmp_path / "t.yaml"
     template.write_text(ONE)
     run("deploy", "web", "-t", template)
@@ -70,7 +73,7 @@ def test_an_unhealthy_resource(run, tmp_path):
     assert run("resources", "web", "--json").data[0]["resource_status"] == "CHECK_COMPLETE"
 
 
-def test_hooks_are_listed_and_cleared(run, tmp_path):
+def test_hooks_are_listed_and_cleared(run: Run, tmp_path: Path) -> None:
     template, environment = tmp_path / "t.yaml", tmp_path / "e.yaml"
     template.write_text(ONE)
     environment.write_text("resource_registry: {resources: {a: {hooks: pre-create}}}")
@@ -93,7 +96,7 @@ def test_hooks_are_listed_and_cleared(run, tmp_path):
     assert (ran.code, 'The "pre-create" hook is not defined on' in ran.err) == (1, True)
 
 
-async def _clear_hooks(stack):
+async def _clear_hooks(stack: Any) -> Any:
     """Signal the handle from another command while the first one drives."""
     engine = Embedded(home.folder())
     try:

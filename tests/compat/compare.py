@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compat import corpus, differences
+from tests.compat import corpus, differences
 
 ESCAPED = frozenset({"ValueError", "TypeError", "AttributeError", "KeyError", "IndexError", "RecursionError", "error",
                      "AssertionError", "UnicodeEncodeError", "OverflowError"})

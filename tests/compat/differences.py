@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import NamedTuple
 
-from compat import corpus
+from tests.compat import corpus
 
 
 class Difference(NamedTuple):

@@ -11,7 +11,7 @@ import sys
 
 import yaml
 
-from compat import corpus
+from tests.compat import corpus
 
 HEAD = """# Nested functions, written by generate.py. Kept as data: do not edit, write new ones with another seed.
 shape: expression

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from compat import corpus
+from tests.compat import corpus
 
 PEER = Path(__file__).parents[2] / "tools" / "heat_peer" / "peer.py"
 

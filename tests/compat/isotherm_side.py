@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from compat import corpus
 from isotherm import errors
 from isotherm.planning import names
 from isotherm.resources import attributes, builtin, registry
@@ -18,6 +17,7 @@ from isotherm.template import environment, merge
 from isotherm.template.model import definitions, model
 from isotherm.template.parameters import parameters
 from isotherm.template.text import document
+from tests.compat import corpus
 
 STACK_NAME = "corpus"
 PROJECT = "project-1"

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from compat import compare, corpus, differences, isotherm_side
+from tests.compat import compare, corpus, differences, isotherm_side
 
 CASES = [(family, case) for family in corpus.families() for case in corpus.cases(family)]
 recorded = cache(corpus.recorded)

@@ -4,10 +4,14 @@
 tests in tests/importing do the same with a record of Heat's database, and are part of `make test`.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -25,7 +29,7 @@ BADLY = ("failed", "stuck", "resting")
 
 
 @pytest.fixture(scope="module")
-def heat(tmp_path_factory):
+def heat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Heat that has made its stacks, and has no engine any more; with what it said of them."""
     try:
         with real_heat.started(tmp_path_factory.mktemp("heat")) as running:
@@ -35,11 +39,11 @@ def heat(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-def command(path, running, *more):
+def command(path: Any, running: Any, *more: Any) -> Any:
     (path.parent / "key").write_text(running.key)
     code, out = Home(path).run("import-heat", "--database-url", running.database, "--key-file", path.parent / "key",
                                "--project", "default", "--json", *more)
@@ -47,7 +51,7 @@ def command(path, running, *more):
     return json.loads(out)["stacks"]
 
 
-def test_the_whole_story(heat, path):
+def test_the_whole_story(heat: Any, path: Path) -> None:
     running, told = heat
     stays = told.pop("stuck-legacy")
     tried = command(path, running, "--dry-run")
@@ -65,7 +69,7 @@ def test_the_whole_story(heat, path):
         engine.close()
 
 
-def test_postgresql_is_read_just_as_well(heat, tmp_path):
+def test_postgresql_is_read_just_as_well(heat: Any, tmp_path: Path) -> None:
     """The same rows in PostgreSQL: every one of them is understood as before."""
     running, _ = heat
     with services.running(["postgresql"]) as found:

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ class Nursery:
 
 
 @contextlib.contextmanager
-def nursery(home) -> Iterator[Nursery]:
+def nursery(home: Any) -> Iterator[Nursery]:
     with subprocess.Popen([sys.executable, str(NURSERY)], env=home.environment, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as process:
         made = Nursery(process)
@@ -78,7 +79,7 @@ def wait_for(database: sqlite3.Connection, query: str) -> None:
 
 
 @pytest.mark.ledger("S1.5")
-def test_nothing_is_lost_and_nothing_is_repaired_twice(home, tmp_path):
+def test_nothing_is_lost_and_nothing_is_repaired_twice(home: Any, tmp_path: Path) -> None:
     """Files are deleted one after the other, and each time the observer is killed, sooner or later after that. Nobody waits
     for the repair before the next file is deleted and the next observer killed."""
     home.folder.mkdir(parents=True)

@@ -1,12 +1,16 @@
 """`scripts/services`: private services that really answer, are started once, and are ended by their own numbers."""
 
+from __future__ import annotations
+
 import json
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -22,7 +26,7 @@ def command(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """All three, started by the command; left out, loudly, only where they cannot be had."""
     folder = tmp_path_factory.mktemp("services")
     done = command(folder, "up", "--no-sync")
@@ -33,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory):
     assert command(folder, "down", "--forget").returncode == 0
 
 
-def test_databases_take_connections_with_the_password_only(folder):
+def test_databases_take_connections_with_the_password_only(folder: Any) -> None:
     urls = json.loads(command(folder, "env", "--json").stdout)
     for name in ("POSTGRESQL", "MARIADB"):
         url = sa.make_url(urls[f"ISOTHERM_{name}_URL"])
@@ -45,20 +49,20 @@ def test_databases_take_connections_with_the_password_only(folder):
             stranger.connect()
 
 
-def test_the_broker_speaks_amqp(folder):
+def test_the_broker_speaks_amqp(folder: Any) -> None:
     port = json.loads(command(folder, "status", "--json").stdout)["rabbitmq"]["port"]
     with socket.create_connection(("127.0.0.1", port), timeout=10) as broker:
         broker.sendall(b"AMQP\x00\x00\x09\x01")
         assert broker.recv(1) == b"\x01"  # a method frame: it begins the conversation
 
 
-def test_a_second_up_changes_nothing(folder):
+def test_a_second_up_changes_nothing(folder: Any) -> None:
     before = command(folder, "status", "--json").stdout
     assert command(folder, "up").returncode == 0
     assert command(folder, "status", "--json").stdout == before
 
 
-def test_what_died_is_started_again_with_its_data(folder):
+def test_what_died_is_started_again_with_its_data(folder: Any) -> None:
     first = json.loads(command(folder, "status", "--json").stdout)["mariadb"]
     with sa.create_engine(first["url"], poolclass=sa.NullPool).begin() as connection:
         connection.execute(sa.text("create table kept (id int)"))
@@ -70,7 +74,7 @@ def test_what_died_is_started_again_with_its_data(folder):
         assert connection.execute(sa.text("select count(*) from kept")).scalar_one() == 0
 
 
-def test_services_end_with_whoever_is_killed_while_using_them(tmp_path):
+def test_services_end_with_whoever_is_killed_while_using_them(tmp_path: Path) -> None:
     code = ("import sys, time; from pathlib import Path; from tools import services\n"
             "with services.running(['mariadb'], Path(sys.argv[1])) as found:\n"
             "    print(found['mariadb'].processes[0].pid, flush=True); time.sleep(600)")
@@ -83,7 +87,7 @@ def test_services_end_with_whoever_is_killed_while_using_them(tmp_path):
     assert not services.began(pid)
 
 
-def test_a_number_that_was_used_again_is_left_alone(tmp_path):
+def test_a_number_that_was_used_again_is_left_alone(tmp_path: Path) -> None:
     """What the file names has ended long ago, and a stranger has its number now: us."""
     (tmp_path / "running.json").write_text(json.dumps({"mariadb": {
         "name": "mariadb", "url": "", "port": 1, "folder": "", "log": "",
@@ -91,7 +95,7 @@ def test_a_number_that_was_used_again_is_left_alone(tmp_path):
     assert services.Keeper(tmp_path).down(["mariadb"]) == ["mariadb"]
 
 
-def test_what_cannot_be_installed_is_told(tmp_path):
+def test_what_cannot_be_installed_is_told(tmp_path: Path) -> None:
     """No programs anywhere: neither those of the services nor apt."""
     code = ("from tools.services import packages, keeper\n"
             "packages.is_installed = lambda service: False\n"

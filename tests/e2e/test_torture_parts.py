@@ -8,6 +8,7 @@ import json
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_what_is_as_it_should_be_is_not_complained_of() -> None:
     (lambda all_: all_.__setitem__(1, Thing("o2", "t2", "s", "g/0", 2, ("o0",), ())), "g/0 (o2) is 2 ['o0?']"),
     (lambda all_: all_.__setitem__(3, Thing("o4", "t4", "s", "p/one", 3, (), ("o2",))), "p/one (o4) is 3"),
 ])
-def test_what_differs_is_told(change, told: str) -> None:
+def test_what_differs_is_told(change: Any, told: str) -> None:
     found = things()
     change(found)
     assert any(told in one for one in idle.compare(shapes.expected(SHAPE), found))

@@ -118,6 +118,10 @@ class Lab:
         return [one["resource_status"] for one in events if one["resource_name"] == name]
 
 
+# Runs a story with a lab of its own.
+Tell = Callable[[Callable[[Lab], Coroutine[Any, Any, None]]], None]
+
+
 def resource(value: str = "x", *, needs: list[str] | None = None, **properties: Any) -> dict[str, Any]:
     made: dict[str, Any] = {"type": "OS::Heat::TestResource", "properties": {"value": value, **properties}}
     if needs:
@@ -136,7 +140,7 @@ async def _lab(folder: Path) -> AsyncIterator[Lab]:
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Callable[[Callable[[Lab], Coroutine[Any, Any, None]]], None]:
+def lab(tmp_path: Path) -> Tell:
     """Runs a story with a lab of its own."""
 
     def tell(story: Callable[[Lab], Coroutine[Any, Any, None]]) -> None:

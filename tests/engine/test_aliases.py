@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.local_stage import file
 
 THING, NONE = "OS::Heat::TestResource", "OS::Heat::None"
@@ -22,7 +22,7 @@ def thing(value: str = "1", type_: str = "My::X") -> dict[str, object]:
     return {"type": type_, "properties": {"value": value}}
 
 
-def test_another_class_behind_the_name_replaces_the_object(lab):
+def test_another_class_behind_the_name_replaces_the_object(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": thing()}, environment=aliased(THING))
         assert it.values() == ["1"]
@@ -40,7 +40,7 @@ def test_another_class_behind_the_name_replaces_the_object(lab):
     lab(story)
 
 
-def test_a_file_whose_alias_means_nothing_any_more_is_deleted(lab):
+def test_a_file_whose_alias_means_nothing_any_more_is_deleted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         written = {**file("a.txt"), "type": "My::X"}
         stack = await it.create({"a": written}, environment=aliased("Isotherm::Local::File"))
@@ -53,7 +53,7 @@ def test_a_file_whose_alias_means_nothing_any_more_is_deleted(lab):
     lab(story)
 
 
-def test_a_failed_change_of_the_class_goes_back_to_the_object(lab):
+def test_a_failed_change_of_the_class_goes_back_to_the_object(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": thing()}, environment=aliased(THING))
         before = await it.physical()
@@ -68,7 +68,7 @@ def test_a_failed_change_of_the_class_goes_back_to_the_object(lab):
     lab(story)
 
 
-def test_another_name_of_the_same_class_keeps_the_object(lab):
+def test_another_name_of_the_same_class_keeps_the_object(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": thing()}, environment=aliased(THING))
         before = await it.physical()
@@ -88,7 +88,7 @@ def test_another_name_of_the_same_class_keeps_the_object(lab):
     lab(story)
 
 
-def test_from_a_class_to_a_template_and_back(lab):
+def test_from_a_class_to_a_template_and_back(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         files = {"leaf.yaml": LEAF}
         await it.create({"a": thing()}, environment=aliased(THING))
@@ -105,7 +105,7 @@ def test_from_a_class_to_a_template_and_back(lab):
     lab(story)
 
 
-def test_another_template_changes_the_stack_inside(lab):
+def test_another_template_changes_the_stack_inside(lab: Tell) -> None:
     """Heat does so too: all templates are one class to it."""
 
     async def story(it: Lab) -> None:

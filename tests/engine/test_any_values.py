@@ -11,7 +11,7 @@ from isotherm import errors
 from isotherm.engine.orchestrator import Accepted
 from isotherm.resources import builtin
 from tests.any_values import Anything
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 
 KINDS = ["OS::Heat::Value", "OS::Heat::TestResource", "OS::Heat::RandomString", "OS::Heat::ResourceGroup",
          "OS::Heat::ResourceChain", "OS::Heat::AutoScalingGroup", "OS::Heat::Stack", "OS::Heat::SoftwareConfig",
@@ -36,7 +36,7 @@ def _resources(some: Anything) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_any_value_is_used_or_refused(lab, caplog, seed):
+def test_any_value_is_used_or_refused(lab: Tell, caplog: pytest.LogCaptureFixture, seed: Any) -> None:
     async def story(it: Lab) -> None:
         some = Anything(seed, LIKELY)
 

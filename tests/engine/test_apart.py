@@ -9,7 +9,7 @@ import pytest
 from isotherm.states import NodeState
 from isotherm.store.operations import settle
 from isotherm.store.queue import claim as claiming
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
 @pytest.fixture
@@ -46,7 +46,9 @@ def is_anything(one: Any) -> bool:
 @pytest.mark.parametrize(("module", "name", "is_refused", "is_told"), [
     (claiming, "begin", is_beginning, True), (settle, "reports", is_outcome, True), (settle, "reports", is_anything, False),
 ])
-def test_the_others_go_on(lab, refusing, caplog, module, name, is_refused, is_told):
+def test_the_others_go_on(
+    lab: Tell, refusing: Any, caplog: pytest.LogCaptureFixture, module: Any, name: Any, is_refused: Any, is_told: Any
+) -> None:
     async def story(it: Lab) -> None:
         refusing(module, name, is_refused)
         many = {f"a{number}": resource(needs=[f"a{number - 1}"] if number else None) for number in range(5)}

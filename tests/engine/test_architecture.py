@@ -10,6 +10,7 @@ import random
 import re
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -31,7 +32,7 @@ from isotherm.resources.journal import JournalReality
 from isotherm.resources.registry import Registry
 from isotherm.store.database.writer import ThreadedStore
 from tests import databases
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 HOUSE = Path(isotherm.__file__).parent
 
@@ -50,7 +51,7 @@ def imports(module: Path) -> set[str]:
 
 
 @pytest.mark.ledger("S0.1", "S0.3")
-def test_a_type_knows_nothing_of_who_runs_it():
+def test_a_type_knows_nothing_of_who_runs_it() -> None:
     types = [*(HOUSE / "resources").rglob("*.py")]
     assert len(types) > 15
     for module in types:
@@ -59,14 +60,14 @@ def test_a_type_knows_nothing_of_who_runs_it():
 
 
 @pytest.mark.ledger("S0.3")
-def test_lease_and_generation_are_known_to_the_wrapper_alone():
+def test_lease_and_generation_are_known_to_the_wrapper_alone() -> None:
     wrapper = words(Path(inspect.getfile(act)))
     assert {"LeaseGuard", "operation_id", "TaskRunner"} <= wrapper
     assert words(HOUSE / "resources" / "runner.py").isdisjoint({"LeaseGuard", "Claim", "Report"})
 
 
 @pytest.mark.ledger("S2.23")
-def test_the_logic_of_an_update_is_not_in_the_service():
+def test_the_logic_of_an_update_is_not_in_the_service() -> None:
     """The door (command line, later the API) asks the Orchestrator; what an update does is decided behind it."""
     for module in (HOUSE / "cli").glob("*.py"):
         assert not any(name.startswith("isotherm.store") for name in imports(module)), module
@@ -74,7 +75,7 @@ def test_the_logic_of_an_update_is_not_in_the_service():
 
 
 @pytest.mark.ledger("S2.22", "S2.20")
-def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path):
+def test_a_worker_alone_drives_what_others_have_asked_for(tmp_path: Path) -> None:
     """No Orchestrator, no template at hand: the worker finds its work in the database, loads it and converges it."""
     assert "isotherm.engine.orchestrator" not in imports(Path(inspect.getfile(worker)))
 
@@ -116,7 +117,7 @@ class Blocking(contract.Resource):
 
 
 @pytest.mark.ledger("S2.11")
-def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path):
+def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path: Path) -> None:
     async def story() -> None:
         store = ThreadedStore.open(databases.url_of(tmp_path))
         clock, reality = SystemClock(), JournalReality(tmp_path / "reality.journal")
@@ -147,11 +148,11 @@ def test_a_step_that_blocks_does_not_keep_the_worker_from_taking_others(tmp_path
 
 
 @pytest.mark.ledger("S2.19")
-def test_only_an_operation_that_overtakes_another_looks_for_what_is_under_way(lab):
+def test_only_an_operation_that_overtakes_another_looks_for_what_is_under_way(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         said: list[str] = []
 
-        def listen(connection, cursor, statement, parameters, context, executemany):
+        def listen(connection: Any, cursor: Any, statement: Any, parameters: Any, context: Any, executemany: Any) -> None:
             said.append(re.sub(r"%\(\w+\)s(::\w+)?", "?", " ".join(statement.split())))
 
         await it.create({"a": resource("1")})

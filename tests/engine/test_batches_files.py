@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isotherm.engine.queries.stacks import Wish
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 from tests.engine.test_groups import complete, inside
 
 GROUPS = ["OS::Heat::ResourceGroup", "OS::Heat::AutoScalingGroup"]
@@ -63,7 +63,7 @@ async def pauses(it: Lab, **counts: int) -> None:
 
 
 @pytest.mark.parametrize("kind", GROUPS)
-def test_members_that_are_not_reached_keep_their_files(lab, kind):
+def test_members_that_are_not_reached_keep_their_files(lab: Tell, kind: Any) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(kind, "1")}, files=files("one"), timeout_s=40000.0))
         await begin(it, kind, "2", files=files("two"))
@@ -77,7 +77,7 @@ def test_members_that_are_not_reached_keep_their_files(lab, kind):
 
 
 @pytest.mark.parametrize("kind", GROUPS)
-def test_changed_twice_before_a_member_is_reached(lab, kind):
+def test_changed_twice_before_a_member_is_reached(lab: Tell, kind: Any) -> Any:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(kind, "1")}, files=files("one"), timeout_s=40000.0))
         await begin(it, kind, "2", files=files("two"))
@@ -101,7 +101,7 @@ def test_changed_twice_before_a_member_is_reached(lab, kind):
 
 
 @pytest.mark.parametrize("kind", GROUPS)
-def test_the_template_of_those_that_are_not_reached_is_not_handed_over_any_more(lab, kind):
+def test_the_template_of_those_that_are_not_reached_is_not_handed_over_any_more(lab: Tell, kind: Any) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(kind, "1", of="old.yaml")}, files=files("one", "old.yaml")))
         stack = await it.end(await begin(it, kind, "1", of="new.yaml", files=files("two", "new.yaml"), pause=0))
@@ -112,7 +112,7 @@ def test_the_template_of_those_that_are_not_reached_is_not_handed_over_any_more(
 
 
 @pytest.mark.parametrize("kind", GROUPS)
-def test_a_rollback_leaves_those_alone_that_were_not_reached(lab, kind):
+def test_a_rollback_leaves_those_alone_that_were_not_reached(lab: Tell, kind: Any) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(kind, "1")}, files=files("one")))
         before = set(it.objects())

@@ -9,7 +9,7 @@ import pytest
 
 from isotherm.resources import contract
 from isotherm.resources.schema import STRING, Schema
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.local_stage import file
 
 
@@ -52,7 +52,7 @@ class Record(contract.Resource):
 
 
 @pytest.fixture(autouse=True)
-def service():
+def service() -> Any:
     Record.service.clear()
     Record.deleted.clear()
     return Record.service
@@ -67,7 +67,7 @@ async def told(it: Lab, name: str) -> list[tuple[str, str]]:
     return [(one["resource_status"], one["resource_status_reason"]) for one in found if one["resource_name"] == name]
 
 
-def test_a_repair_does_not_delete_what_it_made(lab, service):
+def test_a_repair_does_not_delete_what_it_made(lab: Tell, service: Any) -> None:
     async def story(it: Lab) -> None:
         it.engine.types.register(Record)
         await it.create({"a": record(), "b": resource({"get_resource": "a"})})
@@ -87,7 +87,7 @@ def test_a_repair_does_not_delete_what_it_made(lab, service):
     lab(story)
 
 
-def test_what_was_found_gone_is_forgotten_even_where_the_type_changes(lab, service):
+def test_what_was_found_gone_is_forgotten_even_where_the_type_changes(lab: Tell, service: Any) -> None:
     """It was looked at because it sleeps; that another class is wanted is seen only after that."""
 
     async def story(it: Lab) -> None:
@@ -105,7 +105,7 @@ def test_what_was_found_gone_is_forgotten_even_where_the_type_changes(lab, servi
 
 
 @pytest.mark.ledger("S2.14")
-def test_a_version_that_is_taken_up_again_is_looked_at_first(lab, service):
+def test_a_version_that_is_taken_up_again_is_looked_at_first(lab: Tell, service: Any) -> None:
     """Its object went while a newer version stood for it: no check looked at it, and the rollback makes it anew."""
 
     async def story(it: Lab) -> None:
@@ -122,7 +122,7 @@ def test_a_version_that_is_taken_up_again_is_looked_at_first(lab, service):
     lab(story)
 
 
-def test_a_replacement_with_the_same_id_survives_the_clean_up(lab, service):
+def test_a_replacement_with_the_same_id_survives_the_clean_up(lab: Tell, service: Any) -> None:
     async def story(it: Lab) -> None:
         it.engine.types.register(Record)
         await it.create({"a": record(zone="1")})
@@ -140,7 +140,7 @@ def test_a_replacement_with_the_same_id_survives_the_clean_up(lab, service):
     lab(story)
 
 
-def test_the_last_of_all_versions_deletes_the_object(lab, service):
+def test_the_last_of_all_versions_deletes_the_object(lab: Tell, service: Any) -> None:
     """Versions that failed updates have left behind, under one id."""
 
     async def story(it: Lab) -> None:
@@ -155,7 +155,7 @@ def test_the_last_of_all_versions_deletes_the_object(lab, service):
     lab(story)
 
 
-def test_another_stack_of_the_project_keeps_the_object(lab, service):
+def test_another_stack_of_the_project_keeps_the_object(lab: Tell, service: Any) -> None:
     async def story(it: Lab) -> None:
         it.engine.types.register(Record)
         await it.create({"a": record()})
@@ -168,7 +168,7 @@ def test_another_stack_of_the_project_keeps_the_object(lab, service):
     lab(story)
 
 
-def test_what_is_kept_on_purpose_is_listed_once(lab, service):
+def test_what_is_kept_on_purpose_is_listed_once(lab: Tell, service: Any) -> None:
     async def story(it: Lab) -> None:
         it.engine.types.register(Record)
         keep = {"deletion_policy": "Retain"}
@@ -182,7 +182,7 @@ def test_what_is_kept_on_purpose_is_listed_once(lab, service):
     lab(story)
 
 
-def test_a_version_whose_object_was_written_over_is_not_taken_up_again(lab):
+def test_a_version_whose_object_was_written_over_is_not_taken_up_again(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         fails = resource("1", needs=["a"], fail=True)
         await it.create({"a": file("p", "1")})

@@ -14,7 +14,7 @@ from isotherm.resources import builtin, cloud_lookups, contract, schema, transla
 from isotherm.resources.context import local_access
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.template.parameters.constraints import CustomConstraint
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 
 NETWORKS = {"blue": "net-1", "net-1": "net-1"}
 
@@ -99,7 +99,7 @@ def port(**properties: Any) -> dict[str, Any]:
     return {"type": Port.TYPE, "properties": properties}
 
 
-def test_a_type_gets_the_id_of_a_name_and_an_update_to_that_id_changes_nothing(lab, cloud):
+def test_a_type_gets_the_id_of_a_name_and_an_update_to_that_id_changes_nothing(lab: Tell, cloud: FakeCloud) -> None:
     async def story(it: Lab) -> None:
         assert (await it.create({"r": port(network="blue")}))["status"] == "COMPLETE"
         assert Port.given == ["net-1"]
@@ -111,7 +111,7 @@ def test_a_type_gets_the_id_of_a_name_and_an_update_to_that_id_changes_nothing(l
     lab(story)
 
 
-def test_a_name_that_does_not_exist_fails_its_resource(lab, cloud):
+def test_a_name_that_does_not_exist_fails_its_resource(lab: Tell, cloud: FakeCloud) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": port(network="red")})
         assert stack["status"] == "FAILED"
@@ -121,7 +121,7 @@ def test_a_name_that_does_not_exist_fails_its_resource(lab, cloud):
     lab(story)
 
 
-def test_a_cloud_that_is_busy_is_asked_again(lab, cloud):
+def test_a_cloud_that_is_busy_is_asked_again(lab: Tell, cloud: FakeCloud) -> None:
     cloud.failures.append(errors.Temporary("busy", 0.01))
 
     async def story(it: Lab) -> None:
@@ -131,7 +131,9 @@ def test_a_cloud_that_is_busy_is_asked_again(lab, cloud):
     lab(story)
 
 
-def test_a_constraint_is_asked_with_the_credential_of_the_caller_and_again_in_the_engine(lab, cloud):
+def test_a_constraint_is_asked_with_the_credential_of_the_caller_and_again_in_the_engine(
+    lab: Tell, cloud: FakeCloud
+) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match=r"The Flavor ID \(m9\) could not be found"):
             await it.create({"r": port(flavor="m9")})
@@ -146,7 +148,7 @@ def test_a_constraint_is_asked_with_the_credential_of_the_caller_and_again_in_th
     lab(story)
 
 
-def test_without_a_cloud_a_name_cannot_be_resolved(lab):
+def test_without_a_cloud_a_name_cannot_be_resolved(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": port(network="blue")})
         assert "'blue' has to be looked up in a cloud" in stack["stack_status_reason"]

@@ -13,7 +13,7 @@ import pytest
 from isotherm import errors
 from isotherm.resources import builtin, contract, schema
 from isotherm.resources.heat.test_resource import TestResource
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
 class Lost(TestResource):
@@ -134,7 +134,7 @@ def example() -> str:
     return textwrap.dedent(found[0])
 
 
-def test_the_example_of_the_contract_works(lab):
+def test_the_example_of_the_contract_works(lab: Tell) -> None:
     names: dict[str, Any] = {"contract": contract, "schema": schema}
     exec(example(), names)
     lamp: type[contract.Resource] = names["Lamp"]
@@ -178,7 +178,7 @@ def test_the_example_of_the_contract_works(lab):
 
 
 @pytest.mark.parametrize(("type_", "says"), [(Blind, "Look for an object named s-r-"), (Named, "the lamp on the roof")])
-def test_what_cannot_be_found_is_told_and_not_made_again(lab, type_, says):
+def test_what_cannot_be_found_is_told_and_not_made_again(lab: Tell, type_: Any, says: Any) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": of(type_), "other": resource("y")})
         assert (stack["action"], stack["status"]) == ("CREATE", "FAILED")
@@ -200,7 +200,7 @@ def test_what_cannot_be_found_is_told_and_not_made_again(lab, type_, says):
     lab(story)
 
 
-def test_a_delete_that_meets_it_first_fails_once(lab, monkeypatch):
+def test_a_delete_that_meets_it_first_fails_once(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Blind, "busy", True)
         await it.api.stacks.create("s", it.request({"r": of(Blind)}))
@@ -216,7 +216,7 @@ def test_a_delete_that_meets_it_first_fails_once(lab, monkeypatch):
     lab(story)
 
 
-def test_what_is_harmless_to_repeat_is_repeated(lab):
+def test_what_is_harmless_to_repeat_is_repeated(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": of(Harmless)})
         assert stack["status"] == "COMPLETE", stack
@@ -226,7 +226,9 @@ def test_what_is_harmless_to_repeat_is_repeated(lab):
     lab(story)
 
 
-def test_what_a_newer_template_wants_is_applied_after_the_repeated_request(lab, monkeypatch):
+def test_what_a_newer_template_wants_is_applied_after_the_repeated_request(
+    lab: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Keyed, "busy", True)
         await it.api.stacks.create("s", it.request({"r": of(Keyed, "x")}))
@@ -241,7 +243,7 @@ def test_what_a_newer_template_wants_is_applied_after_the_repeated_request(lab, 
     lab(story)
 
 
-def test_a_repeated_request_that_was_not_begun_takes_back_nothing(lab, monkeypatch):
+def test_a_repeated_request_that_was_not_begun_takes_back_nothing(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one made an object, and nobody knows of it: a delete tells of it."""
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Keyed, "full", True)
@@ -255,7 +257,7 @@ def test_a_repeated_request_that_was_not_begun_takes_back_nothing(lab, monkeypat
     lab(story)
 
 
-def test_what_was_not_begun_is_begun_again_without_a_search(lab):
+def test_what_was_not_begun_is_begun_again_without_a_search(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": of(NotBegun)})
         assert stack["status"] == "COMPLETE", stack
@@ -265,7 +267,7 @@ def test_what_was_not_begun_is_begun_again_without_a_search(lab):
     lab(story)
 
 
-def test_a_type_that_answers_neither_is_told_so(lab):
+def test_a_type_that_answers_neither_is_told_so(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": of(OldStyle)})
         assert stack["status"] == "FAILED"
@@ -280,7 +282,9 @@ def test_a_type_that_answers_neither_is_told_so(lab):
     (contract.Gone(), "CHECK_FAILED", "does not exist"),
     (contract.Unseen("no permission"), "CHECK_COMPLETE", "The object could not be observed: no permission"),
 ])
-def test_a_check_observes_the_object(lab, monkeypatch, live, status, reason):
+def test_a_check_observes_the_object(
+    lab: Tell, monkeypatch: pytest.MonkeyPatch, live: Any, status: Any, reason: Any
+) -> None:
     async def story(it: Lab) -> None:
         await it.create({"r": of(Watched)})
         monkeypatch.setattr(Watched, "live", live)

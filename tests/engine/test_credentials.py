@@ -14,7 +14,7 @@ from isotherm.identity.requester import Requester
 from isotherm.resources import builtin, contract
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.store import credentials
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
 class OfUser(TestResource):
@@ -60,7 +60,7 @@ async def outputs(it: Lab) -> Any:
     return [one["output_value"] for one in await it.api.outputs.list("s")]
 
 
-def test_it_is_bound_on_acceptance(lab):
+def test_it_is_bound_on_acceptance(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         it.api = it.engine.orchestrator_for(Requester(credential=await lent(it)))
         stack = await it.create(OF_USER, outputs=OUTPUTS)
@@ -76,7 +76,7 @@ def test_it_is_bound_on_acceptance(lab):
     lab(story)
 
 
-def test_a_request_that_is_refused_binds_nothing(lab):
+def test_a_request_that_is_refused_binds_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"r": resource()})
         id_ = await lent(it)
@@ -88,7 +88,7 @@ def test_a_request_that_is_refused_binds_nothing(lab):
     lab(story)
 
 
-def test_what_was_given_back_meanwhile_is_not_accepted(lab):
+def test_what_was_given_back_meanwhile_is_not_accepted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         id_ = await lent(it)
         it.api = it.engine.orchestrator_for(Requester(credential=id_))
@@ -101,7 +101,7 @@ def test_what_was_given_back_meanwhile_is_not_accepted(lab):
     lab(story)
 
 
-def test_work_that_needs_one_waits_for_it(lab):
+def test_work_that_needs_one_waits_for_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         id_ = await lent(it)
         accepted = await it.api.stacks.create("s", it.request({**OF_USER, "other": resource()}, outputs=OUTPUTS))
@@ -120,7 +120,7 @@ def test_work_that_needs_one_waits_for_it(lab):
     lab(story)
 
 
-def test_a_stack_that_waits_for_one_can_be_deleted(lab):
+def test_a_stack_that_waits_for_one_can_be_deleted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         kept_by(it)
         await it.api.stacks.create("s", it.request(OF_USER))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import yaml
 
 from isotherm.engine import contexts
 from isotherm.engine.steps import hooks
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 UNRESOLVED = {"type": "OS::Heat::TestResource", "properties": {"get_attr": ["a", "output"]}}
 NESTED = yaml.safe_dump({"heat_template_version": "2021-04-16", "resources": {"x": resource("1"), "y": resource("2")}})
@@ -28,7 +30,7 @@ async def assert_none_in_progress(it: Lab) -> None:
     assert not [one for one in states.values() if one.endswith("IN_PROGRESS")], states
 
 
-def test_properties_that_do_not_resolve_while_it_is_made(lab):
+def test_properties_that_do_not_resolve_while_it_is_made(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource("1"), "b": UNRESOLVED, "c": resource(needs=["b"])})
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -44,7 +46,7 @@ def test_properties_that_do_not_resolve_while_it_is_made(lab):
     lab(story)
 
 
-def test_what_was_never_begun_is_deleted_without_a_type(lab, monkeypatch):
+def test_what_was_never_begun_is_deleted_without_a_type(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         b = {"type": "OS::Heat::RandomString", "properties": {"length": {"get_attr": ["a", "output"]}}}
         await it.create({"a": resource("no number"), "b": b})
@@ -56,7 +58,7 @@ def test_what_was_never_begun_is_deleted_without_a_type(lab, monkeypatch):
     lab(story)
 
 
-def test_properties_that_do_not_resolve_while_it_is_changed(lab):
+def test_properties_that_do_not_resolve_while_it_is_changed(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         good = {"a": resource("1"), "b": resource("2")}
         await it.create(good)
@@ -75,7 +77,7 @@ def test_properties_that_do_not_resolve_while_it_is_changed(lab):
     lab(story)
 
 
-def test_what_had_failed_stays_what_failed(lab):
+def test_what_had_failed_stays_what_failed(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         good = {"a": resource("1"), "b": resource("2")}
         await it.create(good)
@@ -93,7 +95,7 @@ def test_what_had_failed_stays_what_failed(lab):
     lab(story)
 
 
-def test_a_type_that_is_gone(lab, monkeypatch):
+def test_a_type_that_is_gone(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": {"type": "OS::Heat::RandomString"}}
         await it.create(template)
@@ -114,7 +116,7 @@ def test_a_type_that_is_gone(lab, monkeypatch):
 
 
 @pytest.mark.parametrize("action", ["create", "update", "delete", "check"])
-def test_a_context_that_cannot_be_built(lab, monkeypatch, action):
+def test_a_context_that_cannot_be_built(lab: Tell, monkeypatch: pytest.MonkeyPatch, action: Any) -> None:
     """An injected fault: what stands between the engine and a type raises."""
     made = contexts.LeasedReality
 
@@ -144,7 +146,7 @@ async def _checked(it: Lab) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("action", ["create", "delete"])
-def test_a_hook_that_fails(lab, monkeypatch, action):
+def test_a_hook_that_fails(lab: Tell, monkeypatch: pytest.MonkeyPatch, action: Any) -> None:
     """An injected fault: whether the node has to pause cannot be said."""
 
     def broken(*_: object) -> None:
@@ -166,7 +168,7 @@ def test_a_hook_that_fails(lab, monkeypatch, action):
     lab(story)
 
 
-def test_what_the_clock_stops_has_an_event(lab):
+def test_what_the_clock_stops_has_an_event(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource(wait_secs=60), "b": resource(needs=["a"])}, timeout_s=0.5)
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -178,7 +180,7 @@ def test_what_the_clock_stops_has_an_event(lab):
     lab(story)
 
 
-def test_a_failed_check_inside_is_mended_inside(lab):
+def test_a_failed_check_inside_is_mended_inside(lab: Tell) -> None:
     """As in Heat: the resource and the stacks around it say CHECK_FAILED, and the next update leaves the rest alone."""
 
     async def story(it: Lab) -> None:
@@ -201,7 +203,7 @@ def test_a_failed_check_inside_is_mended_inside(lab):
     lab(story)
 
 
-def test_a_stack_inside_that_is_marked_is_made_anew(lab):
+def test_a_stack_inside_that_is_marked_is_made_anew(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         asked = it.request({"n": {"type": "inner.yaml"}}, files={"inner.yaml": NESTED})
         await it.end(await it.api.stacks.create("s", asked))

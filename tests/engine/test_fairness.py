@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -33,7 +34,7 @@ class Gauge:
         self.gate: asyncio.Event | None = None
 
     @contextlib.asynccontextmanager
-    async def step(self, *names: str):
+    async def step(self, *names: str) -> AsyncIterator[None]:
         self.begun += 1
         self.now.update(names)
         self.most |= self.now
@@ -72,14 +73,14 @@ class Other(Meter):
 
 
 @pytest.fixture(autouse=True)
-def gauge():
+def gauge() -> Any:
     global GAUGE  # resources are made by the engine: there is no other way to them
     GAUGE = Gauge()
     return GAUGE
 
 
 @contextlib.asynccontextmanager
-async def driven(folder, engines=1):
+async def driven(folder: Any, engines: int = 1) -> AsyncIterator[Any]:
     """So many engines on one folder, each of which knows the meters."""
     async with contextlib.AsyncExitStack() as stack:
         made = []
@@ -94,7 +95,7 @@ async def driven(folder, engines=1):
 
 
 @contextlib.asynccontextmanager
-async def closed_gate(gauge):
+async def closed_gate(gauge: Any) -> AsyncIterator[None]:
     """Steps begin, and do not end before the gate is opened."""
     gauge.gate = asyncio.Event()
     try:
@@ -111,7 +112,7 @@ async def at_once(lab: Lab, gauge: Gauge, steps: int) -> None:
     await lab.until(are_under_way)
 
 
-def meters(count, type_=Meter.TYPE, project="p"):
+def meters(count: Any, type_: Any = Meter.TYPE, project: str = "p") -> Any:
     return {f"{type_[-3:]}{n}": {"type": type_, "properties": {"project": project}} for n in range(count)}
 
 
@@ -129,14 +130,14 @@ async def planned(lab: Lab) -> int:
     return await lab.engine.store.read(lambda connection: connection.execute(query).scalar())
 
 
-def test_a_small_stack_ends_long_before_a_big_one(tmp_path, architecture):
+def test_a_small_stack_ends_long_before_a_big_one(tmp_path: Path, architecture: Any) -> None:
     size = 5000 if architecture == "convergence" else 1000
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path) as (it,):
             big = await it.api.stacks.create("big", it.request({f"r{n}": resource() for n in range(size)}))
 
-            async def is_under_way():
+            async def is_under_way() -> Any:
                 return (await finished(it, "big"))[0] > 0
 
             await it.until(is_under_way)
@@ -150,18 +151,18 @@ def test_a_small_stack_ends_long_before_a_big_one(tmp_path, architecture):
     asyncio.run(story())
 
 
-def test_projects_share(tmp_path, gauge):
+def test_projects_share(tmp_path: Path, gauge: Any) -> None:
     """One has many stacks, the other comes later with a single one of the same size."""
     options(tmp_path, engine_concurrency=8)
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path) as (it,), closed_gate(gauge):
             other = Lab(it.engine)
             other.api = it.engine.orchestrator_for(Requester("other"))
             first = [await it.api.stacks.create(f"a{n}", it.request(meters(40))) for n in range(5)]
             second = await other.api.stacks.create("b", it.request(meters(40)))
 
-            async def are_planned():
+            async def are_planned() -> Any:
                 return await planned(it) == 6
 
             await it.until(are_planned)
@@ -175,10 +176,10 @@ def test_projects_share(tmp_path, gauge):
     asyncio.run(story())
 
 
-def test_a_type_and_its_service_have_no_more_steps_than_they_may(tmp_path, gauge):
+def test_a_type_and_its_service_have_no_more_steps_than_they_may(tmp_path: Path, gauge: Any) -> None:
     options(tmp_path, max_parallel_steps="Test::Meter::One=2, Test::Meter=3")
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path) as (it,), closed_gate(gauge):
             both = await asyncio.gather(
                 it.api.stacks.create("a", it.request({**meters(10), **meters(10, Other.TYPE)})),
@@ -194,10 +195,10 @@ def test_a_type_and_its_service_have_no_more_steps_than_they_may(tmp_path, gauge
 
 
 @pytest.mark.parametrize("engines", [1, 2])
-def test_a_project_has_no_more_steps_than_it_may(tmp_path, gauge, engines):
+def test_a_project_has_no_more_steps_than_it_may(tmp_path: Path, gauge: Any, engines: Any) -> None:
     options(tmp_path, max_parallel_steps_per_project=3)
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path, engines) as labs:
             other = Lab(labs[-1].engine)
             other.api = labs[-1].engine.orchestrator_for(Requester("other"))
@@ -213,21 +214,21 @@ def test_a_project_has_no_more_steps_than_it_may(tmp_path, gauge, engines):
 
 
 @pytest.mark.parametrize("limit", [{"max_parallel_steps": "Test::Meter=1"}, {"max_parallel_steps_per_project": 1}])
-def test_what_has_to_wait_says_why_and_nothing_else_waits_for_it(tmp_path, gauge, limit):
+def test_what_has_to_wait_says_why_and_nothing_else_waits_for_it(tmp_path: Path, gauge: Any, limit: Any) -> None:
     options(tmp_path, **limit)
     whose = "Test::Meter" if "max_parallel_steps" in limit else "the project"
     told = f"1 step of {whose} is under way, the most allowed"
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path) as (it,), closed_gate(gauge):
             accepted = await it.api.stacks.create("s", it.request(meters(6)))
 
-            async def is_told():
+            async def is_told() -> Any:
                 return gauge.begun and told in [one["waits_for"] for one in await it.api.resources.list("s")]
 
             await it.until(is_told)
 
-            async def one_has_begun():
+            async def one_has_begun() -> Any:
                 return gauge.begun == 1
 
             await patience.stays(one_has_begun)
@@ -240,14 +241,16 @@ def test_what_has_to_wait_says_why_and_nothing_else_waits_for_it(tmp_path, gauge
 
 
 @pytest.mark.parametrize("limit", [{"max_parallel_steps": "Test::Meter=1"}, {"max_parallel_steps_per_project": 1}])
-def test_what_waits_for_its_turn_has_not_begun_and_never_does_when_it_is_cancelled(tmp_path, gauge, limit):
+def test_what_waits_for_its_turn_has_not_begun_and_never_does_when_it_is_cancelled(
+    tmp_path: Path, gauge: Any, limit: Any
+) -> None:
     options(tmp_path, **limit)
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path) as (it,), closed_gate(gauge):
             accepted = await it.api.stacks.create("s", it.request(meters(8), disable_rollback=True))
 
-            async def has_begun():
+            async def has_begun() -> Any:
                 return gauge.begun == 1 and any(one["waits_for"] for one in await it.api.resources.list("s"))
 
             await it.until(has_begun)
@@ -261,15 +264,15 @@ def test_what_waits_for_its_turn_has_not_begun_and_never_does_when_it_is_cancell
     asyncio.run(story())
 
 
-def test_a_limit_outlives_the_engine(tmp_path, gauge):
+def test_a_limit_outlives_the_engine(tmp_path: Path, gauge: Any) -> None:
     """What was under way in an engine that goes is not counted for good."""
     options(tmp_path, max_parallel_steps="Test::Meter=2", max_parallel_steps_per_project=2)
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path) as (it,):
             await it.api.stacks.create("s", it.request(meters(20)))
 
-            async def is_under_way():
+            async def is_under_way() -> Any:
                 return gauge.begun > 4
 
             await it.until(is_under_way)
@@ -277,7 +280,7 @@ def test_a_limit_outlives_the_engine(tmp_path, gauge):
             await at_once(it, gauge, 2)
             gauge.gate.set()
 
-            async def is_over():
+            async def is_over() -> Any:
                 return (await it.api.stacks.show("s"))["status"] != "IN_PROGRESS"
 
             await it.until(is_over)
@@ -287,10 +290,10 @@ def test_a_limit_outlives_the_engine(tmp_path, gauge):
     assert gauge.most[Meter.service] == 2
 
 
-def test_a_limit_that_cannot_be_read_is_an_error_at_the_start(tmp_path):
+def test_a_limit_that_cannot_be_read_is_an_error_at_the_start(tmp_path: Path) -> None:
     options(tmp_path, max_parallel_steps="OS::Nova::Server")
 
-    async def story():
+    async def story() -> None:
         async with driven(tmp_path):
             pass
 

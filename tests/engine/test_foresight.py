@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.test_groups import complete, group
 from tests.engine.test_nested import FILES, nested
 from tests.engine.test_scaling import policy, scaling, signal
@@ -15,7 +15,7 @@ async def plan(it: Lab, resources: dict[str, Any], **options: Any) -> dict[str, 
     return {item.name: item.action for item in found.items}
 
 
-def test_what_a_create_would_make(lab):
+def test_what_a_create_would_make(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"g": group(2), "top": nested("middle.yaml", value="x"), "c": {
             "type": "OS::Heat::ResourceChain", "properties": {"resources": ["OS::Heat::TestResource"]}}}
@@ -27,7 +27,7 @@ def test_what_a_create_would_make(lab):
     lab(story)
 
 
-def test_what_an_update_would_do_inside(lab):
+def test_what_an_update_would_do_inside(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"g": group(3), "top": nested("middle.yaml", value="x")}
         await complete(it, await it.create(resources, files=FILES))
@@ -45,7 +45,7 @@ def test_what_an_update_would_do_inside(lab):
     lab(story)
 
 
-def test_another_file_changes_what_is_inside(lab):
+def test_another_file_changes_what_is_inside(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"a": nested(value="1")}
         await complete(it, await it.create(resources, files=FILES))
@@ -55,7 +55,7 @@ def test_another_file_changes_what_is_inside(lab):
     lab(story)
 
 
-def test_the_plan_is_what_happens_after_scaling(lab):
+def test_the_plan_is_what_happens_after_scaling(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"g": scaling(low=1, high=5), "up": policy("change_in_capacity", 2)}
         await complete(it, await it.create(resources))
@@ -68,7 +68,7 @@ def test_the_plan_is_what_happens_after_scaling(lab):
     lab(story)
 
 
-def test_what_hangs_on_values_not_known_yet(lab):
+def test_what_hangs_on_values_not_known_yet(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"r": resource("2"), "v": {"type": "OS::Heat::Value", "properties": {"value": "x"}},
                      "g": group({"get_attr": ["r", "output"]}, own={"client_name": {"get_attr": ["v", "value"]}})}
@@ -84,7 +84,7 @@ def test_what_hangs_on_values_not_known_yet(lab):
     lab(story)
 
 
-def test_what_is_hidden_outside_is_not_told_inside(lab):
+def test_what_is_hidden_outside_is_not_told_inside(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         hidden = {"p": {"type": "string", "hidden": True}}
         resources = {"g": group(1, {"get_param": "p"})}

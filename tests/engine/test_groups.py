@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 
 from isotherm import errors
 from isotherm.engine.orchestrator import Accepted
-from tests.engine.conftest import Lab, _lab, resource
+from tests.engine.conftest import Lab, Tell, _lab, resource
 
 LEAF = """
 heat_template_version: 2021-04-16
@@ -62,7 +63,7 @@ async def batches(it: Lab) -> list[set[str]]:
     return list(found.values())
 
 
-def test_as_many_as_are_wanted(lab):
+def test_as_many_as_are_wanted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(3)}))
         assert it.values() == ["m0", "m1", "m2"]
@@ -80,7 +81,7 @@ def test_as_many_as_are_wanted(lab):
     lab(story)
 
 
-def test_what_can_be_read_of_a_group(lab):
+def test_what_can_be_read_of_a_group(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         wanted = {
             "refs": out("g", "refs"), "first": out("g", "refs", 0), "map": out("g", "refs_map"),
@@ -109,7 +110,7 @@ def test_what_can_be_read_of_a_group(lab):
     lab(story)
 
 
-def test_somebody_begins_to_read_an_attribute(lab):
+def test_somebody_begins_to_read_an_attribute(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(2)}))
         before = await ids(it)
@@ -120,7 +121,7 @@ def test_somebody_begins_to_read_an_attribute(lab):
     lab(story)
 
 
-def test_names_that_were_removed_are_not_used_again(lab):
+def test_names_that_were_removed_are_not_used_again(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(3)}, outputs={"removed": out("g", "removed_rsrc_list")}))
         third = (await ids(it))["2"]
@@ -140,7 +141,7 @@ def test_names_that_were_removed_are_not_used_again(lab):
     lab(story)
 
 
-def test_members_that_are_stacks_themselves(lab):
+def test_members_that_are_stacks_themselves(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         wanted = {"all": out("g", "out"), "one": out("g", "resource.1.out"), "deep": out("g", "resource.0.resource.inner")}
         answer = await it.create({"g": group(2, of="leaf.yaml")}, files={"leaf.yaml": LEAF}, outputs=wanted)
@@ -154,7 +155,7 @@ def test_members_that_are_stacks_themselves(lab):
     lab(story)
 
 
-def test_a_group_of_groups(lab):
+def test_a_group_of_groups(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         inner = {"count": 2, "index_var": "%inner%", "resource_def": {
             "type": "OS::Heat::TestResource", "properties": {"value": "%index%-%inner%"}}}
@@ -167,7 +168,7 @@ def test_a_group_of_groups(lab):
     lab(story)
 
 
-def test_created_in_batches(lab):
+def test_created_in_batches(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"batch_create": {"max_batch_size": 2, "pause_time": 0.05}}
         await complete(it, await it.create({"g": group(5, policy=policy)}))
@@ -177,7 +178,7 @@ def test_created_in_batches(lab):
     lab(story)
 
 
-def test_updated_in_batches(lab):
+def test_updated_in_batches(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"rolling_update": {"max_batch_size": 2, "pause_time": 0.05}}
         await complete(it, await it.create({"g": group(5, policy=policy)}))
@@ -188,7 +189,7 @@ def test_updated_in_batches(lab):
     lab(story)
 
 
-def test_enough_members_stay_in_service(lab):
+def test_enough_members_stay_in_service(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"rolling_update": {"max_batch_size": 2, "min_in_service": 3}}
         await complete(it, await it.create({"g": group(3, policy=policy)}))
@@ -201,7 +202,7 @@ def test_enough_members_stay_in_service(lab):
     lab(story)
 
 
-def test_a_smaller_group_of_other_members(lab):
+def test_a_smaller_group_of_other_members(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"rolling_update": {"max_batch_size": 1}}
         await complete(it, await it.create({"g": group(4, policy=policy)}))
@@ -213,7 +214,7 @@ def test_a_smaller_group_of_other_members(lab):
     lab(story)
 
 
-def test_pauses_longer_than_there_is_time(lab):
+def test_pauses_longer_than_there_is_time(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"batch_create": {"max_batch_size": 1, "pause_time": 3000}}
         answer = await it.create({"g": group(3, policy=policy)}, timeout_s=3600)
@@ -223,7 +224,7 @@ def test_pauses_longer_than_there_is_time(lab):
     lab(story)
 
 
-def test_a_newer_update_overtakes_a_rolling_one(lab):
+def test_a_newer_update_overtakes_a_rolling_one(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"rolling_update": {"max_batch_size": 1, "pause_time": 1000}}
         await complete(it, await it.create({"g": group(3, policy=policy)}))
@@ -239,7 +240,7 @@ def test_a_newer_update_overtakes_a_rolling_one(lab):
     lab(story)
 
 
-def test_a_member_fails(lab):
+def test_a_member_fails(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         answer = await it.create({"g": group(2, own={"fail": True})})
         assert answer["stack_status"] == "CREATE_FAILED"
@@ -250,7 +251,7 @@ def test_a_member_fails(lab):
     lab(story)
 
 
-def test_too_many_are_refused_before_anything_is_made(lab):
+def test_too_many_are_refused_before_anything_is_made(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError) as refused:
             await it.create({"g": group(10**9)})
@@ -267,7 +268,7 @@ def test_too_many_are_refused_before_anything_is_made(lab):
     lab(story)
 
 
-def test_too_many_in_the_whole_tree_are_refused(lab):
+def test_too_many_in_the_whole_tree_are_refused(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         inner = group(10_000)["properties"]
         outer = {"type": "OS::Heat::ResourceGroup", "properties": {
@@ -286,7 +287,7 @@ def test_too_many_in_the_whole_tree_are_refused(lab):
     lab(story)
 
 
-def test_a_bad_definition_of_members_is_told_before_anything_is_made(lab):
+def test_a_bad_definition_of_members_is_told_before_anything_is_made(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError) as refused:
             await it.create({"ok": resource(), "g": group(2, of="OS::Heat::Nope")})
@@ -301,7 +302,7 @@ def test_a_bad_definition_of_members_is_told_before_anything_is_made(lab):
     lab(story)
 
 
-def test_what_looks_like_a_function_of_a_later_version_is_data(lab):
+def test_what_looks_like_a_function_of_a_later_version_is_data(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         tree = {"type": "OS::Heat::Value", "properties": {"value": {"get_param": "tree"}}}
         made = {"type": "OS::Heat::ResourceGroup", "properties": {"resource_def": tree}}
@@ -313,7 +314,7 @@ def test_what_looks_like_a_function_of_a_later_version_is_data(lab):
     lab(story)
 
 
-def test_a_rollback_reaches_the_members(lab):
+def test_a_rollback_reaches_the_members(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(2, "old")}))
         answer = await it.update({"g": group(4, "new", own={"fail": True})}, disable_rollback=False)
@@ -323,7 +324,7 @@ def test_a_rollback_reaches_the_members(lab):
     lab(story)
 
 
-def test_suspend_resume_and_check_reach_the_members(lab):
+def test_suspend_resume_and_check_reach_the_members(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(2)}, outputs={"all": out("g", "output")}))
         for word in ("SUSPEND", "RESUME", "CHECK"):
@@ -337,7 +338,7 @@ def test_suspend_resume_and_check_reach_the_members(lab):
     lab(story)
 
 
-def test_batches_go_on_in_another_process(tmp_path):
+def test_batches_go_on_in_another_process(tmp_path: Path) -> None:
     policy = {"batch_create": {"max_batch_size": 1, "pause_time": 1}}
 
     async def first() -> None:
@@ -361,7 +362,7 @@ def test_batches_go_on_in_another_process(tmp_path):
     asyncio.run(second())
 
 
-def test_cancelled_between_two_batches(lab):
+def test_cancelled_between_two_batches(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"batch_create": {"max_batch_size": 1, "pause_time": 1000}}
         accepted = await it.api.stacks.create("s", it.request({"g": group(3, policy=policy)}))

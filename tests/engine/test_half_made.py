@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.stacks import Wish
 from isotherm.store import tables as t
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.test_moving import abandoned, adopted
 
 PARAMETERS = {"fail": {"type": "boolean", "default": True}}
@@ -62,7 +63,7 @@ async def look(it: Lab, table: sa.Table) -> list[Any]:
     return await it.engine.store.read(lambda connection: list(connection.execute(sa.select(table))))
 
 
-def test_what_a_failed_stack_never_made_is_created(lab):
+def test_what_a_failed_stack_never_made_is_created(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         assert (await it.create(half_made(), parameters=PARAMETERS))["stack_status"] == "CREATE_FAILED"
         a = (await it.physical())["a"]
@@ -79,7 +80,7 @@ def test_what_a_failed_stack_never_made_is_created(lab):
     lab(story)
 
 
-def test_an_adoption_that_is_undone_deletes_what_it_has_made_and_nothing_else(lab):
+def test_an_adoption_that_is_undone_deletes_what_it_has_made_and_nothing_else(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {**half_made(), "n": inside(fail={"get_param": "fail"})}
         await it.create(template, parameters=PARAMETERS, files=FILES)
@@ -99,7 +100,7 @@ def test_an_adoption_that_is_undone_deletes_what_it_has_made_and_nothing_else(la
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["retained", "by its token"])
-def test_what_was_being_created_is_found(lab, known):
+def test_what_was_being_created_is_found(lab: Tell, known: Any) -> None:
     """Papers of a moment at which the object exists, and its row does not know of it."""
 
     async def story(it: Lab) -> None:
@@ -122,7 +123,7 @@ def test_what_was_being_created_is_found(lab, known):
     lab(story)
 
 
-def test_what_was_being_created_and_never_was_is_created(lab):
+def test_what_was_being_created_and_never_was_is_created(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         papers = await abandoned(it)
@@ -136,7 +137,7 @@ def test_what_was_being_created_and_never_was_is_created(lab):
     lab(story)
 
 
-def test_abandoned_in_the_middle_of_everything(lab):
+def test_abandoned_in_the_middle_of_everything(lab: Tell) -> Any:
     """Whatever was under way, in the stack or in one inside of it: after the adoption each is there once."""
 
     async def story(it: Lab) -> None:
@@ -161,7 +162,7 @@ def test_abandoned_in_the_middle_of_everything(lab):
 
 
 @pytest.mark.parametrize("heat", [False, True], ids=["ours", "heat's"])
-def test_a_stack_inside_that_failed_half_way(lab, heat):
+def test_a_stack_inside_that_failed_half_way(lab: Tell, heat: Any) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("a"), "n": inside("outer.yaml", fail={"get_param": "fail"}),
                     "b": resource({"get_attr": ["n", "resource.n", "told"]})}
@@ -187,7 +188,7 @@ def test_a_stack_inside_that_failed_half_way(lab, heat):
     lab(story)
 
 
-def test_a_delete_before_anything_was_looked_at_deletes_what_is_inside_too(lab):
+def test_a_delete_before_anything_was_looked_at_deletes_what_is_inside_too(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stuck = {"first": resource("1"), "a": resource("a", needs=["first"]), "n": inside()}
         await it.create(stuck, files=FILES)
@@ -202,7 +203,7 @@ def test_a_delete_before_anything_was_looked_at_deletes_what_is_inside_too(lab):
     lab(story)
 
 
-def test_an_object_inside_that_belongs_to_somebody_is_not_taken(lab):
+def test_an_object_inside_that_belongs_to_somebody_is_not_taken(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("a"), "n": inside()}, files=FILES)
         papers = await it.api.exports.export("s", hidden=True)
@@ -220,7 +221,7 @@ def test_an_object_inside_that_belongs_to_somebody_is_not_taken(lab):
 
 
 @pytest.mark.parametrize("kind", ["OS::Heat::ResourceGroup", "OS::Heat::AutoScalingGroup"])
-def test_the_members_of_a_group_come_along(lab, kind):
+def test_the_members_of_a_group_come_along(lab: Tell, kind: Any) -> Any:
     async def story(it: Lab) -> None:
         one = resource("m")
         given = {"count": 3, "resource_def": one} if kind.endswith("ResourceGroup") else {
@@ -243,7 +244,7 @@ def test_the_members_of_a_group_come_along(lab, kind):
     lab(story)
 
 
-def test_an_update_overtakes_an_abandon(tmp_path):
+def test_an_update_overtakes_an_abandon(tmp_path: Path) -> None:
     """What is not let go of after all is deleted with its stack, inside as well."""
     template = {"a": resource("a"), "n": inside("outer.yaml")}
 

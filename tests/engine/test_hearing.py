@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+from pathlib import Path
 
 from isotherm.engine.process import file_listener
 from isotherm.engine.process.embedded import Embedded
 from tests import patience
-from tests.engine.conftest import PATIENCE_S, Lab, resource
+from tests.engine.conftest import PATIENCE_S, Lab, Tell, resource
 
 
-def test_a_worker_hears_what_was_accepted_elsewhere(lab):
+def test_a_worker_hears_what_was_accepted_elsewhere(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         worker = it.engine._worker
         assert worker is not None
@@ -31,7 +32,7 @@ def test_a_worker_hears_what_was_accepted_elsewhere(lab):
     lab(story)
 
 
-def test_nothing_is_told_when_nothing_is_written(tmp_path):
+def test_nothing_is_told_when_nothing_is_written(tmp_path: Path) -> None:
     async def story() -> None:
         told: list[int] = []
         file = tmp_path / "x.db"

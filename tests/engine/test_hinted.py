@@ -11,7 +11,7 @@ import pytest
 
 from isotherm.engine.process.embedded import Embedded
 from isotherm.store.watch import reality_hints
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 from tests.engine.local_stage import file
 from tests.engine.test_observer import SELDOM, becomes, observed, options, seen
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
 
 
 @pytest.mark.parametrize("form", ["id", "name", "project", "resource", "object", "object of a stack", "foreign"])
-def test_what_is_hinted_at_is_looked_at(lab, tmp_path, form):
+def test_what_is_hinted_at_is_looked_at(lab: Tell, tmp_path: Path, form: Any) -> None:
     options(tmp_path, **SELDOM)
     base = tmp_path / "local"
 
@@ -52,7 +52,7 @@ def test_what_is_hinted_at_is_looked_at(lab, tmp_path, form):
     lab(story)
 
 
-def test_what_is_about_nothing_of_ours_changes_nothing(lab, tmp_path):
+def test_what_is_about_nothing_of_ours_changes_nothing(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **SELDOM)
     path: Path = tmp_path / "local" / "a.txt"
 
@@ -75,12 +75,12 @@ def test_what_is_about_nothing_of_ours_changes_nothing(lab, tmp_path):
     lab(story)
 
 
-def test_many_hints_are_written_together(lab, tmp_path, monkeypatch):
+def test_many_hints_are_written_together(lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     options(tmp_path, **SELDOM)
     written: list[int] = []
     take = reality_hints.take
 
-    def counted(connection, hints, now):
+    def counted(connection: Any, hints: Any, now: Any) -> Any:
         written.append(len(hints))
         return take(connection, hints, now)
 
@@ -98,7 +98,7 @@ def test_many_hints_are_written_together(lab, tmp_path, monkeypatch):
     assert written[0] > 1000
 
 
-def test_what_comes_last_is_written_before_the_end(lab, tmp_path):
+def test_what_comes_last_is_written_before_the_end(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **SELDOM)
 
     async def seen_before(it: Lab) -> None:

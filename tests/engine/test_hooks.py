@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from isotherm import errors
 from isotherm.engine.process.embedded import Embedded
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
 def hooked(*hooks: str, name: str = "a") -> dict[str, Any]:
@@ -29,7 +30,7 @@ async def told(it: Lab, name: str = "a") -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("hook", ["pre-create", "post-create"])
-def test_a_create_pauses(lab, hook):
+def test_a_create_pauses(lab: Tell, hook: Any) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": resource("2", needs=["a"])}
         accepted = await it.api.stacks.create("s", it.request(template, **hooked(hook)))
@@ -49,7 +50,7 @@ def test_a_create_pauses(lab, hook):
     lab(story)
 
 
-def test_all_hooks_of_a_create_in_turn(lab):
+def test_all_hooks_of_a_create_in_turn(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         request = it.request({"a": resource()}, **hooked("pre-create", "post-create", name="*"))
         accepted = await it.api.stacks.create("s", request)
@@ -63,7 +64,7 @@ def test_all_hooks_of_a_create_in_turn(lab):
 
 
 @pytest.mark.parametrize("value", ["1", "2"])
-def test_every_update_pauses_whether_it_changes_something_or_not(lab, value):
+def test_every_update_pauses_whether_it_changes_something_or_not(lab: Tell, value: Any) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         accepted = await it.api.stacks.update("s", it.request({"a": resource(value)}, **hooked("pre-update")))
@@ -82,7 +83,7 @@ def test_every_update_pauses_whether_it_changes_something_or_not(lab, value):
     lab(story)
 
 
-def test_those_who_depend_hear_of_a_change_after_the_pause(lab):
+def test_those_who_depend_hear_of_a_change_after_the_pause(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         def template(value: str) -> dict[str, Any]:
             return {"a": resource(value), "b": resource({"get_attr": ["a", "output"]})}
@@ -99,7 +100,7 @@ def test_those_who_depend_hear_of_a_change_after_the_pause(lab):
     lab(story)
 
 
-def test_an_update_that_changes_nothing_does_not_pause_after_it(lab):
+def test_an_update_that_changes_nothing_does_not_pause_after_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")}, **hooked("post-update", "pre-create", name="b"))
         stack = await it.update({"a": resource("1"), "b": resource()}, **hooked("post-update", "pre-create", name="*"))
@@ -109,7 +110,7 @@ def test_an_update_that_changes_nothing_does_not_pause_after_it(lab):
 
 
 @pytest.mark.parametrize("hook", ["pre-delete", "post-delete"])
-def test_a_delete_pauses(lab, hook):
+def test_a_delete_pauses(lab: Tell, hook: Any) -> None:
     async def story(it: Lab) -> None:
         await it.create({"b": resource("2"), "a": resource("1", needs=["b"])}, **hooked(hook))
         accepted = await it.api.stacks.delete("s")
@@ -123,7 +124,7 @@ def test_a_delete_pauses(lab, hook):
     lab(story)
 
 
-def test_a_newer_operation_does_not_wait_for_the_hook_of_an_older_one(lab):
+def test_a_newer_operation_does_not_wait_for_the_hook_of_an_older_one(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": resource("1")}, **hooked("pre-create")))
         await paused(it, "pre-create")
@@ -140,7 +141,7 @@ def test_a_newer_operation_does_not_wait_for_the_hook_of_an_older_one(lab):
     lab(story)
 
 
-def test_a_pause_outlives_its_worker(lab, tmp_path):
+def test_a_pause_outlives_its_worker(lab: Tell, tmp_path: Path) -> None:
     async def first() -> None:
         engine = Embedded(tmp_path)
         it = Lab(engine)
@@ -161,7 +162,7 @@ def test_a_pause_outlives_its_worker(lab, tmp_path):
     lab(story)
 
 
-def test_hooks_that_are_not_there_cannot_be_cleared(lab):
+def test_hooks_that_are_not_there_cannot_be_cleared(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
         with pytest.raises(errors.UserError, match='Invalid hook type "pre-lunch" for') as caught:
@@ -175,7 +176,7 @@ def test_hooks_that_are_not_there_cannot_be_cleared(lab):
     lab(story)
 
 
-def test_cancelling_ends_a_pause(lab):
+def test_cancelling_ends_a_pause(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource(), "b": resource(needs=["a"])}
         accepted = await it.api.stacks.create("s", it.request(template, **hooked("pre-create")))
@@ -194,7 +195,7 @@ def test_cancelling_ends_a_pause(lab):
     lab(story)
 
 
-def test_a_pause_times_out_with_its_operation(lab):
+def test_a_pause_times_out_with_its_operation(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource()}, timeout_s=1.0, **hooked("pre-create"))
         assert stack["stack_status_reason"] == (
@@ -207,7 +208,7 @@ async def _is(it: Lab, name: str, status: str) -> bool:
     return await it.status(name) == status
 
 
-def test_an_unhealthy_resource_is_replaced_by_the_next_update(lab):
+def test_an_unhealthy_resource_is_replaced_by_the_next_update(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1")})
         before = await it.physical()
@@ -227,7 +228,7 @@ def test_an_unhealthy_resource_is_replaced_by_the_next_update(lab):
     lab(story)
 
 
-def test_health_is_no_question_while_something_is_done(lab):
+def test_health_is_no_question_while_something_is_done(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": resource(wait_secs=30)}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
@@ -240,7 +241,7 @@ def test_health_is_no_question_while_something_is_done(lab):
     lab(story)
 
 
-def test_what_works_stays_as_it_is_when_told_that_it_works(lab):
+def test_what_works_stays_as_it_is_when_told_that_it_works(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
         await it.api.signals.mark_unhealthy("s", "a", unhealthy=False)
@@ -249,7 +250,7 @@ def test_what_works_stays_as_it_is_when_told_that_it_works(lab):
     lab(story)
 
 
-def test_each_update_makes_the_update_handle_anew(lab):
+def test_each_update_makes_the_update_handle_anew(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {
             "handle": {"type": "OS::Heat::UpdateWaitConditionHandle"},
@@ -276,7 +277,7 @@ def test_each_update_makes_the_update_handle_anew(lab):
     lab(story)
 
 
-def test_metadata_of_a_resource(lab):
+def test_metadata_of_a_resource(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": {**resource(), "metadata": {"x": 1}}, "b": resource()})
         assert await it.api.resources.metadata("s", "a") == {"x": 1}

@@ -30,7 +30,7 @@ from isotherm.resources.http.client import Client
 from isotherm.resources.http.object import Object
 from isotherm.resources.journal import MemoryReality
 from tests import databases
-from tests.engine.conftest import PATIENCE_S, Lab
+from tests.engine.conftest import PATIENCE_S, Lab, Tell
 from tests.engine.markers import dump
 
 ALLOWED = "[DEFAULT]\nallowed_fetch_networks = 127.0.0.0/8\n"
@@ -161,7 +161,7 @@ def resource(service: Service, http: Any = None, token: str = "token-1", **more:
         name="r", stack_name="s", stack_id="stack", token=token, properties=given), context)
 
 
-def test_an_object_is_made_changed_and_deleted(allowed, service):
+def test_an_object_is_made_changed_and_deleted(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"t": thing(service)}, outputs={"o": {"value": {"get_attr": ["t", "object"]}}})
         assert stack["status"] == "COMPLETE", stack
@@ -178,7 +178,7 @@ def test_an_object_is_made_changed_and_deleted(allowed, service):
     allowed(story)
 
 
-def test_without_a_way_to_change_it_a_change_replaces_it(allowed, service):
+def test_without_a_way_to_change_it_a_change_replaces_it(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         await it.create({"t": thing(service, update=None)})
         await it.update({"t": {**thing(service, {"size": 2}), "properties": {
@@ -189,7 +189,7 @@ def test_without_a_way_to_change_it_a_change_replaces_it(allowed, service):
     allowed(story)
 
 
-def test_bodies_and_ids_are_found_where_the_template_says(allowed, service):
+def test_bodies_and_ids_are_found_where_the_template_says(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         made = thing(service, {"size": 3, "tags": ["a"]}, id_path="header:Location", headers={"X-Trace": "7"},
                      create={"url": f"{service.url}/things", "body": {
@@ -206,7 +206,7 @@ def test_bodies_and_ids_are_found_where_the_template_says(allowed, service):
     allowed(story)
 
 
-def test_an_object_under_a_name_of_our_own(allowed, service):
+def test_an_object_under_a_name_of_our_own(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         made = thing(service, id_path="{token}", create={"url": f"{service.url}/things/{{token}}", "method": "PUT"})
         stack = await it.create({"t": made})
@@ -216,7 +216,9 @@ def test_an_object_under_a_name_of_our_own(allowed, service):
     allowed(story)
 
 
-def test_it_is_waited_for_until_it_is_ready_and_until_it_is_gone(allowed, service, monkeypatch):
+def test_it_is_waited_for_until_it_is_ready_and_until_it_is_gone(
+    allowed: Callable[..., None], service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Object, "traits", contract.Traits(poll=contract.Poll(first=0.02)))
 
     async def story(it: Lab) -> None:
@@ -231,7 +233,7 @@ def test_it_is_waited_for_until_it_is_ready_and_until_it_is_gone(allowed, servic
     allowed(story)
 
 
-def test_a_state_that_means_failure_is_one(allowed, service):
+def test_a_state_that_means_failure_is_one(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         service.polls_until_ready = 9
         stack = await it.create({"t": thing(service, ready={"values": ["READY"], "failed": ["BUILDING"]})})
@@ -241,7 +243,7 @@ def test_a_state_that_means_failure_is_one(allowed, service):
     allowed(story)
 
 
-def test_the_secret_is_sent_and_never_told(allowed, service, tmp_path):
+def test_the_secret_is_sent_and_never_told(allowed: Callable[..., None], service: Service, tmp_path: Path) -> None:
     service.secret = SECRET
 
     async def story(it: Lab) -> None:
@@ -261,7 +263,7 @@ def test_the_secret_is_sent_and_never_told(allowed, service, tmp_path):
 
 
 @pytest.mark.parametrize("id_", ["", None, True, "a\0b", {}])
-def test_what_can_be_no_id_is_none(service, id_):
+def test_what_can_be_no_id_is_none(service: Service, id_: Any) -> None:
     service.says = [_json(201, {"id": id_})]
     with pytest.raises(errors.Permanent, match="it was made, but the answer has no id at id"):
         asyncio.run(resource(service).handle_create())
@@ -269,7 +271,7 @@ def test_what_can_be_no_id_is_none(service, id_):
 
 @pytest.mark.parametrize(("status", "kind"), [(503, errors.Temporary), (429, errors.Temporary), (422, errors.Permanent),
                                               (500, errors.Permanent), (301, errors.Permanent)])
-def test_what_an_unexpected_answer_means(service, status, kind):
+def test_what_an_unexpected_answer_means(service: Service, status: Any, kind: Any) -> None:
     service.says = [(status, {"Retry-After": "7", "Location": f"{service.url}/elsewhere"}, b"why")]
     with pytest.raises(kind, match=f"create: the service answered {status}: why") as caught:
         asyncio.run(resource(service).handle_create())
@@ -279,13 +281,13 @@ def test_what_an_unexpected_answer_means(service, status, kind):
 
 
 @pytest.mark.parametrize("body", [b"", b"not json", b"{}", b'{"id": null}', b'{"id": {}}', b'{"id": true}'])
-def test_an_answer_without_an_id_is_a_failure(service, body):
+def test_an_answer_without_an_id_is_a_failure(service: Service, body: Any) -> None:
     service.says = [(201, {}, body)]
     with pytest.raises(errors.Permanent):
         asyncio.run(resource(service).handle_create())
 
 
-def test_a_service_in_trouble_is_asked_again(allowed, service):
+def test_a_service_in_trouble_is_asked_again(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         service.says = [(status, {"Retry-After": "0"}, b"") for status in (429, 503, 504)]
         stack = await it.create({"t": thing(service, token_header="Idempotency-Key")})
@@ -297,7 +299,9 @@ def test_a_service_in_trouble_is_asked_again(allowed, service):
 
 
 @pytest.mark.parametrize("status", [503, 504])
-def test_a_lost_answer_of_a_service_that_cannot_be_searched_is_told(allowed, service, status):
+def test_a_lost_answer_of_a_service_that_cannot_be_searched_is_told(
+    allowed: Callable[..., None], service: Service, status: Any
+) -> None:
     async def story(it: Lab) -> None:
         service.says = [(429, {"Retry-After": "0"}, b""), (status, {"Retry-After": "0"}, b"")]
         stack = await it.create({"t": thing(service)})
@@ -310,7 +314,7 @@ def test_a_lost_answer_of_a_service_that_cannot_be_searched_is_told(allowed, ser
 
 
 @pytest.mark.ledger("S1.1")
-def test_the_reality_of_an_object(service):
+def test_the_reality_of_an_object(service: Service) -> None:
     async def story() -> None:
         one = resource(service, object_={"size": 1, "parts": {"a": 1}})
         await one.handle_create()
@@ -338,7 +342,7 @@ def test_the_reality_of_an_object(service):
     asyncio.run(story())
 
 
-def test_an_import_is_looked_at_and_left_alone(allowed, service):
+def test_an_import_is_looked_at_and_left_alone(allowed: Callable[..., None], service: Service) -> None:
     async def story(it: Lab) -> None:
         service.things["of somebody"] = {"size": 9}
         stack = await it.create({"t": {**thing(service), "external_id": "of somebody"}})
@@ -356,7 +360,7 @@ def test_an_import_is_looked_at_and_left_alone(allowed, service):
     {"token_header": "Idempotency-Key"}, {"token_header": "X-Other", "find": {"url": "URL/things?key={token}"}},
     {"id_path": "{token}", "create": {"url": "URL/things/{token}", "method": "PUT"}},
 ], ids=["by the repeated request", "by asking", "by its name"])
-def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, service, more):
+def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path: Path, service: Service, more: Any) -> None:
     (tmp_path / "isotherm.conf").write_text(ALLOWED)
     databases.tell(tmp_path)
     more = json.loads(json.dumps(more).replace("URL", service.url))
@@ -411,7 +415,7 @@ asyncio.run(main())
 # Not everywhere.
 
 
-def test_an_address_of_our_own_network_is_refused_unless_the_operator_allows_it(lab, service):
+def test_an_address_of_our_own_network_is_refused_unless_the_operator_allows_it(lab: Tell, service: Service) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"t": thing(service)})
         assert stack["status"] == "FAILED"
@@ -421,7 +425,7 @@ def test_an_address_of_our_own_network_is_refused_unless_the_operator_allows_it(
     lab(story)
 
 
-def test_where_it_is_not_allowed_nothing_is_called(service):
+def test_where_it_is_not_allowed_nothing_is_called(service: Service) -> None:
     one = resource(service)
     one.context = contract.Context(clock=SystemClock(), random=Random(1), reality=MemoryReality())
     with pytest.raises(errors.Permanent, match="not allowed here"):
@@ -436,7 +440,9 @@ def test_where_it_is_not_allowed_nothing_is_called(service):
     ({"auth_header": "a b"}, "pattern"),
     ({"timeout_secs": 0}, "range"),
 ])
-def test_what_cannot_work_is_told_before_anything_is_made(allowed, service, given, told):
+def test_what_cannot_work_is_told_before_anything_is_made(
+    allowed: Callable[..., None], service: Service, given: Any, told: Any
+) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match=told):
             await it.api.stacks.create("s", it.request({"t": thing(service, **given)}))
@@ -447,7 +453,9 @@ def test_what_cannot_work_is_told_before_anything_is_made(allowed, service, give
 @pytest.mark.parametrize("name", ["Transfer-Encoding", "upgrade", "Connection", "HOST", "Content-Length", "TE", "Trailer",
                                   "Keep-Alive", "Proxy-Authorization", "Expect"])
 @pytest.mark.parametrize("place", ["headers", "auth_header", "token_header"])
-def test_headers_of_http_itself_are_refused_where_they_stand(allowed, service, name, place):
+def test_headers_of_http_itself_are_refused_where_they_stand(
+    allowed: Callable[..., None], service: Service, name: Any, place: Any
+) -> None:
     async def story(it: Lab) -> None:
         given = {place: {"X-Fine": "1", name: "x"} if place == "headers" else name}
         with pytest.raises(errors.UserError) as raised:
@@ -463,7 +471,7 @@ def test_headers_of_http_itself_are_refused_where_they_stand(allowed, service, n
 
 
 @pytest.mark.parametrize("name", ["Transfer-Encoding", "host", "Proxy-Connection"])
-def test_headers_of_http_itself_are_not_sent_wherever_they_come_from(service, name):
+def test_headers_of_http_itself_are_not_sent_wherever_they_come_from(service: Service, name: Any) -> None:
     with pytest.raises(errors.Permanent):
         call(service, config.Settings(allowed_fetch_networks=("127.0.0.0/8",)), headers={name: "x"})
     assert service.asked == []
@@ -473,7 +481,7 @@ def call(service: Service, settings: config.Settings, **more: Any) -> local_acce
     return asyncio.run(Client(settings).call(local_access_world.Call("GET", f"{service.url}/x", **more)))
 
 
-def test_an_answer_beyond_the_limit_is_refused(service):
+def test_an_answer_beyond_the_limit_is_refused(service: Service) -> None:
     settings = config.Settings(allowed_fetch_networks=("127.0.0.0/8",), max_json_body_size=10)
     service.says = [(200, {}, b"x" * 10), (200, {}, b"x" * 11)]
     assert call(service, settings).body == b"x" * 10
@@ -481,21 +489,23 @@ def test_an_answer_beyond_the_limit_is_refused(service):
         call(service, settings)
 
 
-def test_a_service_that_is_not_there_may_come_back(service):
+def test_a_service_that_is_not_there_may_come_back(service: Service) -> None:
     settings = config.Settings(allowed_fetch_networks=("127.0.0.0/8",))
     client = Client(settings)
     with pytest.raises(errors.Temporary):
         asyncio.run(client.call(local_access_world.Call("GET", "http://127.0.0.1:1/")))
 
 
-def test_a_service_that_takes_too_long_is_not_waited_for():
+def test_a_service_that_takes_too_long_is_not_waited_for() -> None:
     client = Client(config.Settings(allowed_fetch_networks=("127.0.0.0/8",)))
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(errors.Temporary, match=r"longer than 0\.2 s"):
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         asyncio.run(client.call(local_access_world.Call("GET", url, timeout_s=0.2)))
 
 
-def test_each_call_of_a_step_is_under_its_lease(allowed, service, monkeypatch):
+def test_each_call_of_a_step_is_under_its_lease(
+    allowed: Callable[..., None], service: Service, monkeypatch: pytest.MonkeyPatch
+) -> Any:
     checks = []
     original = local_access.LazyHttp.call
 
@@ -512,7 +522,7 @@ def test_each_call_of_a_step_is_under_its_lease(allowed, service, monkeypatch):
     allowed(story)
 
 
-def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service):
+def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service: Service) -> None:
     """A machine may stand still between the decision and the call; when it goes on, somebody else has the lease (I5)."""
     clock, held = SystemClock(), []
 
@@ -529,7 +539,7 @@ def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service):
 
 
 @pytest.mark.parametrize("headers", [{"X": "a\r\nY: b"}, {"X\r\nY": "b"}, {"a b": "c"}, {"X": "\0"}, {"": "a"}])
-def test_a_header_cannot_smuggle_another(service, headers):
+def test_a_header_cannot_smuggle_another(service: Service, headers: Any) -> None:
     settings = config.Settings(allowed_fetch_networks=("127.0.0.0/8",))
     with pytest.raises(errors.Permanent):
         call(service, settings, headers=headers)
@@ -545,17 +555,17 @@ VALUES = {"id": "a/b?c", "token": "t", "name": "n", "object": {"x": {"y": [1, Tr
     ("http://h/{id}", "http://h/a%2Fb%3Fc"), ("http://h/{object.x.y.0}", "http://h/1"), ("http://h/{other}", "http://h/{other}"),
     ("http://h/{object.s}/{token}", "http://h/text/t"), ("http://h/{object.x.y.1}", "http://h/true"),
 ])
-def test_places_in_a_url_are_quoted(text, filled):
+def test_places_in_a_url_are_quoted(text: Any, filled: Any) -> None:
     assert filling.url(text, VALUES) == filled
 
 
-def test_places_in_a_body_keep_their_type():
+def test_places_in_a_body_keep_their_type() -> None:
     template = {"a": "{object.x}", "b": ["{object.x.y.0}", "n={object.x.y.0}"], "c": 1, "d": "{{id}", "e": "{object}"}
     filled = filling.body(template, VALUES)
     assert filled == {"a": VALUES["object"]["x"], "b": [1, "n=1"], "c": 1, "d": "{a/b?c", "e": VALUES["object"]}
 
 
 @pytest.mark.parametrize("text", ["{object.no}", "{object.none}", "{object.x.y.7}", "x {object.x}"])
-def test_what_cannot_be_filled_in_is_told(text):
+def test_what_cannot_be_filled_in_is_told(text: Any) -> None:
     with pytest.raises(errors.Permanent):
         filling.body(text, VALUES)

@@ -25,7 +25,7 @@ from isotherm.store import legacy_walk, locks
 from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection
 from isotherm.store.records import Report
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.differences import DIFFERENCES
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ async def is_(it: Lab, name: str, status: str) -> bool:
 
 
 @pytest.mark.parametrize("second", ["update", "check", "suspend", "resume", "snapshot"])
-def test_a_second_operation_is_refused(lab, second):
+def test_a_second_operation_is_refused(lab: Tell, second: Any) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         await it.api.stacks.update("s", it.request({"a": slow("2")}))
@@ -63,7 +63,7 @@ def test_a_second_operation_is_refused(lab, second):
     lab(story)
 
 
-def test_a_restore_is_refused_too(lab):
+def test_a_restore_is_refused_too(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         taken = await it.api.snapshots.take("s")
@@ -75,7 +75,7 @@ def test_a_restore_is_refused_too(lab):
     lab(story)
 
 
-def test_a_delete_stops_what_runs(lab):
+def test_a_delete_stops_what_runs(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         request = it.request({"a": resource("1"), "b": slow(needs=["a"]), "c": resource(needs=["b"])})
         await it.api.stacks.create("s", request)
@@ -94,7 +94,7 @@ def test_a_delete_stops_what_runs(lab):
     lab(story)
 
 
-def test_a_delete_while_deleting_is_the_same_delete(lab):
+def test_a_delete_while_deleting_is_the_same_delete(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource(action_wait_secs={"delete": 0.5}), "b": resource(needs=["a"])})
         await it.api.stacks.delete("s")
@@ -104,7 +104,7 @@ def test_a_delete_while_deleting_is_the_same_delete(lab):
     lab(story)
 
 
-def test_cancelling_goes_back(lab):
+def test_cancelling_goes_back(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1", update_replace_value="1")})
         before = await it.physical()
@@ -119,7 +119,7 @@ def test_cancelling_goes_back(lab):
     lab(story)
 
 
-def test_a_rollback_can_be_asked_for(lab):
+def test_a_rollback_can_be_asked_for(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         assert (await it.update({"a": resource("2", fail=True)}))["stack_status"] == "UPDATE_FAILED"
@@ -133,7 +133,7 @@ def test_a_rollback_can_be_asked_for(lab):
 
 
 @pytest.mark.ledger("S3.2")
-def test_a_tree_is_legacy_as_a_whole_and_no_worker_ever_finds_a_node(lab, architecture):
+def test_a_tree_is_legacy_as_a_whole_and_no_worker_ever_finds_a_node(lab: Tell, architecture: Any) -> None:
     x = "{type: OS::Heat::TestResource, properties: {wait_secs: 0.3}}"
     inner = f"heat_template_version: 2021-04-16\nresources:\n  x: {x}"
 
@@ -162,7 +162,7 @@ def test_a_tree_is_legacy_as_a_whole_and_no_worker_ever_finds_a_node(lab, archit
 
 
 @pytest.mark.ledger("S0.3")
-def test_rows_have_what_convergence_will_want_to_know(lab):
+def test_rows_have_what_convergence_will_want_to_know(lab: Tell) -> None:
     """What is harmless to the legacy path is stored there too, by the operations themselves."""
 
     async def story(it: Lab) -> None:
@@ -231,7 +231,7 @@ async def struck(it: Lab) -> dict[str, Any]:
         return await it.end(accepted)
 
 
-def test_a_stack_whose_engine_died_has_failed_and_says_why(tmp_path):
+def test_a_stack_whose_engine_died_has_failed_and_says_why(tmp_path: Path) -> None:
     async def story() -> None:
         it = alone(tmp_path)
         stack = await struck(it)
@@ -248,7 +248,7 @@ def test_a_stack_whose_engine_died_has_failed_and_says_why(tmp_path):
 
 
 @pytest.mark.parametrize("recovery", ["update", "delete"])
-def test_an_update_or_a_delete_recovers_it_and_nothing_is_lost(tmp_path, recovery):
+def test_an_update_or_a_delete_recovers_it_and_nothing_is_lost(tmp_path: Path, recovery: Any) -> None:
     async def story() -> None:
         it = alone(tmp_path)
         await struck(it)
@@ -266,7 +266,7 @@ def test_an_update_or_a_delete_recovers_it_and_nothing_is_lost(tmp_path, recover
     asyncio.run(story())
 
 
-def test_a_delete_that_was_accepted_before_anybody_noticed_goes_ahead(tmp_path):
+def test_a_delete_that_was_accepted_before_anybody_noticed_goes_ahead(tmp_path: Path) -> None:
     async def story() -> None:
         it = alone(tmp_path)
         async with engine_on(it.engine, "doomed") as engine:
@@ -283,7 +283,7 @@ def test_a_delete_that_was_accepted_before_anybody_noticed_goes_ahead(tmp_path):
     asyncio.run(story())
 
 
-def test_an_engine_that_leaves_in_good_order_hands_its_stacks_on(tmp_path):
+def test_an_engine_that_leaves_in_good_order_hands_its_stacks_on(tmp_path: Path) -> None:
     async def story() -> None:
         it = alone(tmp_path)
         async with engine_on(it.engine, "first"):
@@ -300,7 +300,7 @@ def test_an_engine_that_leaves_in_good_order_hands_its_stacks_on(tmp_path):
     asyncio.run(story())
 
 
-def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path):
+def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path: Path) -> None:
     async def story() -> None:
         it = alone(tmp_path)
         await it.api.stacks.create("s", it.request({"a": resource("1")}))
@@ -330,7 +330,7 @@ def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path):
 
 
 @pytest.mark.ledger("S3.3")
-def test_the_list_of_differences_is_what_the_page_shows_and_names_tests_that_exist():
+def test_the_list_of_differences_is_what_the_page_shows_and_names_tests_that_exist() -> None:
     page = (ROOT / "docs" / "paths.md").read_text()
     sources = "".join(file.read_text() for part in ("engine", "api") for file in (ROOT / "tests" / part).glob("test_*.py"))
     for test, reason in DIFFERENCES.items():

@@ -12,7 +12,7 @@ import pytest
 from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import builtin, contract
 from isotherm.resources.schema import STRING, AttributeSchema
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 LONG = "n" * 255
 NUL = "a\0b"
@@ -64,7 +64,7 @@ async def end(it: Lab, name: str, resources: dict[str, Any], **options: Any) -> 
     return await it.end(await it.api.stacks.create(name, it.request(resources, **options)))
 
 
-def test_names_are_as_long_as_they_may_be(lab):
+def test_names_are_as_long_as_they_may_be(lab: Tell) -> None:
     resources = {
         LONG: resource("x"), f"{LONG[:-1]}g": group(2, resource("y")),
         f"{LONG[:-1]}c": {"type": "OS::Heat::SoftwareConfig", "properties": {"group": "g" * 1000, "config": "x"}},
@@ -86,7 +86,7 @@ def test_names_are_as_long_as_they_may_be(lab):
     lab(story)
 
 
-def test_a_type_is_a_whole_address(lab):
+def test_a_type_is_a_whole_address(lab: Tell) -> None:
     """A template that serves as a type is called by the address of its file."""
     address = f"file:///{'folder/' * 60}inner.yaml"
     inner = "heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Heat::TestResource, properties: {value: x}}\n"
@@ -99,7 +99,7 @@ def test_a_type_is_a_whole_address(lab):
     lab(story)
 
 
-def test_what_a_type_says_fails_only_its_resource(lab, rubbish):
+def test_what_a_type_says_fails_only_its_resource(lab: Tell, rubbish: None) -> None:
     """However long its id is, and whatever is in its error."""
     async def story(it: Lab) -> None:
         stack = await end(it, "s", {"a": {"type": "Test::Rubbish"}, "b": resource("x")})
@@ -111,7 +111,7 @@ def test_what_a_type_says_fails_only_its_resource(lab, rubbish):
     lab(story)
 
 
-def test_an_id_that_is_no_text(lab, rubbish):
+def test_an_id_that_is_no_text(lab: Tell, rubbish: None) -> None:
     async def story(it: Lab) -> None:
         stack = await end(it, "s", {"a": {"type": "Test::Numbered"}, "b": resource({"get_resource": "a"})})
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
@@ -121,7 +121,7 @@ def test_an_id_that_is_no_text(lab, rubbish):
     lab(story)
 
 
-def test_nul_in_what_a_type_gives(lab, rubbish):
+def test_nul_in_what_a_type_gives(lab: Tell, rubbish: None) -> None:
     """No template can have it; what comes from a cloud can, and is part of a document then."""
     async def story(it: Lab) -> None:
         outputs = {"o": {"value": {"get_attr": ["a", "said"]}}}
@@ -134,7 +134,7 @@ def test_nul_in_what_a_type_gives(lab, rubbish):
     lab(story)
 
 
-def test_what_is_asked_for_with_nul_in_its_name_is_not_there(lab):
+def test_what_is_asked_for_with_nul_in_its_name_is_not_there(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("x")})
         for ask in (it.api.stacks.show(NUL), it.api.resources.show("s", NUL), it.api.signals.send("s", NUL, {})):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from isotherm import errors
 from isotherm.engine.process.embedded import Embedded
 from isotherm.planning.planner import Planning
 from isotherm.secrets import Redactor
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
 @pytest.mark.ledger("S2.3", "S0.1", "S0.2", "S3.3")
-def test_create_update_delete(lab):
+def test_create_update_delete(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
         assert stack["stack_status"] == "CREATE_COMPLETE"
@@ -29,7 +31,7 @@ def test_create_update_delete(lab):
 
 
 @pytest.mark.ledger("S2.5")
-def test_an_update_without_a_change_touches_nothing(lab):
+def test_an_update_without_a_change_touches_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": resource({"get_attr": ["a", "output"]}), "c": resource(needs=["b"])}
         await it.create(template)
@@ -45,7 +47,7 @@ def test_an_update_without_a_change_touches_nothing(lab):
     lab(story)
 
 
-def test_who_waits_together_asks_once_what_is_secret(lab, monkeypatch):
+def test_who_waits_together_asks_once_what_is_secret(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Each of them says what it waits for, and that must not tell a secret."""
     asked = []
     original = Planning.all_secrets
@@ -65,7 +67,7 @@ def test_who_waits_together_asks_once_what_is_secret(lab, monkeypatch):
     lab(story)
 
 
-def test_what_changes_k_of_n_touches_k(lab):
+def test_what_changes_k_of_n_touches_k(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {f"r{i}": resource(needs=[f"r{i - 1}"] if i else None) for i in range(20)}
         await it.create(template)
@@ -77,7 +79,7 @@ def test_what_changes_k_of_n_touches_k(lab):
     lab(story)
 
 
-def test_a_replacement_is_made_before_the_old_one_goes(lab):
+def test_a_replacement_is_made_before_the_old_one_goes(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource(update_replace_value="1"), "b": resource({"get_resource": "a"})})
         before = await it.physical()
@@ -92,7 +94,7 @@ def test_a_replacement_is_made_before_the_old_one_goes(lab):
     lab(story)
 
 
-def test_what_the_template_drops_is_deleted_dependants_first(lab):
+def test_what_the_template_drops_is_deleted_dependants_first(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource(), "b": resource(needs=["a"]), "c": resource(needs=["b"]), "d": resource()})
         stack = await it.update({"d": resource()})
@@ -105,7 +107,7 @@ def test_what_the_template_drops_is_deleted_dependants_first(lab):
     lab(story)
 
 
-def test_conditions_switch_resources_on_and_off(lab):
+def test_conditions_switch_resources_on_and_off(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         switch = {"on": {"type": "boolean"}}
         when = {"wanted": {"get_param": "on"}}
@@ -120,7 +122,7 @@ def test_conditions_switch_resources_on_and_off(lab):
     lab(story)
 
 
-def test_outputs_come_from_what_resources_have_published(lab):
+def test_outputs_come_from_what_resources_have_published(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         outputs = {"value": {"value": {"get_attr": ["a", "output"]}}, "name": {"value": {"get_resource": "a"}},
                    "none": {"value": {"get_resource": "zz"}}}
@@ -136,7 +138,7 @@ def test_outputs_come_from_what_resources_have_published(lab):
     lab(story)
 
 
-def test_a_parameter_whose_part_another_resource_names(lab):
+def test_a_parameter_whose_part_another_resource_names(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         read = {"get_param": ["sizes", {"get_attr": ["a", "output"]}]}
         made = {"a": resource("small"), "b": resource(read)}
@@ -155,7 +157,7 @@ def test_a_parameter_whose_part_another_resource_names(lab):
     lab(story)
 
 
-def test_properties_that_come_to_no_map(lab):
+def test_properties_that_come_to_no_map(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         whole = {"type": "OS::Heat::TestResource", "properties": {"get_attr": ["a", "output"]}}
         stack = await it.create({"a": resource("1"), "b": whole})
@@ -167,7 +169,7 @@ def test_properties_that_come_to_no_map(lab):
     lab(story)
 
 
-def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab):
+def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         before = await it.physical()
@@ -179,7 +181,7 @@ def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab):
     lab(story)
 
 
-def test_a_name_is_taken_only_by_the_living(lab):
+def test_a_name_is_taken_only_by_the_living(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         first = await it.create({"a": resource()})
         with pytest.raises(errors.Conflict) as refused:
@@ -194,7 +196,7 @@ def test_a_name_is_taken_only_by_the_living(lab):
 
 
 @pytest.mark.parametrize("name", ["", "1abc", "a b", "a/../b", "a\nb", "x" * 256, "ä", "a;drop table stacks"])
-def test_bad_stack_names_are_refused(lab, name):
+def test_bad_stack_names_are_refused(lab: Tell, name: Any) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError):
             await it.api.stacks.create(name, it.request({"a": resource()}))
@@ -204,7 +206,7 @@ def test_bad_stack_names_are_refused(lab, name):
 
 
 @pytest.mark.ledger("S3.1", "S3.2")
-def test_the_row_carries_the_architecture(lab, architecture):
+def test_the_row_carries_the_architecture(lab: Tell, architecture: Any) -> None:
     async def story(it: Lab) -> None:
         (it.engine.path / "isotherm.conf").write_text("[DEFAULT]\nconvergence_engine = false\n")
         other = Embedded(it.engine.path)
@@ -212,7 +214,7 @@ def test_the_row_carries_the_architecture(lab, architecture):
         await other.orchestrator.stacks.create("old", it.request({}))
         other.close()
 
-        def rows(connection):
+        def rows(connection: Any) -> Any:
             return dict(connection.exec_driver_sql("SELECT name, convergence FROM stacks").all())
 
         chosen = int(architecture == "convergence")
@@ -224,13 +226,13 @@ def test_the_row_carries_the_architecture(lab, architecture):
     lab(story)
 
 
-def test_a_deleted_stack_leaves_nothing_but_its_row_and_its_events(lab):
+def test_a_deleted_stack_leaves_nothing_but_its_row_and_its_events(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource(), "b": resource(needs=["a"])})
         await it.update({"a": resource("2"), "c": resource()})
         await it.delete()
 
-        def left(connection):
+        def left(connection: Any) -> Any:
             tables = ("nodes", "edges", "resources", "blobs", "uses")
             return {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in tables}
 

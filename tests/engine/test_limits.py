@@ -6,6 +6,8 @@ import asyncio
 import collections
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,16 +19,16 @@ from isotherm.states import Action, Status
 from isotherm.store import rows
 from isotherm.store.records import Event
 from tests import databases
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 EMPTY = "heat_template_version: 2021-04-16\n"
 
 
-def options(folder, **values):
+def options(folder: Any, **values: Any) -> None:
     (folder / "isotherm.conf").write_text("[DEFAULT]\n" + "".join(f"{name} = {value}\n" for name, value in values.items()))
 
 
-async def asked_at_once(*requests):
+async def asked_at_once(*requests: Any) -> Any:
     """How the requests ended: how many were accepted, and the texts of those that were not."""
     answers = await asyncio.gather(*requests, return_exceptions=True)
     refused = [answer for answer in answers if isinstance(answer, errors.UserError)]
@@ -34,7 +36,7 @@ async def asked_at_once(*requests):
     return len(answers) - len(refused), collections.Counter(str(error) for error in refused)
 
 
-def test_stacks_of_a_project(lab, tmp_path):
+def test_stacks_of_a_project(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_stacks_per_tenant=7)
 
     async def story(it: Lab) -> None:
@@ -53,7 +55,7 @@ def test_stacks_of_a_project(lab, tmp_path):
     lab(story)
 
 
-def test_adopted_stacks_count_too(lab, tmp_path):
+def test_adopted_stacks_count_too(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_stacks_per_tenant=1)
 
     async def story(it: Lab) -> None:
@@ -89,7 +91,7 @@ asyncio.run(main())
 """
 
 
-def test_stacks_of_a_project_asked_for_in_two_processes(tmp_path):
+def test_stacks_of_a_project_asked_for_in_two_processes(tmp_path: Path) -> None:
     options(tmp_path, max_stacks_per_tenant=11)
     databases.tell(tmp_path)
     Embedded(tmp_path).close()
@@ -110,11 +112,11 @@ def test_stacks_of_a_project_asked_for_in_two_processes(tmp_path):
     assert all(accepted + refused == 25 for accepted, refused in counts), counts
 
 
-def group(count, **definition):
+def group(count: Any, **definition: Any) -> Any:
     return {"type": "OS::Heat::ResourceGroup", "properties": {"count": count, "resource_def": definition or resource()}}
 
 
-def test_resources_of_a_tree(lab, tmp_path):
+def test_resources_of_a_tree(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_resources_per_stack=6)
 
     async def story(it: Lab) -> None:
@@ -128,7 +130,7 @@ def test_resources_of_a_tree(lab, tmp_path):
     lab(story)
 
 
-def test_resources_of_a_tree_whose_size_is_known_late(lab, tmp_path):
+def test_resources_of_a_tree_whose_size_is_known_late(lab: Tell, tmp_path: Path) -> None:
     """Two groups come into being at the same time: each alone would fit."""
     options(tmp_path, max_resources_per_stack=9)
 
@@ -143,7 +145,7 @@ def test_resources_of_a_tree_whose_size_is_known_late(lab, tmp_path):
     lab(story)
 
 
-def test_resources_that_scaling_would_make(lab, tmp_path):
+def test_resources_that_scaling_would_make(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_resources_per_stack=5)
 
     async def story(it: Lab) -> None:
@@ -162,7 +164,7 @@ def test_resources_that_scaling_would_make(lab, tmp_path):
     lab(story)
 
 
-def test_depth(lab, tmp_path):
+def test_depth(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_nested_stack_depth=1)
 
     async def story(it: Lab) -> None:
@@ -174,7 +176,7 @@ def test_depth(lab, tmp_path):
     lab(story)
 
 
-def test_snapshots_of_a_stack(lab, tmp_path):
+def test_snapshots_of_a_stack(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_snapshots_per_stack=2)
 
     async def story(it: Lab) -> None:
@@ -189,7 +191,7 @@ def test_snapshots_of_a_stack(lab, tmp_path):
     lab(story)
 
 
-def software(number):
+def software(number: Any) -> Any:
     return {f"c{n}": {"type": "OS::Heat::SoftwareConfig", "properties": {"config": "x"}} for n in range(number)}
 
 
@@ -198,7 +200,7 @@ async def count(it: Lab, table: str) -> int:
     return await it.engine.store.read(lambda connection: connection.exec_driver_sql(query).scalar())
 
 
-def test_software_configs_of_a_project(lab, tmp_path):
+def test_software_configs_of_a_project(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_software_configs_per_tenant=3)
 
     async def story(it: Lab) -> None:
@@ -210,7 +212,7 @@ def test_software_configs_of_a_project(lab, tmp_path):
     lab(story)
 
 
-def test_software_deployments_of_a_project(lab, tmp_path):
+def test_software_deployments_of_a_project(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_software_deployments_per_tenant=2)
 
     async def story(it: Lab) -> None:
@@ -224,7 +226,7 @@ def test_software_deployments_of_a_project(lab, tmp_path):
     lab(story)
 
 
-def test_events_of_a_stack(lab, tmp_path):
+def test_events_of_a_stack(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_events_per_stack=10)
 
     async def story(it: Lab) -> None:
@@ -238,7 +240,7 @@ def test_events_of_a_stack(lab, tmp_path):
     lab(story)
 
 
-def test_events_of_a_stack_that_no_step_writes(lab, tmp_path):
+def test_events_of_a_stack_that_no_step_writes(lab: Tell, tmp_path: Path) -> None:
     """An update that changes nothing and a signal write events too, without a step of a worker."""
     options(tmp_path, max_events_per_stack=10)
 
@@ -256,7 +258,7 @@ def test_events_of_a_stack_that_no_step_writes(lab, tmp_path):
     lab(story)
 
 
-def test_all_events_of_a_stack_are_kept_by_default(lab):
+def test_all_events_of_a_stack_are_kept_by_default(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": resource()})
         many = [Event(stack["id"], stack["id"], "r", "T", None, Action.SIGNAL, Status.COMPLETE, "")] * 10_001
@@ -283,7 +285,9 @@ def test_all_events_of_a_stack_are_kept_by_default(lab):
     ("max_files", 100, Request(EMPTY, {f"{n}.txt": "" for n in range(101)}),
      "Number of files (101) exceeds maximum allowed number (100)."),
 ])
-def test_what_is_too_big_is_refused_by_the_name_of_its_limit(lab, tmp_path, option, value, request_, text):
+def test_what_is_too_big_is_refused_by_the_name_of_its_limit(
+    lab: Tell, tmp_path: Path, option: Any, value: Any, request_: Any, text: Any
+) -> None:
     options(tmp_path, **{option: value})
 
     async def story(it: Lab) -> None:
@@ -298,7 +302,7 @@ def test_what_is_too_big_is_refused_by_the_name_of_its_limit(lab, tmp_path, opti
     lab(story)
 
 
-def test_what_is_just_not_too_big_is_accepted(lab, tmp_path):
+def test_what_is_just_not_too_big_is_accepted(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, max_template_size=len(EMPTY), max_files=1, max_files_size=len(EMPTY))
 
     async def story(it: Lab) -> None:

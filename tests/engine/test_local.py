@@ -9,6 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
 from isotherm.resources.local.process import Process
 from tests import databases
-from tests.engine.conftest import PATIENCE_S, Lab
+from tests.engine.conftest import PATIENCE_S, Lab, Tell
 from tests.engine.local_stage import Stage, file, folder, logged, process, state
 from tools.services.processes import free_ports
 
@@ -52,7 +53,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("made", [file(), folder("a.txt"), process(log="a.txt")], ids=["file", "folder", "process"])
-def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, base, made):
+def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path: Path, base: Path, made: Any) -> None:
     request = Lab.request({"r": made})
     databases.tell(tmp_path)
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), made["type"]], input=request.template, text=True,
@@ -83,14 +84,14 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path, base
     ("standalone", "standalone", True), ("standalone", "keystone", False), ("always", "keystone", True),
     ("never", "standalone", False),
 ])
-def test_the_operator_decides(tmp_path, enable, auth, allowed):
+def test_the_operator_decides(tmp_path: Path, enable: Any, auth: Any, allowed: Any) -> None:
     settings = config.Settings(enable_local_resources=enable, auth_strategy=auth)
     assert (local_access.local(settings, tmp_path) is not None) is allowed
     assert (local_access.http(settings) is not None) is allowed
     assert ("Isotherm::Local::File" in builtin.registry(reaching=allowed).list()) is allowed
 
 
-def test_where_it_is_not_allowed_a_template_is_refused(tmp_path):
+def test_where_it_is_not_allowed_a_template_is_refused(tmp_path: Path) -> None:
     (tmp_path / "isotherm.conf").write_text("[DEFAULT]\nenable_local_resources = never\n")
 
     async def story() -> None:
@@ -104,7 +105,7 @@ def test_where_it_is_not_allowed_a_template_is_refused(tmp_path):
 
 @pytest.mark.parametrize(("type_", "given"), [(File, {"path": "a"}), (Directory, {"path": "a"}),
                                               (Process, {"command": ["true"]})])
-def test_without_a_folder_nothing_is_made(tmp_path, type_, given):
+def test_without_a_folder_nothing_is_made(tmp_path: Path, type_: Any, given: Any) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, type_, **given)
         stage.local = None
@@ -117,7 +118,7 @@ def test_without_a_folder_nothing_is_made(tmp_path, type_, given):
     asyncio.run(story())
 
 
-def test_the_folder_can_be_another(tmp_path):
+def test_the_folder_can_be_another(tmp_path: Path) -> None:
     settings = config.Settings(local_base_folder=str(tmp_path / "x" / "y"))
     lent = local_access.local(settings, tmp_path)
     assert lent is not None
@@ -144,7 +145,7 @@ async def fetched(url: str) -> str:
             await asyncio.sleep(0.05)
 
 
-def test_the_example_is_a_real_application(lab, base):
+def test_the_example_is_a_real_application(lab: Tell, base: Path) -> None:
     text = (Path(__file__).parents[2] / "examples" / "webapp.yaml").read_text(encoding="utf-8")
     (port,) = free_ports(1)
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from isotherm.resources.context import local_access
 from isotherm.resources.local import claims, confinement
 from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 from tests.engine.local_stage import Stage, file, folder
 from tests.engine.test_moving import abandoned
 
@@ -29,7 +30,7 @@ def mode(path: Path) -> str:
 
 
 
-def test_a_file_is_made_changed_and_deleted(lab, base):
+def test_a_file_is_made_changed_and_deleted(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"f": file()}, outputs={
             name: {"value": {"get_attr": ["f", name]}} for name in ("path", "size", "sha256")})
@@ -49,7 +50,7 @@ def test_a_file_is_made_changed_and_deleted(lab, base):
     lab(story)
 
 
-def test_attributes_tell_what_is_there(tmp_path):
+def test_attributes_tell_what_is_there(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, File, path="a.txt", content="hällo")
         await stage.run("create")
@@ -62,7 +63,7 @@ def test_attributes_tell_what_is_there(tmp_path):
     asyncio.run(story())
 
 
-def test_a_big_file_is_read_in_pieces_and_a_huge_one_not_at_all(tmp_path):
+def test_a_big_file_is_read_in_pieces_and_a_huge_one_not_at_all(tmp_path: Path) -> Any:
     """Both are sparse: they take no space, and would take all memory."""
     def peak(size: int) -> tuple[int, object, object, contract.LiveState]:
         os.truncate(tmp_path / "a.txt", size)
@@ -90,7 +91,7 @@ def test_a_big_file_is_read_in_pieces_and_a_huge_one_not_at_all(tmp_path):
     assert isinstance(seen, contract.Seen) and "sha256" not in seen.properties["content"]
 
 
-def test_another_path_is_another_file(lab, base):
+def test_another_path_is_another_file(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"f": file("a.txt")})
         await it.update({"f": file("b.txt")})
@@ -100,7 +101,7 @@ def test_another_path_is_another_file(lab, base):
     lab(story)
 
 
-def test_a_folder_and_a_file_in_it(lab, base):
+def test_a_folder_and_a_file_in_it(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"d": folder("d", mode="0750"), "f": file("d/a.txt", needs="d")})
         assert stack["status"] == "COMPLETE", stack
@@ -113,7 +114,7 @@ def test_a_folder_and_a_file_in_it(lab, base):
     lab(story)
 
 
-def test_a_folder_with_something_else_in_it_is_only_deleted_when_told_to(lab, base):
+def test_a_folder_with_something_else_in_it_is_only_deleted_when_told_to(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": folder()})
         (base / "d" / "of-somebody-else").write_text("x")
@@ -127,7 +128,7 @@ def test_a_folder_with_something_else_in_it_is_only_deleted_when_told_to(lab, ba
     lab(story)
 
 
-def test_what_somebody_else_made_is_not_overwritten_and_not_deleted(lab, base):
+def test_what_somebody_else_made_is_not_overwritten_and_not_deleted(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         base.mkdir(exist_ok=True)
         (base / "a.txt").write_text("mine")
@@ -140,7 +141,7 @@ def test_what_somebody_else_made_is_not_overwritten_and_not_deleted(lab, base):
     lab(story)
 
 
-def test_two_resources_do_not_share_a_file(lab, base):
+def test_two_resources_do_not_share_a_file(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"f": file(), "g": file(content="other", needs="f")})
         assert stack["status"] == "FAILED"
@@ -150,7 +151,7 @@ def test_two_resources_do_not_share_a_file(lab, base):
     lab(story)
 
 
-def test_an_import_looks_and_leaves_it_alone(lab, base):
+def test_an_import_looks_and_leaves_it_alone(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         base.mkdir(exist_ok=True)
         (base / "a.txt").write_text("mine")
@@ -162,7 +163,7 @@ def test_an_import_looks_and_leaves_it_alone(lab, base):
     lab(story)
 
 
-def test_an_imported_folder_is_left_alone(lab, base):
+def test_an_imported_folder_is_left_alone(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         (base / "d").mkdir(parents=True)
         (base / "d" / "mine").write_text("mine")
@@ -173,7 +174,7 @@ def test_an_imported_folder_is_left_alone(lab, base):
     lab(story)
 
 
-def test_an_import_of_what_is_not_there_fails(lab):
+def test_an_import_of_what_is_not_there_fails(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         for name in ("none.txt", "../engine.log"):
             stack = await it.create({"f": {**file(), "external_id": name}})
@@ -183,7 +184,7 @@ def test_an_import_of_what_is_not_there_fails(lab):
     lab(story)
 
 
-def test_a_file_that_is_gone_is_found_by_a_check_and_made_again(lab, base):
+def test_a_file_that_is_gone_is_found_by_a_check_and_made_again(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"f": file()})
         (base / "a.txt").unlink()
@@ -200,7 +201,7 @@ def test_a_file_that_is_gone_is_found_by_a_check_and_made_again(lab, base):
 
 
 @pytest.mark.parametrize("path", ["../a", "d/../../a", ".isotherm/claims/x", "", "a\0b", "x" * 300])
-def test_a_path_that_leads_elsewhere_is_refused_before_anything_is_made(lab, path):
+def test_a_path_that_leads_elsewhere_is_refused_before_anything_is_made(lab: Tell, path: Any) -> None:
     async def story(it: Lab) -> None:
         for made in (file(path), folder(path)):
             with pytest.raises(errors.UserError):
@@ -209,7 +210,7 @@ def test_a_path_that_leads_elsewhere_is_refused_before_anything_is_made(lab, pat
     lab(story)
 
 
-def test_an_absolute_path_may_be_used_inside_the_folder_only(lab, base, tmp_path):
+def test_an_absolute_path_may_be_used_inside_the_folder_only(lab: Tell, base: Path, tmp_path: Path) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"f": file(str(base / "in.txt"))})
         assert stack["status"] == "COMPLETE", stack
@@ -221,7 +222,7 @@ def test_an_absolute_path_may_be_used_inside_the_folder_only(lab, base, tmp_path
     lab(story)
 
 
-def test_no_symbolic_link_leads_out(lab, base, tmp_path):
+def test_no_symbolic_link_leads_out(lab: Tell, base: Path, tmp_path: Path) -> None:
     async def story(it: Lab) -> None:
         outside = tmp_path / "outside"
         outside.mkdir()
@@ -245,7 +246,7 @@ def test_no_symbolic_link_leads_out(lab, base, tmp_path):
 
 
 @pytest.mark.parametrize("given", [420, "644", "0999", "rw-r--r--"])
-def test_a_mode_that_yaml_has_misread_is_told(lab, given):
+def test_a_mode_that_yaml_has_misread_is_told(lab: Tell, given: Any) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match="four octal digits"):
             await it.api.stacks.create("s", it.request({"f": file(mode=given)}))
@@ -254,7 +255,7 @@ def test_a_mode_that_yaml_has_misread_is_told(lab, given):
 
 
 @pytest.mark.ledger("S1.1")
-def test_the_reality_of_a_file(tmp_path):
+def test_the_reality_of_a_file(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, File, path="a.txt", content="hello", owner=str(os.getuid()))
         await stage.run("create")
@@ -278,7 +279,7 @@ def test_the_reality_of_a_file(tmp_path):
     asyncio.run(story())
 
 
-def test_a_big_file_is_compared_by_its_hash(tmp_path):
+def test_a_big_file_is_compared_by_its_hash(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, File, path="a.txt", content="x" * 3_000_000)
         await stage.run("create")
@@ -293,7 +294,7 @@ def test_a_big_file_is_compared_by_its_hash(tmp_path):
     asyncio.run(story())
 
 
-def test_the_reality_of_a_folder(tmp_path):
+def test_the_reality_of_a_folder(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, Directory, path="d")
         await stage.run("create")
@@ -306,7 +307,7 @@ def test_the_reality_of_a_folder(tmp_path):
     asyncio.run(story())
 
 
-def test_a_file_whose_maker_was_killed_is_found_and_not_made_twice(tmp_path):
+def test_a_file_whose_maker_was_killed_is_found_and_not_made_twice(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, File, path="a.txt", content="hello")
         assert await stage.resource().find_by_token() == contract.Absent()
@@ -325,7 +326,7 @@ def test_a_file_whose_maker_was_killed_is_found_and_not_made_twice(tmp_path):
     asyncio.run(story())
 
 
-def test_a_draft_that_a_kill_left_is_never_written_into(tmp_path):
+def test_a_draft_that_a_kill_left_is_never_written_into(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(tmp_path, File, path="a.txt", content="hello")
         await stage.run("create")
@@ -339,7 +340,7 @@ def test_a_draft_that_a_kill_left_is_never_written_into(tmp_path):
     asyncio.run(story())
 
 
-def test_a_lease_that_has_run_out_stops_all_changes(tmp_path):
+def test_a_lease_that_has_run_out_stops_all_changes(tmp_path: Path) -> None:
     def over() -> None:
         raise errors.Superseded("the lease has run out")
 
@@ -354,7 +355,7 @@ def test_a_lease_that_has_run_out_stops_all_changes(tmp_path):
     asyncio.run(story())
 
 
-def test_who_adopts_the_stack_owns_its_files(lab, base):
+def test_who_adopts_the_stack_owns_its_files(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"f": file()})
         stack = await it.end(await it.api.exports.adopt("s", await abandoned(it)))
@@ -367,7 +368,7 @@ def test_who_adopts_the_stack_owns_its_files(lab, base):
     lab(story)
 
 
-def test_claims_are_of_one_resource(tmp_path):
+def test_claims_are_of_one_resource(tmp_path: Path) -> None:
     all_ = claims.Claims(confinement.Confined(tmp_path))
     first = claims.Claim("a", "t1", "stack", "r")
     all_.take(("a",), first, ("t1",))

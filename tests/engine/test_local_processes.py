@@ -8,6 +8,8 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +18,11 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
 from isotherm.resources.local import processes
 from isotherm.resources.local.process import Process
-from tests.engine.conftest import PATIENCE_S, Lab
+from tests.engine.conftest import PATIENCE_S, Lab, Tell
 from tests.engine.local_stage import STAYS, STUBBORN, Stage, folder, logged, process, state
 
 
-def test_a_process_outlives_the_engine_and_is_found_again(tmp_path, base):
+def test_a_process_outlives_the_engine_and_is_found_again(tmp_path: Path, base: Path) -> None:
     async def make() -> None:
         engine = Embedded(tmp_path)
         with contextlib.closing(engine):
@@ -47,7 +49,9 @@ def test_a_process_outlives_the_engine_and_is_found_again(tmp_path, base):
     assert not list(base.glob(".isotherm/processes/*"))
 
 
-def test_a_process_gets_its_environment_and_nothing_of_the_engines(lab, base, monkeypatch):
+def test_a_process_gets_its_environment_and_nothing_of_the_engines(
+    lab: Tell, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ISOTHERM_SECRET", "very secret")
 
     async def story(it: Lab) -> None:
@@ -71,7 +75,7 @@ def test_a_process_gets_its_environment_and_nothing_of_the_engines(lab, base, mo
     lab(story)
 
 
-def test_a_change_ends_the_old_one_before_the_new_one_begins(lab, base):
+def test_a_change_ends_the_old_one_before_the_new_one_begins(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"p": process(log="log.txt")})
         before = state(base)
@@ -91,7 +95,7 @@ def test_a_change_ends_the_old_one_before_the_new_one_begins(lab, base):
     lab(story)
 
 
-def test_one_that_does_not_listen_is_killed(lab, base):
+def test_one_that_does_not_listen_is_killed(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"p": process(STUBBORN, stop_timeout_secs=0.3, log="log.txt")})
         await logged(base / "log.txt", 1)
@@ -103,7 +107,7 @@ def test_one_that_does_not_listen_is_killed(lab, base):
     lab(story)
 
 
-def test_what_a_process_has_started_ends_with_it(lab, base):
+def test_what_a_process_has_started_ends_with_it(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         parent = [*STAYS[:3], f"import os; os.fork(); {STAYS[3]}"]
         await it.create({"p": process(parent, log="log.txt")})
@@ -117,7 +121,7 @@ def test_what_a_process_has_started_ends_with_it(lab, base):
     lab(story)
 
 
-def test_one_that_ends_at_once_is_a_failure_with_its_last_words(lab):
+def test_one_that_ends_at_once_is_a_failure_with_its_last_words(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"p": process([sys.executable, "-S", "-c", "raise SystemExit('no such port')"])})
         assert stack["status"] == "FAILED"
@@ -131,7 +135,7 @@ def test_one_that_ends_at_once_is_a_failure_with_its_last_words(lab):
 
 
 @pytest.mark.parametrize("command", [["no-such-program-anywhere"], ["./nothing"]])
-def test_what_cannot_be_run_is_told(lab, command):
+def test_what_cannot_be_run_is_told(lab: Tell, command: Any) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"p": process(command)})
         assert stack["status"] == "FAILED"
@@ -141,7 +145,7 @@ def test_what_cannot_be_run_is_told(lab, command):
     lab(story)
 
 
-def test_a_process_is_started_again_if_its_policy_says_so(lab, base):
+def test_a_process_is_started_again_if_its_policy_says_so(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"p": process(restart_policy="always", log="log.txt")})
         first = state(base)
@@ -159,7 +163,7 @@ def test_a_process_is_started_again_if_its_policy_says_so(lab, base):
     lab(story)
 
 
-def test_a_job_that_ends_well_has_done_its_work(lab):
+def test_a_job_that_ends_well_has_done_its_work(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"p": process([sys.executable, "-S", "-c", "pass"], restart_policy="on-failure")})
         assert stack["status"] == "COMPLETE", stack
@@ -171,7 +175,7 @@ def test_a_job_that_ends_well_has_done_its_work(lab):
 
 
 @pytest.mark.ledger("S1.1")
-def test_the_reality_of_a_process(tmp_path, base):
+def test_the_reality_of_a_process(tmp_path: Path, base: Path) -> None:
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, restart_policy="always", settle_secs=0)
         await stage.run("create")
@@ -193,7 +197,7 @@ def test_the_reality_of_a_process(tmp_path, base):
     asyncio.run(story())
 
 
-def test_a_process_that_was_killed_is_gone(base):
+def test_a_process_that_was_killed_is_gone(base: Path) -> None:
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, settle_secs=0)
         await stage.run("create")
@@ -213,7 +217,7 @@ def test_a_process_that_was_killed_is_gone(base):
     asyncio.run(story())
 
 
-def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base):
+def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base: Path) -> None:
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, log="log.txt", settle_secs=0)
         assert await stage.resource().find_by_token() == contract.Absent()
@@ -231,7 +235,7 @@ def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base)
     asyncio.run(story())
 
 
-def test_a_number_that_belongs_to_somebody_else_now_is_never_signalled(base):
+def test_a_number_that_belongs_to_somebody_else_now_is_never_signalled(base: Path) -> None:
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, settle_secs=0)
         await stage.run("create")
@@ -253,7 +257,7 @@ def test_a_number_that_belongs_to_somebody_else_now_is_never_signalled(base):
     asyncio.run(story())
 
 
-def test_processes_of_another_run_of_the_machine_are_gone(base):
+def test_processes_of_another_run_of_the_machine_are_gone(base: Path) -> None:
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, settle_secs=0)
         await stage.run("create")
@@ -267,7 +271,7 @@ def test_processes_of_another_run_of_the_machine_are_gone(base):
     asyncio.run(story())
 
 
-def test_an_imported_process_is_looked_at_and_left_alone(lab, base):
+def test_an_imported_process_is_looked_at_and_left_alone(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         base.mkdir(exist_ok=True)
         other = await asyncio.create_subprocess_exec(*STAYS, cwd=base, stdout=asyncio.subprocess.DEVNULL)

@@ -21,7 +21,7 @@ from isotherm.states import Action, EdgeKind, NodeState, Status
 from isotherm.store import tables as t
 from isotherm.store.database import writer
 from isotherm.store.database.writer import Connection
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.legacy_rows import make_legacy, of_stacks, rows
 from tests.engine.test_nested import FILES, nested
 
@@ -56,7 +56,7 @@ async def only(it: Lab, table: sa.Table, **where: Any) -> list[sa.RowMapping]:
 
 
 @pytest.mark.ledger("S4.1", "S4.3")
-def test_a_tree_is_migrated_whole(lab):
+def test_a_tree_is_migrated_whole(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         before = {row["id"]: row for row in await rows(it.engine, t.stacks)}
@@ -80,7 +80,7 @@ def test_a_tree_is_migrated_whole(lab):
 
 
 @pytest.mark.ledger("S4.3")
-def test_the_graph_is_what_convergence_would_have_written(lab):
+def test_the_graph_is_what_convergence_would_have_written(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(TEMPLATE, files=FILES)
 
@@ -103,7 +103,7 @@ def test_the_graph_is_what_convergence_would_have_written(lab):
 
 
 @pytest.mark.ledger("S4.1", "S4.4")
-def test_an_update_that_asks_for_nothing_new_touches_nothing(lab):
+def test_an_update_that_asks_for_nothing_new_touches_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         objects, physical = it.objects(), await it.physical()
@@ -125,7 +125,7 @@ def test_an_update_that_asks_for_nothing_new_touches_nothing(lab):
 
 
 @pytest.mark.ledger("S4.4")
-def test_no_cloud_is_called(lab, monkeypatch):
+def test_no_cloud_is_called(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         calls: list[str] = []
@@ -148,7 +148,7 @@ def test_no_cloud_is_called(lab, monkeypatch):
 
 
 @pytest.mark.ledger("S4.3")
-def test_the_texts_of_what_came_before_are_gone(lab):
+def test_the_texts_of_what_came_before_are_gone(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it, {"a": resource("old-words")})
         old = {row["hash"] for row in await rows(it.engine, t.blobs)}
@@ -175,7 +175,7 @@ def _as_if_ended(connection: Connection) -> None:
 
 @pytest.mark.ledger("S4.2")
 @pytest.mark.parametrize("status", [Status.FAILED, Status.IN_PROGRESS])
-def test_only_what_is_complete_is_migrated(lab, status):
+def test_only_what_is_complete_is_migrated(lab: Tell, status: Any) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         inside = await only(it, t.stacks, depth=2)
@@ -197,7 +197,7 @@ def test_only_what_is_complete_is_migrated(lab, status):
 
 
 @pytest.mark.ledger("S4.2")
-def test_a_stack_that_an_engine_has_locked_is_left_alone(lab):
+def test_a_stack_that_an_engine_has_locked_is_left_alone(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await legacy(it)
         now = it.engine.clock.now()
@@ -220,7 +220,7 @@ def test_a_stack_that_an_engine_has_locked_is_left_alone(lab):
 
 
 @pytest.mark.ledger("S4.4")
-def test_an_operation_that_comes_in_between_wins(lab, monkeypatch):
+def test_an_operation_that_comes_in_between_wins(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         await legacy(it, {"a": resource("1")})
         one = migrating(it)
@@ -242,7 +242,7 @@ def test_an_operation_that_comes_in_between_wins(lab, monkeypatch):
 
 
 @pytest.mark.ledger("S4.4")
-def test_whoever_was_about_to_use_the_old_path_is_refused(lab):
+def test_whoever_was_about_to_use_the_old_path_is_refused(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it, {"a": resource("1")})
         stack = (await rows(it.engine, t.stacks))[0]
@@ -256,7 +256,7 @@ def test_whoever_was_about_to_use_the_old_path_is_refused(lab):
 
 
 @pytest.mark.ledger("S4.4")
-def test_rows_outside_the_template_are_kept_and_cleaned_up_by_the_next_operation(lab):
+def test_rows_outside_the_template_are_kept_and_cleaned_up_by_the_next_operation(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         wanted = {"a": resource("1"), "b": resource("2", needs=["a"])}
         await legacy(it, {**wanted, "gone": resource("3"), "loose": resource("4")})
@@ -300,7 +300,7 @@ async def _have_template(it: Lab, template: dict[str, Any]) -> None:
 
 
 @pytest.mark.ledger("S4.4")
-def test_it_can_be_repeated(lab):
+def test_it_can_be_repeated(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         await migrated(it)
@@ -313,7 +313,7 @@ def test_it_can_be_repeated(lab):
 
 
 @pytest.mark.ledger("S4.4")
-def test_a_dry_run_changes_nothing(lab):
+def test_a_dry_run_changes_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         before = await of_stacks(it.engine)
@@ -325,7 +325,7 @@ def test_a_dry_run_changes_nothing(lab):
 
 
 @pytest.mark.ledger("S4.4")
-def test_a_failure_after_any_statement_leaves_the_tree_as_it_was(lab):
+def test_a_failure_after_any_statement_leaves_the_tree_as_it_was(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         before = await of_stacks(it.engine)
@@ -360,7 +360,7 @@ class _Killed(Exception):
 
 
 @pytest.mark.ledger("S4.1")
-def test_what_is_not_what_the_template_says_is_looked_at_by_the_next_update(lab):
+def test_what_is_not_what_the_template_says_is_looked_at_by_the_next_update(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it, {"a": resource("1"), "b": resource("2")})
         await _have_template(it, {"a": resource("1"), "b": resource("3")})
@@ -375,7 +375,7 @@ def test_what_is_not_what_the_template_says_is_looked_at_by_the_next_update(lab)
     lab(story)
 
 
-def test_hidden_parameters_and_suspended_stacks_come_along(lab):
+def test_hidden_parameters_and_suspended_stacks_come_along(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         schema, given = {"p": {"type": "string", "hidden": True}}, {"parameters": {"p": "password-1"}}
         template = {"a": resource({"get_param": "p"}), "in": nested(value={"get_param": "p"})}
@@ -393,7 +393,7 @@ def test_hidden_parameters_and_suspended_stacks_come_along(lab):
     lab(story)
 
 
-def test_a_snapshot_outlives_the_migration(lab):
+def test_a_snapshot_outlives_the_migration(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         taken = await it.api.snapshots.take("s", "before")
@@ -409,7 +409,7 @@ def test_a_snapshot_outlives_the_migration(lab):
 
 
 @pytest.mark.ledger("S4.1")
-def test_a_stack_inside_is_not_migrated_by_itself(lab):
+def test_a_stack_inside_is_not_migrated_by_itself(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         inside = await only(it, t.stacks, depth=1)
@@ -421,7 +421,7 @@ def test_a_stack_inside_is_not_migrated_by_itself(lab):
     lab(story)
 
 
-def test_a_tree_whose_template_cannot_be_read_is_named(lab):
+def test_a_tree_whose_template_cannot_be_read_is_named(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it, {"a": resource("1")})
         await it.engine.store.write(lambda connection: connection.execute(sa.delete(t.blobs)))
@@ -431,7 +431,7 @@ def test_a_tree_whose_template_cannot_be_read_is_named(lab):
     lab(story)
 
 
-def test_the_store_runs_a_tree_in_one_transaction(lab):
+def test_the_store_runs_a_tree_in_one_transaction(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await legacy(it)
         # A folder of its own: whoever drives commits something now and then, too.
@@ -453,7 +453,7 @@ def old_path(tmp_path: Path) -> None:
 
 @pytest.mark.ledger("S4.1", "S4.3", "S4.4")
 @pytest.mark.usefixtures("old_path")
-def test_what_the_legacy_engine_made_is_migrated_whole(lab):
+def test_what_the_legacy_engine_made_is_migrated_whole(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({**TEMPLATE, "a": resource("0")}, files=FILES)
         # Everything is replaced or changed once, so that there is something to leave behind.
@@ -483,7 +483,7 @@ def test_what_the_legacy_engine_made_is_migrated_whole(lab):
 
 @pytest.mark.usefixtures("old_path")
 @pytest.mark.parametrize("action", ["suspend", "check", "rollback"])
-def test_every_complete_state_of_the_legacy_path_is_migrated(lab, action):
+def test_every_complete_state_of_the_legacy_path_is_migrated(lab: Tell, action: Any) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": nested(value={"get_attr": ["a", "output"]})}
         await it.create(template, files=FILES)
@@ -507,7 +507,7 @@ def test_every_complete_state_of_the_legacy_path_is_migrated(lab, action):
 
 @pytest.mark.ledger("S4.2")
 @pytest.mark.usefixtures("old_path")
-def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab):
+def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         accepted = await it.api.stacks.update("s", it.request({"a": resource("2", action_wait_secs={"update": 1})}))
@@ -522,7 +522,7 @@ def test_a_legacy_stack_in_progress_is_left_to_its_engine(lab):
 
 @pytest.mark.ledger("S4.4")
 @pytest.mark.usefixtures("old_path")
-def test_updates_that_come_while_it_works_are_refused_or_done_and_never_lost(lab):
+def test_updates_that_come_while_it_works_are_refused_or_done_and_never_lost(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         names = [f"s{number:02}" for number in range(20)]
         made = [await it.api.stacks.create(name, it.request({"a": resource("old")})) for name in names]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from isotherm import errors
 from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
 from isotherm.store import tables as t
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 SECRET = "a-marker-nobody-else-uses"
 HIDDEN = {"p": {"type": "string", "hidden": True}, "q": {"type": "string", "default": "open"}}
@@ -31,7 +32,7 @@ async def adopted(it: Lab, data: Any, change: Patch | None = None) -> dict[str, 
 
 
 @pytest.mark.ledger("S2.4")
-def test_there_and_back_again(lab):
+def test_there_and_back_again(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("1"), "b": resource({"get_attr": ["a", "output"]}),
                     "word": {"type": "OS::Heat::RandomString"}}
@@ -57,7 +58,7 @@ def test_there_and_back_again(lab):
     lab(story)
 
 
-def test_nothing_is_left_of_the_snapshots_of_an_abandoned_stack(lab):
+def test_nothing_is_left_of_the_snapshots_of_an_abandoned_stack(lab: Tell) -> None:
     """Neither in the tables of snapshots nor of the template that only one of them knew."""
 
     async def story(it: Lab) -> None:
@@ -73,7 +74,7 @@ def test_nothing_is_left_of_the_snapshots_of_an_abandoned_stack(lab):
     lab(story)
 
 
-def test_the_papers_are_as_heat_has_them(lab):
+def test_the_papers_are_as_heat_has_them(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         meta = {**resource("1"), "metadata": {"k": "v"}}
         await it.create({"a": meta}, tags=["t"], files={"f": "text"}, parameters={"q": HIDDEN["q"]},
@@ -93,7 +94,7 @@ def test_the_papers_are_as_heat_has_them(lab):
     lab(story)
 
 
-def test_hidden_values_are_told_only_to_who_asks_for_them(lab):
+def test_hidden_values_are_told_only_to_who_asks_for_them(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         inner = {"m": {"list_join": ["-", ["x", {"get_param": "p"}]]}}
         template = {"a": {**resource({"get_param": "p"}), "metadata": inner},
@@ -118,7 +119,7 @@ def test_hidden_values_are_told_only_to_who_asks_for_them(lab):
     lab(story)
 
 
-def test_bad_papers_are_one_clear_error(lab):
+def test_bad_papers_are_one_clear_error(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1")})
         papers = await it.api.exports.export("s", hidden=True)
@@ -141,7 +142,7 @@ def test_bad_papers_are_one_clear_error(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_what_belongs_to_a_living_stack_is_not_taken(lab):
+def test_what_belongs_to_a_living_stack_is_not_taken(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         papers = await it.api.exports.export("s", hidden=True)
@@ -155,7 +156,7 @@ def test_what_belongs_to_a_living_stack_is_not_taken(lab):
     lab(story)
 
 
-def test_what_is_not_there_is_not_adopted(lab):
+def test_what_is_not_there_is_not_adopted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("2")})
         papers = await abandoned(it)
@@ -169,7 +170,7 @@ def test_what_is_not_there_is_not_adopted(lab):
     lab(story)
 
 
-def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab):
+def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("2")})
         papers = await abandoned(it)
@@ -182,7 +183,7 @@ def test_an_adoption_that_fails_and_rolls_back_gives_back_what_it_took(lab):
     lab(story)
 
 
-def test_what_could_not_be_adopted_is_made_by_the_next_update(lab):
+def test_what_could_not_be_adopted_is_made_by_the_next_update(lab: Tell) -> None:
     """What was found to be gone, and what nobody had come to look at, since the adoption had failed by then."""
 
     async def story(it: Lab) -> None:
@@ -200,7 +201,7 @@ def test_what_could_not_be_adopted_is_made_by_the_next_update(lab):
     lab(story)
 
 
-def test_a_rollback_after_an_adoption_that_is_through_undoes_nothing(lab):
+def test_a_rollback_after_an_adoption_that_is_through_undoes_nothing(lab: Tell) -> None:
     """It goes back to the last complete state, which is the adoption: what was taken over is still the stack's."""
 
     async def story(it: Lab) -> None:
@@ -215,7 +216,7 @@ def test_a_rollback_after_an_adoption_that_is_through_undoes_nothing(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_an_update_overtakes_an_adoption(lab):
+def test_an_update_overtakes_an_adoption(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         chain = {f"r{i}": resource("1", needs=[f"r{i - 1}"] if i else None) for i in range(30)}
         await it.create(chain)
@@ -231,7 +232,7 @@ def test_an_update_overtakes_an_adoption(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_abandoning_waits_for_what_is_under_way(lab):
+def test_abandoning_waits_for_what_is_under_way(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": resource("1", wait_secs=0.3), "b": resource("2", needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
@@ -243,7 +244,7 @@ def test_abandoning_waits_for_what_is_under_way(lab):
     lab(story)
 
 
-def test_abandoning_works_in_every_state(lab):
+def test_abandoning_works_in_every_state(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "bad": resource("2", fail=True)})
         papers = await abandoned(it)
@@ -262,7 +263,7 @@ def test_abandoning_works_in_every_state(lab):
     lab(story)
 
 
-def test_what_was_somebody_elses_stays_so(lab):
+def test_what_was_somebody_elses_stays_so(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.end(await it.api.stacks.create("other", it.request({"x": resource("theirs")})))
         (theirs,) = it.objects()
@@ -275,7 +276,7 @@ def test_what_was_somebody_elses_stays_so(lab):
     lab(story)
 
 
-def test_a_default_that_was_masked_is_not_taken_for_a_value(lab):
+def test_a_default_that_was_masked_is_not_taken_for_a_value(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         hidden = {"p": {"type": "string", "hidden": True, "default": SECRET}}
         await it.create({"a": resource({"get_param": "p"})}, parameters=hidden)
@@ -287,7 +288,7 @@ def test_a_default_that_was_masked_is_not_taken_for_a_value(lab):
     lab(story)
 
 
-def test_a_stack_inside_goes_over_with_the_one_around_it(lab):
+def test_a_stack_inside_goes_over_with_the_one_around_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         files = {"inside.yaml": it.request({"x": resource("1")}).template}
         await it.create({"a": {"type": "inside.yaml"}, "b": resource("2")}, files=files)
@@ -303,7 +304,7 @@ def test_a_stack_inside_goes_over_with_the_one_around_it(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_another_process_goes_on_where_one_was_killed(tmp_path):
+def test_another_process_goes_on_where_one_was_killed(tmp_path: Path) -> None:
     async def first() -> None:
         engine = Embedded(tmp_path)
         it = Lab(engine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from isotherm.engine.queries.stacks import Wish
 from isotherm.planning.planner import Planning
 from isotherm.resources.nested.nested_stack import is_forgotten, template_type
 from isotherm.resources.registry import Registry
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 LEAF = """
 heat_template_version: 2021-04-16
@@ -44,11 +45,11 @@ outputs:
 FILES = {"leaf.yaml": LEAF, "middle.yaml": MIDDLE}
 
 
-def nested(kind: str = "leaf.yaml", **properties):
+def nested(kind: str = "leaf.yaml", **properties: Any) -> Any:
     return {"type": kind, "properties": properties}
 
 
-def test_a_template_is_a_type(lab):
+def test_a_template_is_a_type(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": nested(value="1"), "b": resource({"get_attr": ["a", "out"]})}
         stack = await it.create(template, files=FILES)
@@ -64,7 +65,7 @@ def test_a_template_is_a_type(lab):
     lab(story)
 
 
-def test_a_change_of_the_template_inside_reaches_the_stack_inside(lab):
+def test_a_change_of_the_template_inside_reaches_the_stack_inside(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": nested(value="1")}, files=FILES)
         more = LEAF.replace("outputs:", "  second: {type: OS::Heat::TestResource}\noutputs:")
@@ -77,7 +78,7 @@ def test_a_change_of_the_template_inside_reaches_the_stack_inside(lab):
     lab(story)
 
 
-def test_a_template_that_was_gone_comes_back(lab):
+def test_a_template_that_was_gone_comes_back(lab: Tell) -> None:
     """Another process accepts it, so this engine knows only that it has looked for the text in vain."""
 
     async def story(it: Lab) -> None:
@@ -96,7 +97,7 @@ def test_a_template_that_was_gone_comes_back(lab):
     lab(story)
 
 
-def test_three_deep(lab):
+def test_three_deep(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"top": nested("middle.yaml", value="deep"), "r": resource({"get_attr": ["top", "out"]})},
                                 files=FILES)
@@ -108,7 +109,7 @@ def test_three_deep(lab):
     lab(story)
 
 
-def test_a_failure_comes_up_with_its_path(lab):
+def test_a_failure_comes_up_with_its_path(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"top": nested("middle.yaml", value="x", fail=True)}, files=FILES)
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -123,7 +124,7 @@ def test_a_failure_comes_up_with_its_path(lab):
     lab(story)
 
 
-def test_a_newer_update_goes_down_at_once(lab):
+def test_a_newer_update_goes_down_at_once(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
 
@@ -138,7 +139,7 @@ def test_a_newer_update_goes_down_at_once(lab):
     lab(story)
 
 
-def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab):
+def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"top": nested(value="1", wait=0.5)}, files=FILES))
 
@@ -155,7 +156,7 @@ def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab):
     lab(story)
 
 
-def test_delete_while_the_stack_inside_is_being_made(lab):
+def test_delete_while_the_stack_inside_is_being_made(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
 
@@ -169,7 +170,7 @@ def test_delete_while_the_stack_inside_is_being_made(lab):
     lab(story)
 
 
-def test_cancel_goes_down(lab):
+def test_cancel_goes_down(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         waits = LEAF.replace("outputs:", "  second: {type: OS::Heat::TestResource, depends_on: inner}\noutputs:")
         accepted = await it.api.stacks.create(
@@ -190,7 +191,7 @@ def test_cancel_goes_down(lab):
     lab(story)
 
 
-def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
+def test_whoever_overtakes_the_stack_inside_is_waited_for(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request({"top": nested(value="1", wait=1)}, files=FILES))
 
@@ -202,7 +203,7 @@ def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
         looks = 0
         original = InnerStacksFactory.of
 
-        def counted(self, *arguments):
+        def counted(self: Any, *arguments: Any) -> Any:
             nonlocal looks
             looks += 1
             return original(self, *arguments)
@@ -216,7 +217,7 @@ def test_whoever_overtakes_the_stack_inside_is_waited_for(lab, monkeypatch):
     lab(story)
 
 
-def test_the_stack_inside_has_no_longer_than_the_one_around_it(lab):
+def test_the_stack_inside_has_no_longer_than_the_one_around_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"top": nested("middle.yaml", value="1", wait=-1)}, files=FILES, timeout_s=2)
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -224,7 +225,7 @@ def test_the_stack_inside_has_no_longer_than_the_one_around_it(lab):
     lab(story)
 
 
-def test_what_includes_itself_is_refused(lab):
+def test_what_includes_itself_is_refused(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         loop = "heat_template_version: 2021-04-16\nresources: {again: {type: loop.yaml}}"
         with pytest.raises(errors.UserError) as refused:
@@ -235,7 +236,7 @@ def test_what_includes_itself_is_refused(lab):
     lab(story)
 
 
-def test_a_file_that_was_not_handed_over_is_told(lab):
+def test_a_file_that_was_not_handed_over_is_told(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match=r"nowhere\.yaml"):
             await it.create({"a": nested("nowhere.yaml")})
@@ -243,7 +244,7 @@ def test_a_file_that_was_not_handed_over_is_told(lab):
     lab(story)
 
 
-def test_problems_inside_are_told_with_their_path(lab):
+def test_problems_inside_are_told_with_their_path(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         bad = "heat_template_version: 2021-04-16\nresources: {r: {type: OS::Heat::TestResource, properties: {nope: 1}}}"
         with pytest.raises(errors.UserError) as refused:
@@ -254,7 +255,7 @@ def test_problems_inside_are_told_with_their_path(lab):
     lab(story)
 
 
-def test_an_alias_in_the_environment(lab):
+def test_an_alias_in_the_environment(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         mapped = {"resource_registry": {"My::Leaf": "leaf.yaml"}}
         stack = await it.create({"a": {"type": "My::Leaf", "properties": {"value": "1"}}}, files=FILES, environment=mapped)
@@ -277,7 +278,7 @@ outputs:
 """
 
 
-def test_the_stack_inside_reads_the_resource_around_it(lab):
+def test_the_stack_inside_reads_the_resource_around_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         shown = {"m": {"value": {"get_attr": ["a", "m"]}}, "d": {"value": {"get_attr": ["a", "d"]}}}
         around = {"type": "shown.yaml", "metadata": {"x": 1}, "deletion_policy": "Retain"}
@@ -292,7 +293,7 @@ def test_the_stack_inside_reads_the_resource_around_it(lab):
     lab(story)
 
 
-def test_resources_inside_can_be_read_by_name(lab):
+def test_resources_inside_can_be_read_by_name(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         shown = {"value": {"value": {"get_attr": ["a", "resource.inner.output"]}},
                  "step_by_step": {"value": {"get_attr": ["a", "resource.inner", "output"]}},
@@ -305,7 +306,7 @@ def test_resources_inside_can_be_read_by_name(lab):
     lab(story)
 
 
-def test_a_template_in_the_place_of_a_type_must_look_like_it(lab):
+def test_a_template_in_the_place_of_a_type_must_look_like_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         mapped = {"resource_registry": {"OS::Heat::Value": "bad.yaml"}}
         bad = "heat_template_version: 2021-04-16\noutputs: {value: {value: 1}}"
@@ -315,7 +316,7 @@ def test_a_template_in_the_place_of_a_type_must_look_like_it(lab):
     lab(story)
 
 
-def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab):
+def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": nested(value="1")}
         await it.create(template, files=FILES)
@@ -327,7 +328,7 @@ def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab):
     lab(story)
 
 
-def test_a_template_says_what_it_goes_by(lab):
+def test_a_template_says_what_it_goes_by(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         named = LEAF + "  OS::stack_id: {value: {get_attr: [inner, output]}}\n"
         template = {"a": nested(value="1"), "b": resource({"get_resource": "a"})}
@@ -338,7 +339,7 @@ def test_a_template_says_what_it_goes_by(lab):
     lab(story)
 
 
-def test_somebody_new_reads_what_a_stack_inside_gives(lab):
+def test_somebody_new_reads_what_a_stack_inside_gives(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": nested(value="1")}, files=FILES)
         await it.update({"a": nested(value="1"), "b": resource({"get_attr": ["a", "out"]})}, files=FILES)
@@ -348,7 +349,7 @@ def test_somebody_new_reads_what_a_stack_inside_gives(lab):
 
 
 @pytest.mark.parametrize("asked_s", [600.0, None])
-def test_a_stack_inside_says_what_time_was_asked_for(lab, asked_s):
+def test_a_stack_inside_says_what_time_was_asked_for(lab: Tell, asked_s: Any) -> None:
     """As in Heat: that of the stack around it, in each operation, and never what happens to be left of it."""
 
     async def story(it: Lab) -> None:
@@ -372,7 +373,7 @@ def test_a_stack_inside_says_what_time_was_asked_for(lab, asked_s):
     lab(story)
 
 
-def test_a_stack_inside_goes_by_its_arn(lab):
+def test_a_stack_inside_goes_by_its_arn(lab: Tell) -> None:
     """Its physical id stays the bare id; what is inside of it in turn goes by its ARN too, and so does a member."""
 
     async def story(it: Lab) -> None:

@@ -19,7 +19,7 @@ from isotherm.store.watch import repair_records, views
 from isotherm.store.watch import schedule as watching
 from isotherm.store.watch.schedule import Watch
 from tests import patience
-from tests.engine.conftest import PATIENCE_S, Lab, resource
+from tests.engine.conftest import PATIENCE_S, Lab, Tell, resource
 from tests.engine.local_stage import file, folder, process
 
 pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
@@ -67,7 +67,7 @@ async def becomes(it: Lab, name: str, word: str) -> None:
     await until(is_so)
 
 
-def test_drift_is_told_once_when_it_comes_and_once_when_it_goes(lab, tmp_path):
+def test_drift_is_told_once_when_it_comes_and_once_when_it_goes(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 
@@ -95,7 +95,7 @@ def test_drift_is_told_once_when_it_comes_and_once_when_it_goes(lab, tmp_path):
     lab(story)
 
 
-def test_what_drifts_is_mended_and_nothing_else_is_touched(lab, tmp_path):
+def test_what_drifts_is_mended_and_nothing_else_is_touched(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
 
@@ -135,7 +135,7 @@ def _running(base: Path) -> set[int]:
     return {one.child[0] for one in found if one is not None and one.is_running and one.child is not None}
 
 
-def test_what_is_ignored_is_not_looked_at(lab, tmp_path):
+def test_what_is_ignored_is_not_looked_at(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 
@@ -153,7 +153,7 @@ def test_what_is_ignored_is_not_looked_at(lab, tmp_path):
     lab(story)
 
 
-def test_metadata_can_ask_for_repair_of_one(lab, tmp_path):
+def test_metadata_can_ask_for_repair_of_one(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
 
@@ -169,7 +169,7 @@ def test_metadata_can_ask_for_repair_of_one(lab, tmp_path):
     lab(story)
 
 
-def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab, tmp_path):
+def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 
@@ -212,7 +212,7 @@ async def looked_again(it: Lab, times: int) -> None:
         await until(is_later)
 
 
-def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
+def test_nothing_is_repaired_while_an_operation_runs(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 
@@ -233,7 +233,7 @@ def test_nothing_is_repaired_while_an_operation_runs(lab, tmp_path):
     lab(story)
 
 
-def test_a_hint_is_looked_at_at_once(lab, tmp_path):
+def test_a_hint_is_looked_at_at_once(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **SELDOM)
     path = tmp_path / "local" / "a.txt"
 
@@ -256,7 +256,7 @@ def test_a_hint_is_looked_at_at_once(lab, tmp_path):
     lab(story)
 
 
-def test_a_hint_during_a_look_at_the_same_is_not_lost(lab, tmp_path):
+def test_a_hint_during_a_look_at_the_same_is_not_lost(lab: Tell, tmp_path: Path) -> None:
     """The look may have seen what was before that hint."""
     options(tmp_path, **SELDOM)
 
@@ -276,7 +276,7 @@ def test_a_hint_during_a_look_at_the_same_is_not_lost(lab, tmp_path):
     lab(story)
 
 
-def test_types_and_stacks_have_intervals_of_their_own(lab, tmp_path):
+def test_types_and_stacks_have_intervals_of_their_own(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, observer_interval=3600, observer_type_intervals="Isotherm::Local::Directory=0.05", observer_rate=0)
     base = tmp_path / "local"
 
@@ -294,7 +294,7 @@ def test_types_and_stacks_have_intervals_of_their_own(lab, tmp_path):
     lab(story)
 
 
-def test_a_fight_is_given_up_and_that_is_said(lab, tmp_path):
+def test_a_fight_is_given_up_and_that_is_said(lab: Tell, tmp_path: Path) -> None:
     """Abuse case 67: an actor undoes each repair."""
     options(tmp_path, observer_interval=0.05, observer_rate=20, observer_repair_limit=3)
     path = tmp_path / "local" / "a.txt"
@@ -339,7 +339,7 @@ async def _given_up(it: Lab, name: str) -> bool:
     return (await it.api.drift.show_resource("s", name))["given_up_since"] is not None
 
 
-def test_what_is_inside_is_repaired_by_the_stack_around(lab, tmp_path):
+def test_what_is_inside_is_repaired_by_the_stack_around(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
     inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
@@ -357,7 +357,7 @@ def test_what_is_inside_is_repaired_by_the_stack_around(lab, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["metadata", "override"])
-def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab, tmp_path, how):
+def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab: Tell, tmp_path: Path, how: Any) -> None:
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
     inner = "heat_template_version: 2021-04-16\nparameters: {p: {type: string}}\nresources:\n  f: {type: " \
@@ -378,7 +378,7 @@ def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab, tmp_path, h
     lab(story)
 
 
-def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab, tmp_path):
+def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab: Tell, tmp_path: Path) -> None:
     """What was given up in it has another chance, and whoever looks at it just now cannot write the old counts again."""
     inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
             "properties: {path: a.txt, content: x}}\n"
@@ -402,7 +402,7 @@ def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab, tmp_path):
     lab(story)
 
 
-def test_what_is_seen_is_compared_with_what_is_applied_now(lab):
+def test_what_is_seen_is_compared_with_what_is_applied_now(lab: Tell) -> None:
     """The definition stays the same, and what it resolves to does not: the last comparison says nothing of the next."""
 
     async def story(it: Lab) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from isotherm.store import rows
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 
 LEAF = """
 heat_template_version: 2021-04-16
@@ -21,7 +23,7 @@ outputs:
 """
 
 
-def test_the_reason_comes_up(lab):
+def test_the_reason_comes_up(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         outputs = {name: {"value": {"get_attr": ["a", name]}} for name in ("good", "bad")}
         stack = await it.create({"a": {"type": "middle.yaml"}}, outputs=outputs,
@@ -37,7 +39,7 @@ def test_the_reason_comes_up(lab):
     lab(story)
 
 
-def test_what_is_deleted_while_it_is_read_is_not_known(lab, monkeypatch):
+def test_what_is_deleted_while_it_is_read_is_not_known(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two looks at the database an update may have taken it away."""
 
     async def story(it: Lab) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
-def slow(value: str = "x", seconds: float = 0.4, **more):
+def slow(value: str = "x", seconds: float = 0.4, **more: Any) -> Any:
     return resource(value, wait_secs=seconds, **more)
 
 
 @pytest.mark.ledger("S2.6", "S2.13")
-def test_the_newest_update_wins(lab):
+def test_the_newest_update_wins(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": slow("1"), "b": slow("1", needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
@@ -33,7 +33,7 @@ def test_the_newest_update_wins(lab):
 
 
 @pytest.mark.ledger("S2.10")
-def test_each_operation_has_an_id_of_its_own(lab):
+def test_each_operation_has_an_id_of_its_own(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         ids = {(await it.api.stacks.create("s", it.request({"a": slow()}))).operation_id}
         for number in range(5):
@@ -46,7 +46,7 @@ def test_each_operation_has_an_id_of_its_own(lab):
     lab(story)
 
 
-def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab, monkeypatch):
+def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("0")})
         both = asyncio.Barrier(2)
@@ -69,7 +69,7 @@ def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab, monkeypatch)
     lab(story)
 
 
-def test_delete_is_accepted_while_creating(lab):
+def test_delete_is_accepted_while_creating(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": slow(), "b": slow(needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
@@ -79,7 +79,7 @@ def test_delete_is_accepted_while_creating(lab):
     lab(story)
 
 
-def test_an_update_is_accepted_while_deleting_and_changes_the_deletion_policy(lab):
+def test_an_update_is_accepted_while_deleting_and_changes_the_deletion_policy(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stuck = resource("kept", action_wait_secs={"delete": 3600})
         await it.create({"a": stuck, "b": resource(needs=["a"])})
@@ -94,7 +94,7 @@ def test_an_update_is_accepted_while_deleting_and_changes_the_deletion_policy(la
 
 
 @pytest.mark.ledger("S2.7")
-def test_a_failure_rolls_back_to_the_last_complete_state(lab):
+def test_a_failure_rolls_back_to_the_last_complete_state(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("1", needs=["a"])})
         before = await it.physical()
@@ -107,7 +107,7 @@ def test_a_failure_rolls_back_to_the_last_complete_state(lab):
 
 
 @pytest.mark.ledger("S2.14")
-def test_a_rollback_takes_up_the_old_version_again(lab):
+def test_a_rollback_takes_up_the_old_version_again(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1", update_replace_value="1"), "b": resource("1", needs=["a"])})
         before = await it.physical()
@@ -123,7 +123,7 @@ def test_a_rollback_takes_up_the_old_version_again(lab):
 
 
 @pytest.mark.ledger("S2.14")
-def test_a_rollback_tells_those_who_had_moved_to_the_replacement(lab):
+def test_a_rollback_tells_those_who_had_moved_to_the_replacement(lab: Tell) -> None:
     """Their own definitions never changed, and what they use does, twice."""
 
     async def story(it: Lab) -> None:
@@ -139,7 +139,7 @@ def test_a_rollback_tells_those_who_had_moved_to_the_replacement(lab):
     lab(story)
 
 
-def test_two_failures_in_a_row_roll_back_to_what_was_complete(lab):
+def test_two_failures_in_a_row_roll_back_to_what_was_complete(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         failed = await it.update({"a": resource("2"), "b": resource(fail=True)})
@@ -151,7 +151,7 @@ def test_two_failures_in_a_row_roll_back_to_what_was_complete(lab):
     lab(story)
 
 
-def test_a_failed_create_rolls_back_to_nothing(lab):
+def test_a_failed_create_rolls_back_to_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource(), "b": resource(fail=True, needs=["a"])}, disable_rollback=False)
         assert stack["stack_status"] == "ROLLBACK_COMPLETE"
@@ -161,7 +161,7 @@ def test_a_failed_create_rolls_back_to_nothing(lab):
     lab(story)
 
 
-def test_a_failed_branch_does_not_stop_the_others(lab):
+def test_a_failed_branch_does_not_stop_the_others(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"bad": resource(fail=True), "after_bad": resource(needs=["bad"]),
                     "good": slow(seconds=0.2), "after_good": resource("done", needs=["good"])}
@@ -178,7 +178,7 @@ def test_a_failed_branch_does_not_stop_the_others(lab):
     lab(story)
 
 
-def test_rollback_can_be_asked_for(lab):
+def test_rollback_can_be_asked_for(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         await it.api.stacks.update("s", it.request({"a": slow("2", 3), "b": resource()}))
@@ -194,7 +194,7 @@ def test_rollback_can_be_asked_for(lab):
     lab(story)
 
 
-def test_cancel_without_rollback_stays_where_it_is(lab):
+def test_cancel_without_rollback_stays_where_it_is(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": slow(seconds=0.5), "b": resource(needs=["a"])}))
         await it.until(lambda: _is(it, "a", "CREATE_IN_PROGRESS"))
@@ -208,7 +208,7 @@ def test_cancel_without_rollback_stays_where_it_is(lab):
     lab(story)
 
 
-def test_cancel_with_rollback_goes_back(lab):
+def test_cancel_with_rollback_goes_back(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         request = it.request({"a": resource("1"), "b": slow(seconds=0.3), "c": resource(needs=["b"])})
@@ -221,7 +221,7 @@ def test_cancel_with_rollback_goes_back(lab):
     lab(story)
 
 
-def test_a_timeout_comes_by_the_clock(lab):
+def test_a_timeout_comes_by_the_clock(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": resource(action_wait_secs={"create": -1}), "b": resource(needs=["a"])}, timeout_s=2)
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -234,7 +234,7 @@ def test_a_timeout_comes_by_the_clock(lab):
 
 
 @pytest.mark.ledger("S2.17")
-def test_without_rollback_what_is_unwanted_goes_first(lab):
+def test_without_rollback_what_is_unwanted_goes_first(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"old": slow(seconds=0.1)})
         await it.update({"new": resource()}, disable_rollback=True)
@@ -245,7 +245,7 @@ def test_without_rollback_what_is_unwanted_goes_first(lab):
 
 
 @pytest.mark.ledger("S2.17")
-def test_with_rollback_what_is_unwanted_stays_until_the_end(lab):
+def test_with_rollback_what_is_unwanted_stays_until_the_end(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"old": resource()})
         await it.update({"new": slow(seconds=0.1)}, disable_rollback=False)
@@ -256,7 +256,7 @@ def test_with_rollback_what_is_unwanted_stays_until_the_end(lab):
 
 
 @pytest.mark.ledger("S2.18")
-def test_a_rollback_deletes_first_and_updates_then(lab):
+def test_a_rollback_deletes_first_and_updates_then(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         await it.update({"a": resource("2"), "extra": resource(), "bad": resource(fail=True, needs=["a", "extra"])},
@@ -268,7 +268,7 @@ def test_a_rollback_deletes_first_and_updates_then(lab):
     lab(story)
 
 
-def test_check_tells_what_is_gone_and_an_update_mends_it(lab):
+def test_check_tells_what_is_gone_and_an_update_mends_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("2")})
         assert (await it.end(await it.api.stacks.check("s")))["stack_status"] == "CHECK_COMPLETE"

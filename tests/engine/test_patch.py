@@ -9,7 +9,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.orchestrator import Patch
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 PARAMETERS = {"p": {"type": "string", "default": "default"}, "q": {"type": "string", "default": "q"}}
 TEMPLATE = {"a": resource({"get_param": "p"}), "b": resource({"get_param": "q"})}
@@ -23,7 +23,7 @@ async def patched(it: Lab, patch: Patch) -> dict[str, Any]:
     return await it.end(await it.api.stacks.update("s", patch))
 
 
-def test_only_parameters(lab):
+def test_only_parameters(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it, p="1")
         stack = await patched(it, Patch(environment={"parameters": {"q": "2"}}))
@@ -39,7 +39,7 @@ def test_only_parameters(lab):
     lab(story)
 
 
-def test_only_the_template(lab):
+def test_only_the_template(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it, p="1", q="2")
         only_p = it.request({"a": resource({"get_param": "p"})}, parameters={"p": PARAMETERS["p"]}).template
@@ -51,7 +51,7 @@ def test_only_the_template(lab):
     lab(story)
 
 
-def test_the_template_stays_and_the_parameters_do_not(lab):
+def test_the_template_stays_and_the_parameters_do_not(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it, p="1", q="2")
         await patched(it, Patch(environment={"parameters": {"q": "3"}}, existing=False))
@@ -60,7 +60,7 @@ def test_the_template_stays_and_the_parameters_do_not(lab):
     lab(story)
 
 
-def test_the_rest_of_the_environment_and_the_files_stay(lab):
+def test_the_rest_of_the_environment_and_the_files_stay(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         surroundings = {"resource_registry": {"My::Type": "OS::Heat::TestResource",
                                               "resources": {"a": {"restricted_actions": "replace"}}}}
@@ -75,7 +75,7 @@ def test_the_rest_of_the_environment_and_the_files_stay(lab):
     lab(story)
 
 
-def test_a_name_that_no_parameter_has(lab):
+def test_a_name_that_no_parameter_has(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it)
         wrong = {"parameters": {"typo": "1"}}
@@ -87,7 +87,7 @@ def test_a_name_that_no_parameter_has(lab):
     lab(story)
 
 
-def test_an_immutable_parameter_is_refused_here_too(lab):
+def test_an_immutable_parameter_is_refused_here_too(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         fixed = {"p": {"type": "string", "immutable": True}}
         await it.create({"a": resource({"get_param": "p"})}, parameters=fixed, environment={"parameters": {"p": "1"}})
@@ -100,7 +100,7 @@ def test_an_immutable_parameter_is_refused_here_too(lab):
     lab(story)
 
 
-def test_it_is_a_change_of_what_was_asked_for_last(lab):
+def test_it_is_a_change_of_what_was_asked_for_last(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it, p="1")
         for failing in ("check", "suspend", "resume"):
@@ -115,7 +115,7 @@ def test_it_is_a_change_of_what_was_asked_for_last(lab):
     lab(story)
 
 
-def test_two_changes_at_once_do_not_lose_one_in_silence(lab):
+def test_two_changes_at_once_do_not_lose_one_in_silence(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it)
         changes = [Patch(environment={"parameters": {name: "new"}}) for name in ("p", "q")]
@@ -128,7 +128,7 @@ def test_two_changes_at_once_do_not_lose_one_in_silence(lab):
     lab(story)
 
 
-def test_a_plan_of_a_change(lab):
+def test_a_plan_of_a_change(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await made(it)
         plan = await it.api.preview.changes("s", Patch(environment={"parameters": {"p": "1"}}))

@@ -12,7 +12,7 @@ from isotherm.resources import builtin, contract
 from isotherm.resources.heat.dummy import Dummy
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.sim.world import plain_types
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 from tests.engine.test_snapshots import Disk
 
 PlainDummy = plain_types.twin(Dummy, "Test::PlainDummy")
@@ -85,7 +85,7 @@ async def outputs(it: Lab) -> dict[str, Any]:
     return {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
 
 
-def test_the_life_of_a_plain_dummy(lab):
+def test_the_life_of_a_plain_dummy(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"d": dummy(), "v": reads()}, outputs=OUTPUTS)
         assert stack["status"] == "COMPLETE", stack
@@ -108,7 +108,7 @@ def test_the_life_of_a_plain_dummy(lab):
     lab(story)
 
 
-def test_a_plain_dummy_is_looked_at(lab):
+def test_a_plain_dummy_is_looked_at(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": dummy()})
         first = (await it.physical())["d"]
@@ -125,7 +125,7 @@ def test_a_plain_dummy_is_looked_at(lab):
     lab(story)
 
 
-def test_snapshots_of_a_plain_type(lab):
+def test_snapshots_of_a_plain_type(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": one(PlainDisk, value="then")})
         disk = (await it.physical())["d"]
@@ -146,7 +146,7 @@ def test_snapshots_of_a_plain_type(lab):
 
 
 @pytest.mark.ledger("S0.4")
-def test_what_a_plain_type_has_made_is_found_by_its_token(lab):
+def test_what_a_plain_type_has_made_is_found_by_its_token(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         PlainLost.asked = 0
         stack = await it.create({"r": one(PlainLost, value="x")})
@@ -157,7 +157,7 @@ def test_what_a_plain_type_has_made_is_found_by_its_token(lab):
     lab(story)
 
 
-def test_a_mistake_in_a_type_is_not_taken_for_a_value(lab):
+def test_a_mistake_in_a_type_is_not_taken_for_a_value(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"d": one(Mistaken), "v": reads("output")})
         assert stack["status"] == "FAILED"
@@ -170,7 +170,7 @@ def test_a_mistake_in_a_type_is_not_taken_for_a_value(lab):
     lab(story)
 
 
-def test_what_is_refused_on_purpose_is_null(lab):
+def test_what_is_refused_on_purpose_is_null(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"d": one(Refused)}, outputs={"it": {"value": {"get_attr": ["d", "output"]}}})
         assert stack["status"] == "COMPLETE", stack
@@ -179,7 +179,7 @@ def test_what_is_refused_on_purpose_is_null(lab):
     lab(story)
 
 
-def test_a_plain_change_is_rolled_back(lab):
+def test_a_plain_change_is_rolled_back(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": dummy()})
         stack = await it.update({"d": dummy("b", fail_prop="yes")}, disable_rollback=False)

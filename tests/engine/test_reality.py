@@ -18,7 +18,7 @@ from isotherm.resources.heat.test_resource import TestResource
 from isotherm.states import Sight
 from isotherm.store.records import Observation
 from isotherm.store.watch import observations
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.local_stage import file
 
 REF = {"get_resource": "a"}
@@ -40,7 +40,7 @@ def options(folder: Path, text: str) -> None:
 
 
 @pytest.mark.ledger("S1.2", "S1.3")
-def test_what_was_changed_behind_our_back_is_put_right(lab):
+def test_what_was_changed_behind_our_back_is_put_right(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(CHAIN)
         before = await it.physical()
@@ -57,7 +57,7 @@ def test_what_was_changed_behind_our_back_is_put_right(lab):
 
 
 @pytest.mark.ledger("S1.3")
-def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab):
+def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(CHAIN)
         before = await it.physical()
@@ -72,7 +72,7 @@ def test_what_is_gone_is_made_again_and_its_dependants_hear_of_it(lab):
 
     lab(story)
 @pytest.mark.ledger("S1.3")
-def test_what_cannot_be_put_right_in_place_is_replaced(lab):
+def test_what_cannot_be_put_right_in_place_is_replaced(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         wanted = {"a": resource("1", update_replace=True), "b": resource(REF)}
         await it.create(wanted)
@@ -87,7 +87,7 @@ def test_what_cannot_be_put_right_in_place_is_replaced(lab):
 
 
 @pytest.mark.ledger("S1.2")
-def test_what_is_so_already_is_not_changed(lab):
+def test_what_is_so_already_is_not_changed(lab: Tell) -> None:
     """The template asks for what somebody has done by hand: only the row learns of it."""
 
     async def story(it: Lab) -> None:
@@ -105,7 +105,7 @@ def test_what_is_so_already_is_not_changed(lab):
 
 
 @pytest.mark.ledger("S1.4")
-def test_the_configuration_asks_for_it(lab, tmp_path):
+def test_the_configuration_asks_for_it(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, "observe_on_update = true")
 
     async def story(it: Lab) -> None:
@@ -121,7 +121,7 @@ def test_the_configuration_asks_for_it(lab, tmp_path):
     lab(story)
 
 
-def test_what_was_seen_is_kept_with_its_time(lab):
+def test_what_was_seen_is_kept_with_its_time(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(CHAIN)
         assert await seen(it) == {}, "nobody has looked"
@@ -148,7 +148,7 @@ def busy() -> Any:
 
 
 @pytest.mark.parametrize("answer", [busy, lambda: contract.Unseen("the service is down")])
-def test_what_cannot_be_seen_fails_clearly(lab, monkeypatch, answer):
+def test_what_cannot_be_seen_fails_clearly(lab: Tell, monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         blind(monkeypatch, answer)
@@ -162,7 +162,9 @@ def test_what_cannot_be_seen_fails_clearly(lab, monkeypatch, answer):
     lab(story)
 
 
-def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(lab, monkeypatch, tmp_path):
+def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(
+    lab: Tell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     options(tmp_path, "observe_failure = ignore")
 
     async def story(it: Lab) -> None:
@@ -179,7 +181,7 @@ def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(lab, monkeypa
     lab(story)
 
 
-def test_a_busy_service_is_asked_again(lab, monkeypatch):
+def test_a_busy_service_is_asked_again(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> Any:
     asked: list[int] = []
 
     def answer() -> Any:
@@ -195,7 +197,7 @@ def test_a_busy_service_is_asked_again(lab, monkeypatch):
     lab(story)
 
 
-def test_why_it_cannot_be_seen_tells_no_secrets(lab, monkeypatch):
+def test_why_it_cannot_be_seen_tells_no_secrets(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     def tell() -> Any:
         raise ValueError("cannot log in with hush-4711")
 
@@ -214,7 +216,7 @@ def test_why_it_cannot_be_seen_tells_no_secrets(lab, monkeypatch):
     lab(story)
 
 
-def test_the_wish_to_look_is_kept_with_the_operation(tmp_path, lab):
+def test_the_wish_to_look_is_kept_with_the_operation(tmp_path: Path, lab: Tell) -> Any:
     """Whoever accepted it is gone when somebody else drives it; and a newer operation has a wish of its own."""
     wanted = {"a": resource("1")}
 
@@ -244,7 +246,7 @@ def test_the_wish_to_look_is_kept_with_the_operation(tmp_path, lab):
     lab(driven)
 
 
-def test_a_rollback_looks_too_and_takes_up_nothing_that_is_gone(lab):
+def test_a_rollback_looks_too_and_takes_up_nothing_that_is_gone(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         old = {"a": resource("1"), "b": resource("1", needs=["a"])}
         await it.create(old)
@@ -260,7 +262,7 @@ def test_a_rollback_looks_too_and_takes_up_nothing_that_is_gone(lab):
     lab(story)
 
 
-def test_stacks_inside_look_too(lab):
+def test_stacks_inside_look_too(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         inner = it.request({"x": resource("1")}).template
         wanted = {"g": {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": resource("2")}},
@@ -273,7 +275,7 @@ def test_stacks_inside_look_too(lab):
 
     lab(story)
 @pytest.mark.ledger("S1.2", "S1.3")
-def test_a_real_file_is_put_right_or_written_again(lab, base):
+def test_a_real_file_is_put_right_or_written_again(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         wanted = {"f": file("a.txt", "hello"), "g": file("b.txt", "hello")}
         await it.create(wanted)
@@ -293,7 +295,7 @@ def test_a_real_file_is_put_right_or_written_again(lab, base):
     lab(story)
 
 
-def test_what_others_read_is_read_anew(lab):
+def test_what_others_read_is_read_anew(lab: Tell) -> None:
     """It was published while it had drifted, and put right by hand: nothing is left to do but to tell."""
 
     async def story(it: Lab) -> None:

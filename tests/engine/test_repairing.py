@@ -13,14 +13,14 @@ import pytest
 from isotherm import errors
 from isotherm.observer.service import Observer
 from tests import patience
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.local_stage import file, folder
 from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, observed, options, told, until
 
 pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
 
 
-def test_a_repair_that_fails_is_tried_again(lab, tmp_path):
+def test_a_repair_that_fails_is_tried_again(lab: Tell, tmp_path: Path) -> None:
     """What is in the way goes away by itself: nobody has to ask."""
     options(tmp_path, observer_interval=0.2, observer_rate=0, observer_repair_limit=50)
     path = tmp_path / "local" / "a.txt"
@@ -45,7 +45,7 @@ async def _failed(it: Lab) -> bool:
     return bool((await it.api.stacks.show("s"))["stack_status"] == "UPDATE_FAILED")
 
 
-def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
+def test_a_repair_that_always_fails_is_given_up(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, observer_interval=0.1, observer_rate=0, observer_repair_limit=2)
     path = tmp_path / "local" / "a.txt"
 
@@ -62,7 +62,7 @@ def test_a_repair_that_always_fails_is_given_up(lab, tmp_path):
     lab(story)
 
 
-def test_what_was_given_up_is_tried_again_after_a_pause(lab, tmp_path):
+def test_what_was_given_up_is_tried_again_after_a_pause(lab: Tell, tmp_path: Path) -> None:
     """Nothing is left to look at, since the last repair failed half-way: it is not forgotten all the same."""
     options(tmp_path, observer_interval=0.1, observer_rate=0, observer_repair_limit=2)
     path = tmp_path / "local" / "a.txt"
@@ -95,7 +95,7 @@ async def _given_up(it: Lab) -> bool:
     return (await it.api.drift.show("s"))["given_up"] == ["config"]
 
 
-def test_a_repair_is_not_rolled_back(lab, tmp_path):
+def test_a_repair_is_not_rolled_back(lab: Tell, tmp_path: Path) -> None:
     """It wants what was there before: there is nothing else to go back to. What holds for updates stays as it was."""
     options(tmp_path, observer_interval=0.1, observer_rate=0, observer_repair_limit=2)
     path = tmp_path / "local" / "a.txt"
@@ -114,7 +114,7 @@ def test_a_repair_is_not_rolled_back(lab, tmp_path):
     lab(story)
 
 
-def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
+def test_who_was_put_to_rest_is_not_woken(lab: Tell, tmp_path: Path) -> None:
     """A check after the suspend: the stack says CHECK_COMPLETE, and what is in it sleeps all the same."""
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
@@ -138,7 +138,7 @@ def test_who_was_put_to_rest_is_not_woken(lab, tmp_path):
     lab(story)
 
 
-def test_what_rests_until_it_is_deleted_keeps_nobody_from_being_repaired(lab, tmp_path):
+def test_what_rests_until_it_is_deleted_keeps_nobody_from_being_repaired(lab: Tell, tmp_path: Path) -> None:
     """An update that failed was to delete it; a resume leaves it as it is."""
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
@@ -158,7 +158,7 @@ def test_what_rests_until_it_is_deleted_keeps_nobody_from_being_repaired(lab, tm
     lab(story)
 
 
-def test_what_was_imported_is_reported_and_never_repaired(lab, tmp_path):
+def test_what_was_imported_is_reported_and_never_repaired(lab: Tell, tmp_path: Path) -> None:
     """It is somebody else's: to bring it back is his business."""
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
@@ -182,7 +182,9 @@ def test_what_was_imported_is_reported_and_never_repaired(lab, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["stack", "project", "resource"])
-def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkeypatch, who):
+def test_what_is_paused_at_the_last_moment_is_not_repaired(
+    lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: Any
+) -> None:
     """Between the decision and the operation somebody says that nothing is to be repaired."""
     options(tmp_path, **SELDOM)
     path = tmp_path / "local" / "a.txt"
@@ -214,7 +216,7 @@ def test_what_is_paused_at_the_last_moment_is_not_repaired(lab, tmp_path, monkey
     lab(story)
 
 
-def test_an_observer_waits_for_the_database(lab, tmp_path, monkeypatch):
+def test_an_observer_waits_for_the_database(lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not answer when the observer begins, and when it looks."""
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"

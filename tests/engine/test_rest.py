@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -13,7 +14,7 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import builtin as known
 from isotherm.resources import contract
 from isotherm.resources.schema import NUMBER, STRING, Schema
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 TYPE = "Test::Sleeper"
 
@@ -106,7 +107,7 @@ DIAMOND = {"top": sleeper(), "left": sleeper(needs=["top"]), "right": sleeper(ne
 
 
 @pytest.mark.ledger("S2.4")
-def test_dependants_rest_first_and_wake_last(lab):
+def test_dependants_rest_first_and_wake_last(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(DIAMOND)
         stack = await it.end(await it.api.stacks.suspend("s"))
@@ -128,7 +129,7 @@ def test_dependants_rest_first_and_wake_last(lab):
     lab(story)
 
 
-def test_the_order_is_that_of_what_objects_use_whatever_a_failed_update_wanted(lab):
+def test_the_order_is_that_of_what_objects_use_whatever_a_failed_update_wanted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"used": sleeper(), "user": sleeper(needs=["used"])})
         turned = {"bad": resource(fail=True), "user": sleeper(needs=["bad"]), "used": sleeper(needs=["user"])}
@@ -144,7 +145,7 @@ def test_the_order_is_that_of_what_objects_use_whatever_a_failed_update_wanted(l
     lab(story)
 
 
-def test_resting_twice_is_resting_once(lab):
+def test_resting_twice_is_resting_once(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper()})
         for action in ("suspend", "suspend", "resume", "resume"):
@@ -156,7 +157,7 @@ def test_resting_twice_is_resting_once(lab):
     lab(story)
 
 
-def test_a_suspended_stack_is_not_updated_but_it_is_read_checked_and_deleted(lab):
+def test_a_suspended_stack_is_not_updated_but_it_is_read_checked_and_deleted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper("1")}, outputs={"o": {"value": "said"}})
         await it.end(await it.api.stacks.suspend("s"))
@@ -171,7 +172,7 @@ def test_a_suspended_stack_is_not_updated_but_it_is_read_checked_and_deleted(lab
     lab(story)
 
 
-def test_a_check_looks_at_what_a_failed_delete_has_left(lab):
+def test_a_check_looks_at_what_a_failed_delete_has_left(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": sleeper("1"), "b": sleeper("2", needs=["a"])}
         await it.create(template)
@@ -195,7 +196,7 @@ def test_a_check_looks_at_what_a_failed_delete_has_left(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_an_update_wakes_what_still_sleeps_before_it_changes_it(lab):
+def test_an_update_wakes_what_still_sleeps_before_it_changes_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper("1"), "b": sleeper("1", needs=["a"])})
         await it.end(await it.api.stacks.suspend("s"))
@@ -208,7 +209,7 @@ def test_an_update_wakes_what_still_sleeps_before_it_changes_it(lab):
     lab(story)
 
 
-def test_an_update_wakes_in_the_order_of_what_objects_use_before_it_changes_anything(lab):
+def test_an_update_wakes_in_the_order_of_what_objects_use_before_it_changes_anything(lab: Tell) -> None:
     """The template has turned the two round: what is to be used by the other was its user when it went to rest."""
 
     async def story(it: Lab) -> None:
@@ -225,7 +226,7 @@ def test_an_update_wakes_in_the_order_of_what_objects_use_before_it_changes_anyt
     lab(story)
 
 
-def test_what_cannot_be_woken_does_not_fail_the_update_that_replaces_it(lab):
+def test_what_cannot_be_woken_does_not_fail_the_update_that_replaces_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper(refuses="resume"), "b": sleeper(needs=["a"])})
         await it.end(await it.api.stacks.suspend("s"))
@@ -239,7 +240,7 @@ def test_what_cannot_be_woken_does_not_fail_the_update_that_replaces_it(lab):
     lab(story)
 
 
-def test_one_that_refuses_keeps_awake_what_it_needs(lab):
+def test_one_that_refuses_keeps_awake_what_it_needs(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": sleeper(), "b": sleeper(needs=["a"], refuses="suspend"), "c": sleeper(needs=["b"]),
                     "d": sleeper(needs=["a"])}
@@ -259,7 +260,7 @@ def test_one_that_refuses_keeps_awake_what_it_needs(lab):
     lab(story)
 
 
-def test_one_that_does_not_wake_is_made_anew_by_the_next_update(lab):
+def test_one_that_does_not_wake_is_made_anew_by_the_next_update(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper(refuses="resume"), "b": sleeper()})
         await it.end(await it.api.stacks.suspend("s"))
@@ -276,7 +277,7 @@ def test_one_that_does_not_wake_is_made_anew_by_the_next_update(lab):
 
 
 @pytest.mark.parametrize("action", ["suspend", "snapshot", "check"])
-def test_what_was_never_made_does_not_look_well_after_a_visit(lab, action):
+def test_what_was_never_made_does_not_look_well_after_a_visit(lab: Tell, action: Any) -> None:
     async def story(it: Lab) -> None:
         await it.create({"bad": {"type": "OS::Heat::TestResource", "properties": {"fail": True}}})
         stack = await it.end(await it.act(action))
@@ -290,7 +291,7 @@ def test_what_was_never_made_does_not_look_well_after_a_visit(lab, action):
     lab(story)
 
 
-def test_what_failed_is_not_put_to_rest(lab):
+def test_what_failed_is_not_put_to_rest(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         bad = {"type": "OS::Heat::TestResource", "properties": {"fail": True}}
         await it.create({"a": sleeper(), "bad": bad})
@@ -304,7 +305,7 @@ def test_what_failed_is_not_put_to_rest(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_the_newest_wins_between_resting_and_waking(lab):
+def test_the_newest_wins_between_resting_and_waking(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         slow = {"a": sleeper(seconds=0.3), "b": sleeper(seconds=0.3, needs=["a"])}
         await it.create(slow)
@@ -318,7 +319,7 @@ def test_the_newest_wins_between_resting_and_waking(lab):
     lab(story)
 
 
-def test_a_suspend_waits_for_the_update_that_it_overtakes(lab):
+def test_a_suspend_waits_for_the_update_that_it_overtakes(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper("1")})
         waits = {"type": "OS::Heat::TestResource", "properties": {"wait_secs": 0.3}}
@@ -336,7 +337,7 @@ def test_a_suspend_waits_for_the_update_that_it_overtakes(lab):
     lab(story)
 
 
-def test_a_delete_overtakes_a_suspend(lab):
+def test_a_delete_overtakes_a_suspend(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper(seconds=0.2), "b": sleeper(seconds=0.2, needs=["a"])})
         await it.api.stacks.suspend("s")
@@ -347,7 +348,7 @@ def test_a_delete_overtakes_a_suspend(lab):
     lab(story)
 
 
-def test_cancelling_a_suspend_goes_back_to_work(lab):
+def test_cancelling_a_suspend_goes_back_to_work(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": sleeper(seconds=0.2), "b": sleeper(seconds=0.2, needs=["a"])})
         await it.api.stacks.suspend("s")
@@ -358,7 +359,7 @@ def test_cancelling_a_suspend_goes_back_to_work(lab):
     lab(story)
 
 
-def test_stacks_inside_rest_and_wake_with_the_one_around_them(lab):
+def test_stacks_inside_rest_and_wake_with_the_one_around_them(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         files = {"inside.yaml": it.request({"x": sleeper(), "y": sleeper(needs=["x"])}).template}
         template = {"a": {"type": "inside.yaml"}, "b": sleeper(needs=["a"])}
@@ -377,7 +378,7 @@ def test_stacks_inside_rest_and_wake_with_the_one_around_them(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_another_process_goes_on_where_one_was_killed(tmp_path):
+def test_another_process_goes_on_where_one_was_killed(tmp_path: Path) -> None:
     async def first() -> None:
         engine = Embedded(tmp_path)
         it = Lab(engine)
@@ -415,7 +416,7 @@ async def _is(it: Lab, name: str, status: str) -> bool:
     return await it.status(name) == status
 
 
-def test_what_is_being_deleted_cannot_rest(lab):
+def test_what_is_being_deleted_cannot_rest(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource(action_wait_secs={"delete": 3600})})
         await it.api.stacks.delete("s")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from isotherm import errors
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 
 @pytest.mark.parametrize("way", ["dropped", "replaced", "deleted"])
-def test_retain_holds_on_every_way(lab, way):
+def test_retain_holds_on_every_way(lab: Tell, way: Any) -> None:
     async def story(it: Lab) -> None:
         kept = {**resource("kept", update_replace_value="1"), "deletion_policy": "retain"}
         await it.create({"a": kept, "b": resource("other")})
@@ -26,7 +28,7 @@ def test_retain_holds_on_every_way(lab, way):
     lab(story)
 
 
-def test_a_policy_that_changes_holds_from_then_on(lab):
+def test_a_policy_that_changes_holds_from_then_on(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         await it.update({"a": {**resource("1"), "deletion_policy": "retain"}})
@@ -37,7 +39,7 @@ def test_a_policy_that_changes_holds_from_then_on(lab):
     lab(story)
 
 
-def test_an_external_resource_is_never_made_changed_or_deleted(lab):
+def test_an_external_resource_is_never_made_changed_or_deleted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"mine": resource("theirs")})
         theirs = (await it.physical())["mine"]
@@ -59,7 +61,7 @@ def test_an_external_resource_is_never_made_changed_or_deleted(lab):
     lab(story)
 
 
-def test_an_external_resource_that_is_not_there_fails(lab):
+def test_an_external_resource_that_is_not_there_fails(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"a": {"type": "OS::Heat::Dummy", "external_id": "nowhere"}})
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -71,7 +73,7 @@ def test_an_external_resource_that_is_not_there_fails(lab):
 
 @pytest.mark.parametrize(("action", "change"), [
     ("update", {"value": "2"}), ("replace", {"value": "1", "update_replace_value": "2"})])
-def test_restricted_actions_are_refused(lab, action, change):
+def test_restricted_actions_are_refused(lab: Tell, action: Any, change: Any) -> None:
     async def story(it: Lab) -> None:
         rule = {"resource_registry": {"resources": {"a": {"restricted_actions": action}}}}
         await it.create({"a": resource("1", update_replace_value="1")}, environment=rule)
@@ -89,7 +91,7 @@ def test_restricted_actions_are_refused(lab, action, change):
     lab(story)
 
 
-def test_immutable_parameters_are_refused(lab):
+def test_immutable_parameters_are_refused(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         fixed = {"p": {"type": "string", "immutable": True}}
         template = {"a": resource({"get_param": "p"})}
@@ -106,14 +108,14 @@ def test_immutable_parameters_are_refused(lab):
 SECRET = "a-marker-nobody-else-uses"
 
 
-def test_hidden_values_reach_reality_and_no_definition(lab):
+def test_hidden_values_reach_reality_and_no_definition(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         hidden = {"p": {"type": "string", "hidden": True}}
         template = {"a": resource({"get_param": "p"})}
         await it.create(template, parameters=hidden, environment={"parameters": {"p": SECRET}})
         assert it.values() == [SECRET]
 
-        def definitions(connection):
+        def definitions(connection: Any) -> Any:
             return " ".join(row[0] for row in connection.exec_driver_sql("SELECT definition FROM nodes"))
 
         assert SECRET not in await it.engine.store.read(definitions)
@@ -128,7 +130,7 @@ def test_hidden_values_reach_reality_and_no_definition(lab):
     lab(story)
 
 
-def test_a_plan_tells_what_apply_does(lab):
+def test_a_plan_tells_what_apply_does(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         old = {"same": resource(), "changed": resource("1"), "gone": resource(),
                "anew": resource(update_replace_value="1"), "reader": resource({"get_resource": "anew"}),
@@ -157,7 +159,7 @@ def test_a_plan_tells_what_apply_does(lab):
     lab(story)
 
 
-def test_a_plan_for_a_stack_that_is_yet_to_be(lab):
+def test_a_plan_for_a_stack_that_is_yet_to_be(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         request = it.request({"a": resource(), "b": resource({"get_attr": ["a", "output"]})})
         plan = await it.api.preview.changes("new", request)
@@ -167,7 +169,7 @@ def test_a_plan_for_a_stack_that_is_yet_to_be(lab):
     lab(story)
 
 
-def test_what_a_resource_waits_for_is_told(lab):
+def test_what_a_resource_waits_for_is_told(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"a": resource(wait_secs=2), "b": resource(needs=["a"])}))
 

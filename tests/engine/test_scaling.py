@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.test_groups import complete, ids, inside, out, outputs
 
 
@@ -31,7 +31,7 @@ async def changes(it: Lab) -> list[int]:
     return list(found.values())
 
 
-def test_a_chain_is_made_one_after_the_other(lab):
+def test_a_chain_is_made_one_after_the_other(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         made = chain("OS::Heat::TestResource", "OS::Heat::TestResource", resource_properties={"value": "v"})
         wanted = {"refs": out("g", "refs"), "all": out("g", "output"), "map": out("g", "attributes", "output"),
@@ -50,7 +50,7 @@ def test_a_chain_is_made_one_after_the_other(lab):
     lab(story)
 
 
-def test_a_chain_all_at_once(lab):
+def test_a_chain_all_at_once(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": chain("OS::Heat::TestResource", "OS::Heat::Value", concurrent=True,
                                                        resource_properties={"value": "v"})}))
@@ -61,7 +61,7 @@ def test_a_chain_all_at_once(lab):
     lab(story)
 
 
-def test_a_scaling_group_and_what_can_be_read_of_it(lab):
+def test_a_scaling_group_and_what_can_be_read_of_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         wanted = {"size": out("g", "current_size"), "map": out("g", "outputs", "output"), "refs": out("g", "refs"),
                   "list": out("g", "outputs_list", "output"), "refs_map": out("g", "refs_map"),
@@ -80,7 +80,7 @@ def test_a_scaling_group_and_what_can_be_read_of_it(lab):
     lab(story)
 
 
-def test_the_oldest_go_first(lab):
+def test_the_oldest_go_first(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(desired_capacity=2)}))
         old = await ids(it)
@@ -95,7 +95,7 @@ def test_the_oldest_go_first(lab):
     lab(story)
 
 
-def test_sizes_that_do_not_fit(lab):
+def test_sizes_that_do_not_fit(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match="MinSize can not be greater than MaxSize"):
             await it.create({"g": scaling(low=3, high=2)})
@@ -108,7 +108,7 @@ def test_sizes_that_do_not_fit(lab):
     lab(story)
 
 
-def test_an_update_leaves_the_size_alone_within_the_bounds(lab):
+def test_an_update_leaves_the_size_alone_within_the_bounds(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(low=2, high=6, desired_capacity=4)}))
         before = await ids(it)
@@ -119,7 +119,7 @@ def test_an_update_leaves_the_size_alone_within_the_bounds(lab):
     lab(story)
 
 
-def test_members_are_updated_in_batches(lab):
+def test_members_are_updated_in_batches(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         rolling = {"rolling_updates": {"max_batch_size": 2, "pause_time": 0.05}}
         await complete(it, await it.create({"g": scaling("old", 5, 6, **rolling)}))
@@ -135,7 +135,7 @@ def test_members_are_updated_in_batches(lab):
     lab(story)
 
 
-def test_failed_members_go_before_all_others(lab):
+def test_failed_members_go_before_all_others(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(desired_capacity=2)}))
         old = await ids(it)
@@ -169,7 +169,7 @@ async def reasons(it: Lab) -> list[str]:
             if one["resource_status"].startswith("SIGNAL")]
 
 
-def test_signals_scale(lab):
+def test_signals_scale(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"g": scaling(low=1, high=5, desired_capacity=2), "up": policy("change_in_capacity", 2),
                      "down": policy("change_in_capacity", -1), "exact": policy("exact_capacity", 1),
@@ -195,7 +195,7 @@ def test_signals_scale(lab):
     lab(story)
 
 
-def test_the_same_signal_scales_once(lab):
+def test_the_same_signal_scales_once(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
         assert await signal(it, "up", signal_id="a") == 2
@@ -205,7 +205,7 @@ def test_the_same_signal_scales_once(lab):
     lab(story)
 
 
-def test_a_policy_that_goes_while_it_is_signalled_to_is_not_found(lab, monkeypatch):
+def test_a_policy_that_goes_while_it_is_signalled_to_is_not_found(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
         scale = it.api.signals._scaler.scale
@@ -222,7 +222,7 @@ def test_a_policy_that_goes_while_it_is_signalled_to_is_not_found(lab, monkeypat
     lab(story)
 
 
-def test_nothing_is_scaled_while_the_group_cools_down(lab):
+def test_nothing_is_scaled_while_the_group_cools_down(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"g": scaling(), "up": policy("change_in_capacity", 1, cooldown=1000),
                      "other": policy("change_in_capacity", 1)}
@@ -234,7 +234,7 @@ def test_nothing_is_scaled_while_the_group_cools_down(lab):
     lab(story)
 
 
-def test_a_group_that_was_just_made_cools_down(lab):
+def test_a_group_that_was_just_made_cools_down(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(cooldown=1000), "up": policy("change_in_capacity", 1)}))
         assert await signal(it, "up") == 1
@@ -243,7 +243,7 @@ def test_a_group_that_was_just_made_cools_down(lab):
     lab(story)
 
 
-def test_an_update_keeps_what_scaling_did_and_tells_dependants(lab):
+def test_an_update_keeps_what_scaling_did_and_tells_dependants(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         reader = {"type": "OS::Heat::Value", "properties": {"value": {"get_attr": ["g", "current_size"]}}}
         resources = {"g": scaling(), "up": policy("change_in_capacity", 2), "v": reader}
@@ -261,7 +261,7 @@ def test_an_update_keeps_what_scaling_did_and_tells_dependants(lab):
     lab(story)
 
 
-def test_signals_while_the_group_is_being_changed(lab):
+def test_signals_while_the_group_is_being_changed(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         resources = {"g": scaling(), "up": policy("change_in_capacity", 1)}
         await complete(it, await it.create(resources))
@@ -279,7 +279,7 @@ def test_signals_while_the_group_is_being_changed(lab):
     lab(story)
 
 
-def test_a_policy_that_says_too_much(lab):
+def test_a_policy_that_says_too_much(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError, match="min_adjustment_step property should only be specified for"):
             await it.create({"g": scaling(), "p": policy("exact_capacity", 1, min_adjustment_step=1)})
@@ -292,7 +292,7 @@ def test_a_policy_that_says_too_much(lab):
     lab(story)
 
 
-def test_no_signals_while_suspended(lab):
+def test_no_signals_while_suspended(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": scaling(), "up": policy("change_in_capacity", 1)}))
         await it.end(await it.api.stacks.suspend("s"))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from isotherm.observer.service import Tuning
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 from tests.engine.local_stage import file
 from tests.engine.test_observer import OFTEN, QUICK, becomes, options, until
 
 pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
 
 
-def test_looks_are_spread_over_time(lab, tmp_path):
+def test_looks_are_spread_over_time(lab: Tell, tmp_path: Path) -> None:
     """Stacks that are looked at together now are not looked at together for ever."""
     options(tmp_path, observer_interval=1000, observer_jitter=0.2, observer_rate=0)
 
@@ -42,7 +43,7 @@ async def _wait(it: Lab, name: str) -> float:
     return (ends - began).total_seconds()
 
 
-def test_two_share_the_work(lab, tmp_path):
+def test_two_share_the_work(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, observer_interval=0.05, observer_rate=0)
 
     async def story(it: Lab) -> None:
@@ -60,7 +61,7 @@ def test_two_share_the_work(lab, tmp_path):
     lab(story)
 
 
-def test_two_share_the_work_and_one_that_dies_is_replaced(lab, tmp_path):
+def test_two_share_the_work_and_one_that_dies_is_replaced(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from isotherm import errors
 from isotherm.engine.process.embedded import Embedded
 from isotherm.store.signals import signals
 from tests import patience
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 OUTPUTS = {"data": {"value": {"get_attr": ["condition", "data"]}}}
 
@@ -49,7 +50,7 @@ async def outputs(it: Lab) -> dict[str, Any]:
     return {one["output_key"]: one["output_value"] for one in await it.api.outputs.list("s")}
 
 
-def test_the_stack_goes_on_when_the_signal_comes(lab):
+def test_the_stack_goes_on_when_the_signal_comes(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         request = it.request(waiting(after=resource(needs=["condition"])), outputs=OUTPUTS)
         accepted = await it.api.stacks.create("s", request)
@@ -65,7 +66,7 @@ def test_the_stack_goes_on_when_the_signal_comes(lab):
     lab(story)
 
 
-def test_what_the_stack_waits_for_is_shown(lab):
+def test_what_the_stack_waits_for_is_shown(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request(waiting(count=2)))
         await until_it_waits(it)
@@ -75,7 +76,7 @@ def test_what_the_stack_waits_for_is_shown(lab):
     lab(story)
 
 
-def test_signals_may_come_before_anybody_waits(lab):
+def test_signals_may_come_before_anybody_waits(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         slow = resource(needs=["handle"], wait_secs=0.3)
         template = waiting(count=3, slow=slow)
@@ -89,7 +90,7 @@ def test_signals_may_come_before_anybody_waits(lab):
     lab(story)
 
 
-def test_what_is_left_out_of_a_signal_is_filled_in(lab):
+def test_what_is_left_out_of_a_signal_is_filled_in(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=3), outputs=OUTPUTS))
         await until_it_waits(it)
@@ -104,7 +105,7 @@ def test_what_is_left_out_of_a_signal_is_filled_in(lab):
     lab(story)
 
 
-def test_a_signal_with_the_same_id_counts_once(lab):
+def test_a_signal_with_the_same_id_counts_once(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=2), outputs=OUTPUTS))
         await until_it_waits(it)
@@ -118,7 +119,7 @@ def test_a_signal_with_the_same_id_counts_once(lab):
     lab(story)
 
 
-def test_a_request_that_is_sent_again_changes_nothing(lab):
+def test_a_request_that_is_sent_again_changes_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=2)))
         await until_it_waits(it)
@@ -132,7 +133,7 @@ def test_a_request_that_is_sent_again_changes_nothing(lab):
     lab(story)
 
 
-def test_a_failure_says_why(lab):
+def test_a_failure_says_why(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=2)))
         await until_it_waits(it)
@@ -146,7 +147,7 @@ def test_a_failure_says_why(lab):
     lab(story)
 
 
-def test_time_runs_out(lab):
+def test_time_runs_out(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=2, timeout=1)))
         await it.until(lambda: is_(it, "handle", "CREATE_COMPLETE"))
@@ -158,7 +159,7 @@ def test_time_runs_out(lab):
     lab(story)
 
 
-def test_many_signals_at_once(lab):
+def test_many_signals_at_once(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=200)))
         await it.until(lambda: is_(it, "handle", "CREATE_COMPLETE"))
@@ -169,7 +170,7 @@ def test_many_signals_at_once(lab):
 
 
 @pytest.mark.parametrize("details", [{"status": "MAYBE"}, {"extra": 1}, "text", [1]])
-def test_a_signal_in_another_form_is_refused(lab, details):
+def test_a_signal_in_another_form_is_refused(lab: Tell, details: Any) -> None:
     async def story(it: Lab) -> None:
         await it.create({"handle": waiting()["handle"]})
         with pytest.raises(errors.UserError, match="Metadata format invalid"):
@@ -179,7 +180,7 @@ def test_a_signal_in_another_form_is_refused(lab, details):
     lab(story)
 
 
-def test_who_takes_no_signals_says_so(lab):
+def test_who_takes_no_signals_says_so(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
         with pytest.raises(errors.UserError, match=r"^signal is not supported for resource\.$") as caught:
@@ -193,7 +194,7 @@ def test_who_takes_no_signals_says_so(lab):
     lab(story)
 
 
-def test_a_resource_that_is_not_made_yet_cannot_be_signalled(lab):
+def test_a_resource_that_is_not_made_yet_cannot_be_signalled(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"first": resource(wait_secs=30), "handle": {**waiting()["handle"], "depends_on": "first"}}
         await it.api.stacks.create("s", it.request(template))
@@ -204,7 +205,7 @@ def test_a_resource_that_is_not_made_yet_cannot_be_signalled(lab):
     lab(story)
 
 
-def test_signals_are_bounded(lab, monkeypatch):
+def test_signals_are_bounded(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         await it.create({"handle": waiting()["handle"]})
         with pytest.raises(errors.UserError, match="at most") as caught:
@@ -230,7 +231,7 @@ def test_signals_are_bounded(lab, monkeypatch):
     lab(story)
 
 
-def test_a_wait_is_taken_up_by_another_process(lab, tmp_path):
+def test_a_wait_is_taken_up_by_another_process(lab: Tell, tmp_path: Path) -> None:
     async def first() -> None:
         engine = Embedded(tmp_path)
         it = Lab(engine)
@@ -257,7 +258,7 @@ def test_a_wait_is_taken_up_by_another_process(lab, tmp_path):
     lab(story)
 
 
-def test_a_newer_update_does_not_wait_for_signals(lab):
+def test_a_newer_update_does_not_wait_for_signals(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request(waiting()))
         await until_it_waits(it)
@@ -269,7 +270,7 @@ def test_a_newer_update_does_not_wait_for_signals(lab):
     lab(story)
 
 
-def test_a_newer_update_changes_what_is_waited_for(lab):
+def test_a_newer_update_changes_what_is_waited_for(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request(waiting(count=5)))
         await until_it_waits(it)
@@ -280,7 +281,7 @@ def test_a_newer_update_changes_what_is_waited_for(lab):
     lab(story)
 
 
-def test_a_newer_update_that_leaves_the_wait_alone_does_not_end_it(lab):
+def test_a_newer_update_that_leaves_the_wait_alone_does_not_end_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request(waiting(count=1)))
         await until_it_waits(it)
@@ -295,7 +296,7 @@ def test_a_newer_update_that_leaves_the_wait_alone_does_not_end_it(lab):
     lab(story)
 
 
-def test_a_deleted_stack_takes_no_signals(lab):
+def test_a_deleted_stack_takes_no_signals(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request(waiting()))
         await until_it_waits(it)
@@ -306,7 +307,7 @@ def test_a_deleted_stack_takes_no_signals(lab):
     lab(story)
 
 
-def test_what_is_being_deleted_takes_no_signals(lab):
+def test_what_is_being_deleted_takes_no_signals(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"handle": waiting()["handle"], "a": resource(needs=["handle"], action_wait_secs={"delete": 30})})
         await it.api.stacks.delete("s")
@@ -317,7 +318,7 @@ def test_what_is_being_deleted_takes_no_signals(lab):
     lab(story)
 
 
-def test_an_update_of_the_count_waits_for_the_rest(lab):
+def test_an_update_of_the_count_waits_for_the_rest(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(waiting(count=1)))
         await until_it_waits(it)
@@ -332,7 +333,7 @@ def test_an_update_of_the_count_waits_for_the_rest(lab):
     lab(story)
 
 
-def test_what_is_no_handle_is_refused(lab):
+def test_what_is_no_handle_is_refused(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource(), "condition": {
             "type": "OS::Heat::WaitCondition", "properties": {"handle": {"get_resource": "a"}, "timeout": 5}}}
@@ -343,7 +344,7 @@ def test_what_is_no_handle_is_refused(lab):
     lab(story)
 
 
-def test_a_wait_condition_that_goes_takes_the_signals_along(lab):
+def test_a_wait_condition_that_goes_takes_the_signals_along(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = waiting()
         accepted = await it.api.stacks.create("s", it.request(template))
@@ -359,7 +360,7 @@ def test_a_wait_condition_that_goes_takes_the_signals_along(lab):
     lab(story)
 
 
-def test_transports_that_need_a_cloud_say_so(lab):
+def test_transports_that_need_a_cloud_say_so(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"handle": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "ZAQAR_SIGNAL"}}}
         stack = await it.create(template)
@@ -368,7 +369,7 @@ def test_transports_that_need_a_cloud_say_so(lab):
     lab(story)
 
 
-def test_a_handle_has_no_address_while_no_api_is_served(lab):
+def test_a_handle_has_no_address_while_no_api_is_served(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         values = {name: {"value": {"get_attr": ["handle", name]}} for name in ("token", "endpoint", "curl_cli", "signal")}
         await it.create({"handle": waiting()["handle"]}, outputs=values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -13,7 +14,7 @@ from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import builtin, contract
 from isotherm.resources.schema import NUMBER, STRING, Schema
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 TYPE = "Test::Disk"
 
@@ -103,7 +104,7 @@ async def forgotten(it: Lab, snapshot: str) -> None:
 
 
 @pytest.mark.ledger("S2.4")
-def test_a_snapshot_is_taken_and_gone_back_to(lab):
+def test_a_snapshot_is_taken_and_gone_back_to(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         parameters = {"p": {"type": "string"}}
         await it.create({"d": disk(), "a": resource({"get_param": "p"})}, parameters=parameters,
@@ -130,7 +131,7 @@ def test_a_snapshot_is_taken_and_gone_back_to(lab):
     lab(story)
 
 
-def test_snapshots_are_listed_shown_and_found(lab):
+def test_snapshots_are_listed_shown_and_found(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         first, _ = await taken(it, "twin")
@@ -149,7 +150,7 @@ def test_snapshots_are_listed_shown_and_found(lab):
     lab(story)
 
 
-def test_no_snapshot_is_taken_of_a_moving_stack(lab):
+def test_no_snapshot_is_taken_of_a_moving_stack(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request({"a": resource(wait_secs=0.2)}))
         with pytest.raises(errors.Conflict) as error:
@@ -161,7 +162,7 @@ def test_no_snapshot_is_taken_of_a_moving_stack(lab):
     lab(story)
 
 
-def test_one_that_refuses_makes_it_fail_and_harms_nothing(lab):
+def test_one_that_refuses_makes_it_fail_and_harms_nothing(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"good": disk(), "bad": disk(refuses="snapshot")}
         await it.create(template)
@@ -182,7 +183,7 @@ def test_one_that_refuses_makes_it_fail_and_harms_nothing(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_an_update_overtakes_a_snapshot(lab):
+def test_an_update_overtakes_a_snapshot(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": disk(seconds=0.3)})
         accepted = await it.api.snapshots.take("s")
@@ -199,7 +200,7 @@ def test_an_update_overtakes_a_snapshot(lab):
     lab(story)
 
 
-def test_a_copy_that_comes_too_late_is_deleted(lab):
+def test_a_copy_that_comes_too_late_is_deleted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": disk(seconds=0.4)})
         accepted = await it.api.snapshots.take("s")
@@ -213,7 +214,7 @@ def test_a_copy_that_comes_too_late_is_deleted(lab):
     lab(story)
 
 
-def test_a_copy_that_cannot_be_deleted_is_told_and_tried_again(lab):
+def test_a_copy_that_cannot_be_deleted_is_told_and_tried_again(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": disk()})
         id_, _ = await taken(it)
@@ -231,7 +232,7 @@ def test_a_copy_that_cannot_be_deleted_is_told_and_tried_again(lab):
     lab(story)
 
 
-def test_a_deleted_stack_takes_its_snapshots_along(lab):
+def test_a_deleted_stack_takes_its_snapshots_along(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"d": disk()})
         await taken(it)
@@ -250,7 +251,7 @@ def test_a_deleted_stack_takes_its_snapshots_along(lab):
     lab(story)
 
 
-def test_there_is_a_limit(lab, tmp_path):
+def test_there_is_a_limit(lab: Tell, tmp_path: Path) -> None:
     (tmp_path / "isotherm.conf").write_text("[DEFAULT]\nmax_snapshots_per_stack = 1\n")
 
     async def story(it: Lab) -> None:
@@ -265,7 +266,7 @@ def test_there_is_a_limit(lab, tmp_path):
 
 
 @pytest.mark.ledger("S2.4")
-def test_a_failed_restore_is_rolled_back(lab):
+def test_a_failed_restore_is_rolled_back(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         old = {"a": resource("1"), "b": resource("1", update_replace_value="1", needs=["a"])}
         await it.create(old)
@@ -280,7 +281,7 @@ def test_a_failed_restore_is_rolled_back(lab):
 
 
 @pytest.mark.ledger("S2.4")
-def test_another_process_goes_on_where_one_was_killed(tmp_path):
+def test_another_process_goes_on_where_one_was_killed(tmp_path: Path) -> Any:
     async def first() -> str:
         engine = Embedded(tmp_path)
         it = Lab(engine)

@@ -6,6 +6,7 @@ import asyncio
 import email
 import json
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from isotherm import errors
 from isotherm.engine import stored_ports
 from isotherm.engine.process.embedded import Embedded
 from tests import databases
-from tests.engine.conftest import Lab
+from tests.engine.conftest import Lab, Tell
 
 HEAT = "HEAT_SIGNAL"
 
@@ -59,7 +60,7 @@ def values_of(one: dict[str, Any]) -> dict[str, Any]:
     return {entry["name"]: entry["value"] for entry in one["inputs"]}
 
 
-def test_a_deployment_waits_for_its_server(lab):
+def test_a_deployment_waits_for_its_server(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         names = ("answer", "deploy_stdout", "deploy_stderr")
         read = {name: {"value": {"get_attr": ["deployment", name]}} for name in names}
@@ -82,7 +83,7 @@ def test_a_deployment_waits_for_its_server(lab):
     ({"deploy_status_code": 3}, "deploy_status_code : Deployment exited with non-zero status code: 3"),
     ({"trouble": "no disk"}, "trouble : no disk"),
 ])
-def test_a_deployment_that_fails_says_why(lab, signal, reason):
+def test_a_deployment_that_fails_says_why(lab: Tell, signal: Any, reason: Any) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(whole()))
         await until_it_waits(it)
@@ -95,7 +96,7 @@ def test_a_deployment_that_fails_says_why(lab, signal, reason):
     lab(story)
 
 
-def test_an_update_puts_another_config_up(lab):
+def test_an_update_puts_another_config_up(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(whole()))
         await until_it_waits(it)
@@ -115,7 +116,7 @@ def test_an_update_puts_another_config_up(lab):
     lab(story)
 
 
-def test_a_newer_update_does_not_wait_for_the_answer_to_an_older_config(lab):
+def test_a_newer_update_does_not_wait_for_the_answer_to_an_older_config(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request(whole()))
         await until_it_waits(it)
@@ -132,7 +133,7 @@ def test_a_newer_update_does_not_wait_for_the_answer_to_an_older_config(lab):
     lab(story)
 
 
-def test_an_input_may_ask_for_another_deployment(lab):
+def test_an_input_may_ask_for_another_deployment(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         def template(who: str) -> dict[str, Any]:
             return {"config": config(inputs=[{"name": "who", "replace_on_change": True}]), "server": server(),
@@ -148,7 +149,7 @@ def test_an_input_may_ask_for_another_deployment(lab):
     lab(story)
 
 
-def test_without_a_signal_nothing_is_waited_for(lab):
+def test_without_a_signal_nothing_is_waited_for(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create(whole(signal_transport="NO_SIGNAL", name="first"))
         assert stack["stack_status"] == "CREATE_COMPLETE"
@@ -157,7 +158,7 @@ def test_without_a_signal_nothing_is_waited_for(lab):
     lab(story)
 
 
-def test_what_is_not_for_this_action_is_not_deployed(lab):
+def test_what_is_not_for_this_action_is_not_deployed(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(whole(actions=["DELETE"]))
         assert await told(it) == []
@@ -167,7 +168,7 @@ def test_what_is_not_for_this_action_is_not_deployed(lab):
     lab(story)
 
 
-def test_a_deletion_waits_for_the_server_too(lab):
+def test_a_deletion_waits_for_the_server_too(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request(whole(actions=["CREATE", "DELETE"])))
         await until_it_waits(it)
@@ -183,7 +184,7 @@ def test_a_deletion_waits_for_the_server_too(lab):
     lab(story)
 
 
-def test_a_component_says_itself_at_which_actions_it_applies(lab):
+def test_a_component_says_itself_at_which_actions_it_applies(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         component = {"type": "OS::Heat::SoftwareComponent", "properties": {"configs": [
             {"actions": ["UPDATE"], "tool": "script", "config": "x"}]}}
@@ -198,7 +199,7 @@ def test_a_component_says_itself_at_which_actions_it_applies(lab):
     lab(story)
 
 
-def test_a_component_has_one_config_for_an_action(lab):
+def test_a_component_has_one_config_for_an_action(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         twice = {"type": "OS::Heat::SoftwareComponent", "properties": {"configs": [
             {"tool": "a"}, {"actions": ["CREATE"], "tool": "b"}]}}
@@ -208,7 +209,7 @@ def test_a_component_has_one_config_for_an_action(lab):
     lab(story)
 
 
-def test_a_structured_deployment_fills_inputs_in(lab):
+def test_a_structured_deployment_fills_inputs_in(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         source = {"type": "OS::Heat::StructuredConfig", "properties": {
             "config": {"a": {"get_input": "who"}, "list": [{"get_input": "none"}, {"b": 1}],
@@ -221,7 +222,7 @@ def test_a_structured_deployment_fills_inputs_in(lab):
     lab(story)
 
 
-def test_a_strict_structured_deployment_wants_all_values(lab):
+def test_a_strict_structured_deployment_wants_all_values(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         source = {"type": "OS::Heat::StructuredConfig", "properties": {"config": {"a": {"get_input": "who"}}}}
         stack = await it.create({"config": source, "server": server(), "deployment": deployment(
@@ -231,7 +232,7 @@ def test_a_strict_structured_deployment_wants_all_values(lab):
     lab(story)
 
 
-def test_configs_as_text(lab):
+def test_configs_as_text(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {
             "script": config("#!/bin/sh"),
@@ -256,7 +257,7 @@ def test_configs_as_text(lab):
     lab(story)
 
 
-def test_a_config_that_changes_is_another_one(lab):
+def test_a_config_that_changes_is_another_one(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"config": config("1")})
         before = (await it.physical())["config"]
@@ -271,14 +272,14 @@ def test_a_config_that_changes_is_another_one(lab):
     ({"signal_transport": "CFN_SIGNAL"}, "signal_transport CFN_SIGNAL needs an API that takes signed requests"),
     ({"signal_transport": "TEMP_URL_SIGNAL"}, "signal_transport TEMP_URL_SIGNAL needs an object store"),
 ])
-def test_what_needs_a_cloud_says_so(lab, properties, told_so):
+def test_what_needs_a_cloud_says_so(lab: Tell, properties: Any, told_so: Any) -> None:
     async def story(it: Lab) -> None:
         assert told_so in (await it.create(whole(**properties)))["stack_status_reason"]
 
     lab(story)
 
 
-def test_a_server_that_polls_where_nothing_is_says_so(lab):
+def test_a_server_that_polls_where_nothing_is_says_so(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"server": {"type": "OS::Heat::DeployedServer"}})
         assert "software_config_transport POLL_SERVER_CFN needs" in stack["stack_status_reason"]
@@ -286,7 +287,7 @@ def test_a_server_that_polls_where_nothing_is_says_so(lab):
     lab(story)
 
 
-def test_a_server_has_a_name(lab):
+def test_a_server_has_a_name(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         named = server()
         named["properties"]["name"] = "web"
@@ -300,7 +301,7 @@ def test_a_server_has_a_name(lab):
 
 
 @pytest.mark.parametrize("moment", ["put_deployment", "deployment"])
-def test_a_change_is_heard_at_any_moment(lab, monkeypatch, moment):
+def test_a_change_is_heard_at_any_moment(lab: Tell, monkeypatch: pytest.MonkeyPatch, moment: Any) -> Any:
     """Somebody changes the deployment as soon as it is there, or when the resource has just looked at it."""
     asked = getattr(stored_ports.StoredSoftware, moment)
     changed: list[str] = []
@@ -324,7 +325,7 @@ def test_a_change_is_heard_at_any_moment(lab, monkeypatch, moment):
     lab(story)
 
 
-def test_nothing_is_left_of_a_deleted_stack(lab):
+def test_nothing_is_left_of_a_deleted_stack(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create(whole(signal_transport="NO_SIGNAL"))
         await it.delete()
@@ -334,7 +335,7 @@ def test_nothing_is_left_of_a_deleted_stack(lab):
     lab(story)
 
 
-def test_a_killed_deployment_is_taken_up(lab, tmp_path):
+def test_a_killed_deployment_is_taken_up(lab: Tell, tmp_path: Path) -> None:
     async def first() -> None:
         engine = Embedded(tmp_path)
         it = Lab(engine)
@@ -354,7 +355,7 @@ def test_a_killed_deployment_is_taken_up(lab, tmp_path):
     lab(story)
 
 
-def test_an_access_policy_names_resources_of_its_stack(lab):
+def test_an_access_policy_names_resources_of_its_stack(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         policy = {"type": "OS::Heat::AccessPolicy", "properties": {"AllowedResources": ["server"]}}
         with pytest.raises(errors.UserError, match="AccessPolicy resource server not in stack"):
@@ -390,7 +391,7 @@ def group(count: int, kind: str = "Software", **properties: Any) -> dict[str, An
     }
 
 
-def test_a_group_deploys_to_each_of_its_servers(lab):
+def test_a_group_deploys_to_each_of_its_servers(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         read = {"all": {"value": {"get_attr": ["group", "deploy_stdouts"]}},
                 "one": {"value": {"get_attr": ["group", "answer", "s1"]}}}
@@ -404,7 +405,7 @@ def test_a_group_deploys_to_each_of_its_servers(lab):
     lab(story)
 
 
-def test_a_group_follows_its_servers(lab):
+def test_a_group_follows_its_servers(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         quiet = {"signal_transport": "NO_SIGNAL"}
         await it.create(group(3, "SoftwareDeployments", **quiet))
@@ -416,7 +417,7 @@ def test_a_group_follows_its_servers(lab):
     lab(story)
 
 
-def test_a_group_goes_in_batches(lab):
+def test_a_group_goes_in_batches(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = group(3, "StructuredDeploymentGroup", signal_transport="NO_SIGNAL", input_values={"a": 1})
         template["config"] = {"type": "OS::Heat::StructuredConfig", "properties": {"config": {"x": {"get_input": "a"}}}}

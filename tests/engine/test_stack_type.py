@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isotherm import errors
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.test_groups import complete, out, outputs
 
 INNER = """
@@ -25,7 +25,7 @@ def stack(value: str = "v", template: str = INNER, **more: Any) -> dict[str, Any
     return {"type": "OS::Heat::Stack", "properties": {"template": template, "parameters": {"value": value}, **more}}
 
 
-def test_a_stack_of_its_own(lab):
+def test_a_stack_of_its_own(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         wanted = {"name": out("x", "stack_name"), "all": out("x", "outputs"), "told": out("x", "outputs", "told")}
         resources = {"x": stack(), "reader": resource({"get_attr": ["x", "outputs", "told"]})}
@@ -44,7 +44,7 @@ def test_a_stack_of_its_own(lab):
     lab(story)
 
 
-def test_other_regions_and_clouds_are_refused(lab):
+def test_other_regions_and_clouds_are_refused(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         with pytest.raises(errors.UserError) as refused:
             await it.create({"x": stack(context={"region_name": "DARKHOLE"})})
@@ -58,7 +58,7 @@ def test_other_regions_and_clouds_are_refused(lab):
     lab(story)
 
 
-def test_problems_of_its_template_are_told_in_heats_words(lab):
+def test_problems_of_its_template_are_told_in_heats_words(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         bad = "heat_template_version: 2013-05-23\nresource: {}"
         with pytest.raises(errors.UserError) as refused:
@@ -70,7 +70,7 @@ def test_problems_of_its_template_are_told_in_heats_words(lab):
     lab(story)
 
 
-def test_a_failure_inside(lab):
+def test_a_failure_inside(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         failing = INNER.replace("{value: {get_param: value}}", "{value: {get_param: value}, fail: true}")
         answer = await it.create({"x": stack(template=failing)})
@@ -82,7 +82,7 @@ def test_a_failure_inside(lab):
     lab(story)
 
 
-def test_its_reference_is_its_id_and_its_time_its_own(lab):
+def test_its_reference_is_its_id_and_its_time_its_own(lab: Tell) -> None:
     """As in Heat: not its ARN, and not the time that was asked for the stack around it."""
 
     async def story(it: Lab) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.resources.validation import validate
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 TEST = "OS::Heat::TestResource"
 VERSION = "heat_template_version: 2021-04-16\n"
@@ -59,7 +59,7 @@ async def changes(it: Lab, resources: dict[str, Any], **options: Any) -> dict[st
     return {one.name: one.action for one in told.items}
 
 
-def test_a_condition_inside_is_judged_with_the_properties_outside(lab):
+def test_a_condition_inside_is_judged_with_the_properties_outside(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         files = {"choosing.yaml": CHOOSING}
         shown = {"o": {"value": {"get_attr": ["a", "little"]}}}
@@ -76,7 +76,7 @@ def test_a_condition_inside_is_judged_with_the_properties_outside(lab):
     lab(story)
 
 
-def test_a_condition_inside_the_members_of_a_group(lab):
+def test_a_condition_inside_the_members_of_a_group(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         files = {"choosing.yaml": CHOOSING}
         await good(it.create({"g": group("choosing.yaml", kind="n%index%")}, files=files))
@@ -87,7 +87,7 @@ def test_a_condition_inside_the_members_of_a_group(lab):
     lab(story)
 
 
-def test_a_condition_that_hangs_on_what_does_not_exist_yet(lab):
+def test_a_condition_that_hangs_on_what_does_not_exist_yet(lab: Tell) -> None:
     """It is judged with an empty value, and again with the real one when the stack inside is made."""
     async def story(it: Lab) -> None:
         template = {"first": resource("small"), "a": kind("choosing.yaml", kind={"get_attr": ["first", "output"]})}
@@ -97,7 +97,7 @@ def test_a_condition_that_hangs_on_what_does_not_exist_yet(lab):
     lab(story)
 
 
-def test_what_is_wrong_with_the_properties_outside_is_told_before_anything_is_made(lab):
+def test_what_is_wrong_with_the_properties_outside_is_told_before_anything_is_made(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         files = {"choosing.yaml": CHOOSING.replace(f"{TEST}, condition: small", "No::Type, condition: small")}
         with pytest.raises(errors.UserError) as refused:
@@ -118,7 +118,7 @@ def test_what_is_wrong_with_the_properties_outside_is_told_before_anything_is_ma
     {"resource_registry": {"OS::Heat::Test*": "My::Test*", "My::TestResource": "wrapping.yaml"}},
     mapped(resources={"a": {TEST: "wrapping.yaml"}}),
 ])
-def test_a_template_in_the_place_of_a_type_uses_that_type(lab, lines):
+def test_a_template_in_the_place_of_a_type_uses_that_type(lab: Tell, lines: Any) -> None:
     async def story(it: Lab) -> None:
         options = {"files": {"wrapping.yaml": WRAPPING}, "environment": lines}
         it.api.templates.validate(it.request({"a": resource("1")}).template, options["files"], lines, nested=True)
@@ -136,7 +136,7 @@ def test_a_template_in_the_place_of_a_type_uses_that_type(lab, lines):
     lab(story)
 
 
-def test_a_template_comes_into_the_place_of_a_type_and_leaves_it(lab):
+def test_a_template_comes_into_the_place_of_a_type_and_leaves_it(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await good(it.create({"a": resource("1")}))
         options = {"files": {"wrapping.yaml": WRAPPING}, "environment": mapped(OS__Heat__TestResource="wrapping.yaml")}
@@ -150,7 +150,7 @@ def test_a_template_comes_into_the_place_of_a_type_and_leaves_it(lab):
     lab(story)
 
 
-def test_a_name_stands_for_another_type(lab):
+def test_a_name_stands_for_another_type(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": kind("My::Type", value="1")}
         await good(it.create(template, environment=mapped(My__Type=TEST)))
@@ -166,7 +166,7 @@ def test_a_name_stands_for_another_type(lab):
 
 @pytest.mark.parametrize("lines", [mapped(OS__Heat__TestResource="wrapping.yaml"),
                                    mapped(resources={"g": {"0": {TEST: "wrapping.yaml"}}})])
-def test_members_of_a_group_are_templates_in_the_place_of_a_type(lab, lines):
+def test_members_of_a_group_are_templates_in_the_place_of_a_type(lab: Tell, lines: Any) -> None:
     async def story(it: Lab) -> None:
         options = {"files": {"wrapping.yaml": WRAPPING}, "environment": lines}
         everyone = "resources" not in lines["resource_registry"]
@@ -178,7 +178,7 @@ def test_members_of_a_group_are_templates_in_the_place_of_a_type(lab, lines):
     lab(story)
 
 
-def test_a_group_is_a_template_that_uses_the_type_of_groups(lab):
+def test_a_group_is_a_template_that_uses_the_type_of_groups(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         many = VERSION + """
 parameters: {count: {type: number}, resource_def: {type: json}}
@@ -197,7 +197,7 @@ outputs:
     lab(story)
 
 
-def test_templates_in_the_place_of_each_others_types(lab):
+def test_templates_in_the_place_of_each_others_types(lab: Tell) -> None:
     """Each line applies once on the way down: the type that comes back in the end is the one that exists."""
     async def story(it: Lab) -> None:
         both = VERSION + """
@@ -227,7 +227,7 @@ outputs:
     ({"a.yaml": "b.yaml", "b.yaml": "a.yaml"}, {"My::A": "a.yaml"}, "Recursion depth exceeds 5."),
     ({"a.yaml": "a.yaml"}, {"My::A": "a.yaml", "a.yaml": "a.yaml"}, "Recursion depth exceeds 5."),
 ])
-def test_what_leads_back_to_itself_is_refused(lab, files, lines, told):
+def test_what_leads_back_to_itself_is_refused(lab: Tell, files: Any, lines: Any, told: Any) -> None:
     async def story(it: Lab) -> None:
         texts = {name: VERSION + f"resources: {{x: {{type: '{one}'}}}}" for name, one in files.items()}
         with pytest.raises(errors.UserError) as refused:
@@ -250,7 +250,9 @@ outputs: {here-it-is: {value: noop}}
      "Attribute here-it-is for facade OS::Thingy missing in provider"),
 ])
 @pytest.mark.parametrize("place", ["outside", "inside", "member"])
-def test_a_template_in_the_place_of_a_template_must_look_like_it(lab, changed, properties, told, place):
+def test_a_template_in_the_place_of_a_template_must_look_like_it(
+    lab: Tell, changed: Any, properties: Any, told: Any, place: Any
+) -> None:
     async def story(it: Lab) -> None:
         thing = kind("OS::Thingy", **properties)
         around = VERSION + f"resources: {{thing: {thing}}}"
@@ -272,7 +274,7 @@ def test_a_template_in_the_place_of_a_template_must_look_like_it(lab, changed, p
     lab(story)
 
 
-def test_hooks_of_a_stack_inside_and_in_it(lab):
+def test_hooks_of_a_stack_inside_and_in_it(lab: Tell) -> None:
     """The list of hooks is about the resource; what is below it by name is about the stack inside."""
     async def story(it: Lab) -> None:
         lines = mapped(OS__Heat__TestResource="wrapping.yaml", resources={
@@ -293,7 +295,7 @@ def test_hooks_of_a_stack_inside_and_in_it(lab):
     lab(story)
 
 
-def test_a_wildcard_turns_everything_off(lab):
+def test_a_wildcard_turns_everything_off(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await good(it.create({"a": resource("1"), "b": kind("My::Thing", x=1)}, environment={
             "resource_registry": {"*": "OS::Heat::None"}}))
@@ -302,7 +304,9 @@ def test_a_wildcard_turns_everything_off(lab):
     lab(story)
 
 
-def test_only_so_many_resources_inside_are_judged_with_their_own_parameters(lab, monkeypatch):
+def test_only_so_many_resources_inside_are_judged_with_their_own_parameters(
+    lab: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Twelve in twelve in twelve, all different: one look at each template has to do for most of them."""
     async def story(it: Lab) -> None:
         monkeypatch.setattr(validate, "_LOOKED", 100)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.engine.conftest import Lab, resource
+from tests.engine.conftest import Lab, Tell, resource
 
 # Nobody is there to make it, and nobody will be.
 NEVER = {"type": "Isotherm::Http::Object",
@@ -12,11 +15,11 @@ NEVER = {"type": "Isotherm::Http::Object",
 
 
 @pytest.fixture
-def unborn(lab, tmp_path):
+def unborn(lab: Tell, tmp_path: Path) -> Any:
     """Runs a story that begins with a resource `a` that somebody tried to make until the time was over."""
     (tmp_path / "isotherm.conf").write_text("[DEFAULT]\nallowed_fetch_networks = 127.0.0.0/8\n")
 
-    def tell(story) -> None:
+    def tell(story: Any) -> None:
         async def whole(it: Lab) -> None:
             stack = await it.create({"a": NEVER}, timeout_s=0.5)
             assert stack["status"] == "FAILED"
@@ -27,7 +30,7 @@ def unborn(lab, tmp_path):
     return tell
 
 
-def test_of_another_type(unborn):
+def test_of_another_type(unborn: Any) -> None:
     async def story(it: Lab) -> None:
         stack = await it.update({"a": resource("1")})
         assert stack["status"] == "COMPLETE", stack

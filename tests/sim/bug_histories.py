@@ -1,6 +1,6 @@
 """The stored histories that find the seeded bugs, so that a test run need not search for them.
 
-    .venv/bin/python tests/sim/bug_histories.py [NAME ...]    replaces those that do not find their bugs any more
+    .venv/bin/python -m tests.sim.bug_histories [NAME ...]    replaces those that do not find their bugs any more
 
 A history holds everything that a run depends on, the dice included. A change of the engine or of the simulator changes the
 run, so each history is played with a few other dice before the test fails. The program then draws histories of many seeds
@@ -22,21 +22,16 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-import bugs
-import bugs_of_identity
-import bugs_of_life
-import bugs_of_observer
-import bugs_of_outcome
-import bugs_of_types
 import msgspec
 import pytest
 
 from isotherm.sim import run
 from isotherm.sim.histories.drawn_histories import draw
 from isotherm.sim.histories.history import History
+from tests.sim import bugs, bugs_of_identity, bugs_of_life, bugs_of_observer, bugs_of_outcome, bugs_of_types
 
 STORED = Path(__file__).with_name("histories.json")
-RENEW = "`.venv/bin/python tests/sim/bug_histories.py` searches for another one, and stores it"
+RENEW = "`.venv/bin/python -m tests.sim.bug_histories` searches for another one, and stores it"
 OF_ENGINE = {**bugs.BUGS, **bugs_of_outcome.BUGS, **bugs_of_life.BUGS, **bugs_of_types.BUGS, **bugs_of_identity.BUGS}
 OF_OBSERVER = bugs_of_observer.BUGS
 # With so many other dice a stored history is played, and among so many seeds the program searches.

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.convergence import worker
 from isotherm.engine.steps import act, consider_update, outcomes
@@ -24,6 +23,7 @@ from isotherm.store.operations import accept, finish, plan, settle
 from isotherm.store.queue import claim
 from isotherm.store.transitions import nodes
 from isotherm.store.versions import current
+from tests.sim.seeded_bugs import Bugs, Patch, nothing, wrapped
 
 BUGS = Bugs()
 bug = BUGS.add

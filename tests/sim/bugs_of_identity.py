@@ -6,12 +6,12 @@ import dataclasses
 from typing import Any
 
 import sqlalchemy as sa
-from seeded_bugs import Bugs, Patch, wrapped
 
 from isotherm.engine.steps import consider_update, decide
 from isotherm.store import tables as t
 from isotherm.store.transitions import versions
 from isotherm.store.versions import shared_objects
+from tests.sim.seeded_bugs import Bugs, Patch, wrapped
 
 BUGS = Bugs()
 bug = BUGS.add

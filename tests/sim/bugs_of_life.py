@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.nested import inner_stacks
 from isotherm.engine.steps import consider_visit as visit_steps
@@ -19,6 +18,7 @@ from isotherm.store.operations import accept, adopt, order, settle, visit
 from isotherm.store.queue import claim
 from isotherm.store.reads import lookups
 from isotherm.store.transitions import nodes
+from tests.sim.seeded_bugs import Bugs, Patch, nothing, wrapped
 
 BUGS = Bugs()
 bug = BUGS.add

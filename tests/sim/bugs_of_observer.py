@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.observer import observe, policies, rate_limit, repair, service, watch_state
 from isotherm.resources import contract
@@ -18,6 +17,7 @@ from isotherm.store.operations import plan
 from isotherm.store.tables import watches
 from isotherm.store.watch import goals, observations, resources
 from isotherm.store.watch import schedule as watch
+from tests.sim.seeded_bugs import Bugs, Patch, nothing, wrapped
 
 BUGS = Bugs()
 bug = BUGS.add

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from seeded_bugs import Bugs, Patch, nothing, wrapped
 
 from isotherm.engine.steps import act, consider_cleanup, decide
 from isotherm.planning import publish
@@ -20,6 +19,7 @@ from isotherm.store.reads import lookups
 from isotherm.store.transitions import nodes, versions
 from isotherm.store.versions import current as slots
 from isotherm.store.versions import superseded
+from tests.sim.seeded_bugs import Bugs, Patch, nothing, wrapped
 
 BUGS = Bugs()
 bug = BUGS.add

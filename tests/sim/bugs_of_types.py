@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from seeded_bugs import Bugs, Patch, wrapped
-
 from isotherm.engine.steps import act, consider_cleanup, consider_update, outcomes, search
 from isotherm.planning import publish
 from isotherm.resources import contract, runner
+from tests.sim.seeded_bugs import Bugs, Patch, wrapped
 
 BUGS = Bugs()
 bug = BUGS.add

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 
-import bug_histories
 import pytest
 
 from isotherm.sim.histories import drawn_histories, history, shapes
+from tests.sim import bug_histories
 
 
 def check(name: str) -> None:

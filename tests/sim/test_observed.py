@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import bug_histories
 import pytest
 
 from isotherm.sim import run
@@ -13,6 +12,7 @@ from isotherm.sim.histories import drawn_histories, shapes
 from isotherm.sim.histories.history import Request, Verb, Watched
 from isotherm.sim.seeds import shrink
 from isotherm.sim.world import processes
+from tests.sim import bug_histories
 
 pytestmark = pytest.mark.ledger("S1.5")
 PAIR = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", link="a")}

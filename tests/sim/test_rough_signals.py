@@ -90,7 +90,7 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_signal_counts_once_and_wakes(seed):
+def test_every_signal_counts_once_and_wakes(seed: Any) -> None:
     async def story(it: World) -> None:
         await it.create(template(COUNT))
         for number in range(COUNT):
@@ -105,7 +105,7 @@ def test_every_signal_counts_once_and_wakes(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_signals_meet_updates(seed):
+def test_signals_meet_updates(seed: Any) -> None:
     async def story(it: World) -> None:
         await it.create(template(2))
         sent = 0
@@ -127,7 +127,7 @@ def test_signals_meet_updates(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_pause_ends_when_it_is_cleared(seed):
+def test_a_pause_ends_when_it_is_cleared(seed: Any) -> None:
     async def story(it: World) -> None:
         environment = {"resource_registry": {"resources": {"handle": {"hooks": ["pre-create", "post-create"]}}}}
         await it.create(template(1), environment)

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from bugs import BUGS
 
 from isotherm import errors
 from isotherm.sim import run
@@ -22,6 +21,7 @@ from isotherm.sim.seeds import shrink
 from isotherm.sim.world import processes
 from isotherm.sim.world.loop import SimLoop
 from isotherm.store.versions import superseded
+from tests.sim.bugs import BUGS
 
 REPLAY = """
 import hashlib
@@ -284,7 +284,9 @@ def test_a_create_is_repeated_as_it_was_and_in_order(
         world = run.Run(dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, workers=2, dice=dice))
         create, killed = world.cloud.create, []
 
-        async def dies_once(kind: str, token: str, *rest: Any, world=world, create=create, killed=killed) -> None:
+        async def dies_once(
+            kind: str, token: str, *rest: Any, world: Any = world, create: Any = create, killed: Any = killed
+        ) -> None:
             dies = kind == "Sim::Repeatable" and not killed
             killed += [token] * dies
             if dies and hook == "after":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
@@ -20,7 +22,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
-def test_sqlite_searches_by_the_key(statement):
+def test_sqlite_searches_by_the_key(statement: Any) -> None:
     compiled = statement.compile(dialect=sqlite.dialect(), column_keys=[])
     explained = MemoryDatabase()._raw.execute(f"EXPLAIN QUERY PLAN {compiled}", ["[]"] * len(compiled.positiontup))
     plan = [row[3] for row in explained]
@@ -28,7 +30,7 @@ def test_sqlite_searches_by_the_key(statement):
 
 
 @pytest.mark.parametrize("dialect", [sqlite.dialect(), postgresql.dialect(), mysql.dialect()], ids=lambda one: one.name)
-def test_a_list_is_a_condition_and_nothing_more(dialect):
+def test_a_list_is_a_condition_and_nothing_more(dialect: Any) -> None:
     text = str(sa.select(t.nodes.c.id).where(id_lists.among(t.nodes.c.id), t.nodes.c.kind == 1).compile(dialect=dialect))
     assert ") = 1" not in text.replace(" = %s", "").replace(" = ?", "")
     assert text.count("nodes.id") == 2

@@ -81,13 +81,13 @@ def write(store: ThreadedStore, *units: Any) -> list[Any]:
     return asyncio.run(all_())
 
 
-def test_it_is_lost_between_two_statements(far, way, tmp_path):
+def test_it_is_lost_between_two_statements(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     unit = Telling("a", lambda run: way.cut() if run == 1 else None)
     assert write(far, unit) == ["a in run 2"]
     assert told(tmp_path) == twice("a")
 
 
-def test_the_commit_never_arrives(far, way, tmp_path):
+def test_the_commit_never_arrives(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     write(far, Telling("before"))
     way.lose(COMMIT)
     unit = Telling("a")
@@ -95,7 +95,7 @@ def test_the_commit_never_arrives(far, way, tmp_path):
     assert (way.cuts, told(tmp_path)) == (1, twice("before", "a"))
 
 
-def test_the_commit_arrives_and_nobody_hears_of_it(far, way, tmp_path):
+def test_the_commit_arrives_and_nobody_hears_of_it(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     write(far, Telling("before"))
     way.lose_answer(COMMIT)
     unit = Telling("a")
@@ -104,14 +104,14 @@ def test_the_commit_arrives_and_nobody_hears_of_it(far, way, tmp_path):
     assert write(far, Telling("after")) == ["after in run 1"]
 
 
-def test_the_first_commit_of_a_writer_is_known_too(far, way, tmp_path):
+def test_the_first_commit_of_a_writer_is_known_too(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     far._engine.connect().close()  # SQLAlchemy has words of its own for a first connection
     way.lose_answer(COMMIT)
     assert write(far, Telling("a")) == ["a in run 1"]
     assert (way.cuts, told(tmp_path)) == (1, twice("a"))
 
 
-def test_once_it_does_not_arrive_and_once_nobody_hears(far, way, tmp_path):
+def test_once_it_does_not_arrive_and_once_nobody_hears(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     far._engine.connect().close()
     way.lose(COMMIT)
     unit = Telling("a", lambda run: way.lose_answer(COMMIT) if run == 2 else None)
@@ -119,7 +119,7 @@ def test_once_it_does_not_arrive_and_once_nobody_hears(far, way, tmp_path):
     assert (unit.runs, way.cuts, told(tmp_path)) == (2, 2, twice("a"))
 
 
-def test_each_unit_of_a_group_gets_its_own_answer(far, way, tmp_path):
+def test_each_unit_of_a_group_gets_its_own_answer(far: ThreadedStore, way: Proxy, tmp_path: Path) -> Any:
     """One raises, so that the others run with savepoints; and then the commit is not heard of."""
     def bad(connection: Connection) -> None:
         Telling("bad")(connection)
@@ -144,7 +144,7 @@ def test_each_unit_of_a_group_gets_its_own_answer(far, way, tmp_path):
     assert (way.cuts, told(tmp_path)) == (1, twice("first", "one", "two"))
 
 
-def test_what_is_read_is_read_again(far, way):
+def test_what_is_read_is_read_again(far: ThreadedStore, way: Proxy) -> Any:
     write(far, Telling("a"))
     count = sa.select(sa.func.count()).select_from(t.events)
     for _ in range(2):
@@ -162,7 +162,7 @@ def test_what_is_read_is_read_again(far, way):
     assert len(runs) == 2
 
 
-def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path):
+def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path: Path) -> None:
     port = sa.make_url(databases.url_of(tmp_path)).port
     there = [port]
     way = Proxy(lambda: there[0])
@@ -180,7 +180,7 @@ def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path):
     way.close()
 
 
-def test_a_way_that_swallows_everything_is_given_up(tmp_path, way, monkeypatch):
+def test_a_way_that_swallows_everything_is_given_up(tmp_path: Path, way: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     """No error ever comes: neither from the network, nor from the server."""
     gives_up_after(monkeypatch, 1.0)
     store = ThreadedStore.open(through(databases.url_of(tmp_path), way))
@@ -200,7 +200,7 @@ def gives_up_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(connect, "PATIENCE_S", seconds)
 
 
-def test_a_session_that_stands_still_is_ended_and_others_go_on(tmp_path, monkeypatch):
+def test_a_session_that_stands_still_is_ended_and_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when a machine is stopped in the middle of a transaction, and its connections stay open."""
     monkeypatch.setattr(connect, "SILENCE_S", 1)
     still, other = (ThreadedStore.open(databases.url_of(tmp_path)) for _ in range(2))
@@ -226,7 +226,7 @@ def test_a_session_that_stands_still_is_ended_and_others_go_on(tmp_path, monkeyp
     other.close()
 
 
-def test_who_holds_a_lock_for_too_long_is_waited_for_again(tmp_path, monkeypatch):
+def test_who_holds_a_lock_for_too_long_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "LOCK_S", 1)
     store = ThreadedStore.open(databases.url_of(tmp_path))
     write(store, Telling("before"))
@@ -241,7 +241,7 @@ def test_who_holds_a_lock_for_too_long_is_waited_for_again(tmp_path, monkeypatch
     store.close()
 
 
-def test_a_deadlock_is_no_end(tmp_path):
+def test_a_deadlock_is_no_end(tmp_path: Path) -> Any:
     """Two that lock the same rows in another order; the server ends ours."""
     store = ThreadedStore.open(databases.url_of(tmp_path))
     with databases.looking(tmp_path) as connection:
@@ -294,7 +294,7 @@ STAYING = {
 
 
 @pytest.mark.parametrize("code", PASSING.get(databases.ON, []))
-def test_what_is_the_fault_of_the_server_is_tried_again(store, code, tmp_path):
+def test_what_is_the_fault_of_the_server_is_tried_again(store: ThreadedStore, code: Any, tmp_path: Path) -> Any:
     def during(connection: Connection) -> str:
         answer = unit(connection)
         if unit.runs == 1:
@@ -307,7 +307,7 @@ def test_what_is_the_fault_of_the_server_is_tried_again(store, code, tmp_path):
 
 
 @pytest.mark.parametrize("code", STAYING.get(databases.ON, []))
-def test_what_is_the_fault_of_the_unit_is_not(store, code, tmp_path):
+def test_what_is_the_fault_of_the_unit_is_not(store: ThreadedStore, code: Any, tmp_path: Path) -> None:
     def bad(connection: Connection) -> None:
         runs.append(1)
         connection.exec_driver_sql(RAISE[databases.ON].format(code))
@@ -332,7 +332,7 @@ def is_there(folder: Path, session: object) -> bool:
         return bool(operator.exec_driver_sql(SESSIONS[databases.ON].format(session)).all())
 
 
-def test_an_operator_ends_the_session(store, tmp_path):
+def test_an_operator_ends_the_session(store: ThreadedStore, tmp_path: Path) -> Any:
     def unit(connection: Connection) -> str:
         number = connection.exec_driver_sql(MINE[databases.ON]).scalar()
         answer = inner(connection)
@@ -348,7 +348,7 @@ def test_an_operator_ends_the_session(store, tmp_path):
     assert told(tmp_path) == twice("a")
 
 
-def test_what_only_reads_cannot_write(store):
+def test_what_only_reads_cannot_write(store: ThreadedStore) -> None:
     """It would be a mistake of ours, and must not be taken for a server that has become a replica."""
     with pytest.raises(errors.Bug):
         asyncio.run(store.read(lambda connection: connection.execute(sa.delete(t.events))))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -28,7 +30,7 @@ OLD = sa.table("nodes", *(sa.column(name) for name in (
 
 
 @pytest.fixture
-def engine(tmp_path):
+def engine(tmp_path: Path) -> Iterator[Any]:
     """A database of the first version, with nodes in it."""
     url = databases.url_of(tmp_path)
     ThreadedStore.open(url).close()
@@ -65,13 +67,13 @@ def check(engine: sa.Engine, url: str) -> None:
         assert [tuple(row) for row in found] == list(FLAGS.values())
 
 
-def test_the_schema_of_the_first_version_is_brought_up_to_date(engine, tmp_path):
+def test_the_schema_of_the_first_version_is_brought_up_to_date(engine: Any, tmp_path: Path) -> None:
     with engine.connect() as connection:
         assert "dirty" in {one["name"] for one in sa.inspect(connection).get_columns("nodes")}
     check(engine, databases.url_of(tmp_path))
 
 
-def test_a_migration_that_was_killed_half_way_goes_on(engine, tmp_path):
+def test_a_migration_that_was_killed_half_way_goes_on(engine: Any, tmp_path: Path) -> None:
     """MariaDB commits each statement that changes a table."""
     with engine.begin() as connection:
         connection.execute(sa.text("ALTER TABLE nodes ADD COLUMN outdated BOOLEAN DEFAULT false NOT NULL"))

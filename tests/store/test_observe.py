@@ -55,7 +55,7 @@ def saw(at: float, *, id_: int = 1, **more: Any) -> Observation:
     return Observation(id_, STACK, at, more.pop("sight", Sight.SEEN), **more)
 
 
-def test_an_older_look_never_overwrites_a_newer_one(store):
+def test_an_older_look_never_overwrites_a_newer_one(store: ThreadedStore) -> None:
     assert record(store, saw(20.0, live='{"a":"new"}')) == {1}
     assert record(store, saw(19.0, live='{"a":"old"}'), saw(19.0, id_=2)) == {2}
     assert of_stack(store)["r1"].live == '{"a":"new"}'
@@ -63,7 +63,7 @@ def test_an_older_look_never_overwrites_a_newer_one(store):
     assert of_stack(store)["r1"].live == '{"a":"newer"}'
 
 
-def test_since_when_it_has_drifted(store):
+def test_since_when_it_has_drifted(store: ThreadedStore) -> None:
     record(store, saw(10.0))
     assert of_stack(store)["r1"].drifted_since is None
     record(store, saw(20.0, drift=DRIFT))
@@ -75,7 +75,7 @@ def test_since_when_it_has_drifted(store):
     assert asyncio.run(store.read(lambda connection: observations.drifted(connection, [STACK]))) == {}
 
 
-def test_what_cannot_be_seen_erases_nothing(store):
+def test_what_cannot_be_seen_erases_nothing(store: ThreadedStore) -> None:
     record(store, saw(20.0, drift=DRIFT, live='{"a":"2"}'))
     record(store, saw(30.0, sight=Sight.UNSEEN, reason="no answer"))
     found = of_stack(store)["r1"]
@@ -83,14 +83,14 @@ def test_what_cannot_be_seen_erases_nothing(store):
     assert (found.drift, found.live, found.drifted_since) == (DRIFT, '{"a":"2"}', 20.0)
 
 
-def test_what_was_written_since_was_not_seen(store):
+def test_what_was_written_since_was_not_seen(store: ThreadedStore) -> None:
     """It was compared with what is not applied any more."""
     write(store, lambda connection: version_rows.update(connection, [version(1)], 50.0))
     assert record(store, saw(40.0, drift=DRIFT)) == set()
     assert record(store, saw(60.0)) == {1}
 
 
-def test_what_is_put_right_has_not_drifted(store):
+def test_what_is_put_right_has_not_drifted(store: ThreadedStore) -> None:
     record(store, saw(20.0, drift=DRIFT, live='{"a":"2"}'))
     write(store, lambda connection: observations.put_right(connection, [1], 30.0))
     found = of_stack(store)["r1"]
@@ -98,7 +98,7 @@ def test_what_is_put_right_has_not_drifted(store):
     assert record(store, saw(25.0, drift=DRIFT)) == set(), "who looked before it was put right says nothing new"
 
 
-def test_it_goes_with_the_row_and_with_the_version(store):
+def test_it_goes_with_the_row_and_with_the_version(store: ThreadedStore) -> None:
     assert record(store, saw(20.0, id_=99)) == set(), "there is no such row"
     record(store, saw(20.0), saw(20.0, id_=2))
 
@@ -110,7 +110,7 @@ def test_it_goes_with_the_row_and_with_the_version(store):
     assert of_stack(store) == {}, "the one is another version's, the other is gone"
 
 
-def test_what_is_live_may_be_secret_and_is_sealed(store):
+def test_what_is_live_may_be_secret_and_is_sealed(store: ThreadedStore) -> None:
     record(store, saw(20.0, live=f'{{"a":"{MARKER}"}}', drift=f'[{{"live":"{MARKER}"}}]'))
     record(store, saw(30.0, live=f'{{"a":"{MARKER}"}}', drift=f'[{{"live":"{MARKER}"}}]'))
     stored = asyncio.run(store.read(lambda connection: str(connection.execute(sa.select(t.observations)).all())))

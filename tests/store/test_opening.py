@@ -34,7 +34,7 @@ def is_whole(url: str) -> None:
         assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).all() == [(schema.HEAD,)]
 
 
-def test_several_open_an_empty_database_at_once():
+def test_several_open_an_empty_database_at_once() -> None:
     url = databases.pool().empty()
     opening = [subprocess.Popen([sys.executable, "-c", OPEN, url], stderr=subprocess.PIPE, text=True) for _ in range(3)]
     told = [one.communicate(timeout=120)[1] for one in opening]
@@ -42,7 +42,7 @@ def test_several_open_an_empty_database_at_once():
     is_whole(url)
 
 
-def test_who_opens_it_half_built_builds_the_rest():
+def test_who_opens_it_half_built_builds_the_rest() -> None:
     """Where each table is committed by itself, one that was killed meanwhile leaves some behind."""
     url = databases.pool().empty()
     some = [t.stacks, t.turns, t.watches, t.sequences]
@@ -61,7 +61,7 @@ def server(tmp_path: Path) -> Iterator[Keeper]:
         keeper.down(forget=True)
 
 
-def test_the_server_is_restarted(server):
+def test_the_server_is_restarted(server: Keeper) -> None:
     """What was acknowledged is there; what is written meanwhile is there once, or its writer was told that it is not."""
     running = server.status()[databases.ON]
     ports = [running.port]

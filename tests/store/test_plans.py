@@ -132,7 +132,7 @@ def scans(connection: sa.Connection, statement: str, values: Any) -> set[str]:
     return set(re.findall(r'"Node Type": "Seq Scan".{0,200}?"Relation Name": "(\w+)"', json.dumps(plan))) & BIG
 
 
-def test_no_statement_reads_a_whole_table(said):
+def test_no_statement_reads_a_whole_table(said: tuple[Any, Said]) -> None:
     folder, heard = said
     assert len(heard.statements) > 80
     with databases.looking(folder) as connection:
@@ -154,7 +154,7 @@ EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN", "postgresql": "EXPLAIN (FORMAT JSON)"
 FIRST = r"FROM (stacks|nodes) .*ORDER BY (stacks\.created_at|nodes\.due)\b.* LIMIT"
 
 
-def test_the_first_of_many_are_found_without_sorting_all(said):
+def test_the_first_of_many_are_found_without_sorting_all(said: tuple[Any, Said]) -> None:
     folder, heard = said
     pages = [(statement, values) for statement, values in heard.statements.values()
              if re.search(FIRST, " ".join(statement.split()))]

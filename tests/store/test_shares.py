@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -21,17 +24,20 @@ from tests import databases
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path) -> Iterator[Any]:
     store = ThreadedStore.open(databases.url_of(tmp_path))
     yield store
     store.close()
 
 
-def write(store, unit):
+def write(store: Any, unit: Any) -> Any:
     return asyncio.run(store.write(unit))
 
 
-def stack(connection, id_, size, now, *, project="p", owner=None, planned=True, convergence=True):
+def stack(
+    connection: Any, id_: Any, size: Any, now: Any, *, project: str = "p", owner: Any = None, planned: bool = True,
+    convergence: bool = True
+) -> None:
     asked = Acceptance(id_, 0, f"op-{id_}", Action.CREATE, "", disable_rollback=True, timeout_s=None)
     accept.create(connection, NewStack(id_, project, id_, convergence, owner), asked, now)
     if planned:
@@ -42,12 +48,12 @@ def stack(connection, id_, size, now, *, project="p", owner=None, planned=True, 
 class Taker:
     """A worker that takes, turn after turn."""
 
-    def __init__(self, store, room, most=0):
+    def __init__(self, store: Any, room: Any, most: int = 0) -> None:
         self.store, self.room, self.most, self.cursor, self.now = store, room, most, START, 100.0
         self.held_back = False
         self.claims = []
 
-    def turn(self):
+    def turn(self) -> Any:
         """By stack, how many nodes it took."""
         self.now += 0.1
         lease = choose.ClaimRequest("w", self.now + 30, self.room, self.cursor, self.most)
@@ -56,13 +62,13 @@ class Taker:
         self.claims += taken.claims
         return Counter(one.stack_id for one in taken.claims)
 
-    def end(self, claims):
+    def end(self, claims: Any) -> None:
         reports = [Report(one, NodeState.DONE) for one in claims]
         write(self.store, lambda connection: settle.reports(connection, reports, "new", self.now))
         self.claims = [one for one in self.claims if one not in claims]
 
 
-def test_what_fits_is_taken_without_a_look(store):
+def test_what_fits_is_taken_without_a_look(store: Any) -> None:
     write(store, lambda c: [stack(c, name, 5, 10.0) for name in "ab"])
     taker = Taker(store, 10)
     assert taker.turn() == {"a": 5, "b": 5}
@@ -70,14 +76,14 @@ def test_what_fits_is_taken_without_a_look(store):
     assert taker.turn() == {}
 
 
-def test_a_big_stack_does_not_keep_a_small_one_waiting(store):
+def test_a_big_stack_does_not_keep_a_small_one_waiting(store: Any) -> None:
     write(store, lambda c: (stack(c, "big", 2000, 10.0), stack(c, "small", 3, 20.0)))
     taker = Taker(store, 100)
     assert taker.turn() == {"big": 97, "small": 3}, "the small one has all it wants, the big one all the rest"
     assert taker.turn() == {"big": 100}
 
 
-def test_one_stack_alone_gives_its_oldest(store):
+def test_one_stack_alone_gives_its_oldest(store: Any) -> None:
     write(store, lambda c: stack(c, "big", 50, 10.0))
     write(store, lambda c: c.execute(sa.update(t.nodes).where(t.nodes.c.name.in_(["r40", "r41"])).values(due=5.0)))
     taker = Taker(store, 2)
@@ -85,8 +91,8 @@ def test_one_stack_alone_gives_its_oldest(store):
     assert {one.name for one in taker.claims} == {"r40", "r41"}
 
 
-def test_two_that_are_big_have_alike_whatever_small_ones_there_are(store):
-    def unit(c):
+def test_two_that_are_big_have_alike_whatever_small_ones_there_are(store: Any) -> None:
+    def unit(c: Any) -> None:
         stack(c, "big1", 500, 10.0)
         stack(c, "big2", 500, 20.0)
         for n in range(20):
@@ -99,8 +105,8 @@ def test_two_that_are_big_have_alike_whatever_small_ones_there_are(store):
     assert got["big2"] >= 25 and got["big1"] == 60 - got["big2"]
 
 
-def test_projects_share_whatever_number_of_stacks_they_have(store):
-    def unit(c):
+def test_projects_share_whatever_number_of_stacks_they_have(store: Any) -> None:
+    def unit(c: Any) -> None:
         for n in range(30):
             stack(c, f"a{n:02}", 40, 10.0, project="a")
         stack(c, "b", 200, 20.0, project="b")
@@ -110,8 +116,8 @@ def test_projects_share_whatever_number_of_stacks_they_have(store):
     assert got["b"] == 35, "half of what does not go by age"
 
 
-def test_stacks_inside_one_stack_have_no_more_than_one(store):
-    def unit(c):
+def test_stacks_inside_one_stack_have_no_more_than_one(store: Any) -> None:
+    def unit(c: Any) -> None:
         stack(c, "root", 1, 10.0)
         for n in range(30):
             stack(c, f"in{n:02}", 40, 10.0, owner="root")
@@ -122,11 +128,13 @@ def test_stacks_inside_one_stack_have_no_more_than_one(store):
     assert got["flat"] >= 30
 
 
-def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(store, monkeypatch):
+def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More stacks at work than a look goes through: the one that is far behind is found, and not forgotten again."""
     monkeypatch.setattr(shares, "PAGE", 8)
 
-    def unit(c):
+    def unit(c: Any) -> None:
         for n in range(40):
             stack(c, f"a{n:02}", 40, 10.0, project="a")
         stack(c, "z", 300, 20.0, project="z")
@@ -139,7 +147,7 @@ def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(store,
     assert all(count >= 15 for count in got[first:]), got
 
 
-def test_with_room_for_one_everybody_has_a_turn(store):
+def test_with_room_for_one_everybody_has_a_turn(store: Any) -> None:
     write(store, lambda c: [stack(c, name, 30, 10.0, project="p" if name in "ab" else "q") for name in "abcd"])
     taker = Taker(store, 1)
     got = Counter()
@@ -149,7 +157,7 @@ def test_with_room_for_one_everybody_has_a_turn(store):
     assert min(got[name] for name in "abcd") >= 6, got
 
 
-def test_what_no_look_finds_has_its_turn(store):
+def test_what_no_look_finds_has_its_turn(store: Any) -> None:
     """Should a stack have something due that is not in progress: it goes by age, and is not lost."""
     write(store, lambda c: (stack(c, "odd", 2, 10.0), stack(c, "big1", 300, 10.5), stack(c, "big2", 300, 10.5)))
     write(store, lambda c: c.execute(sa.update(t.stacks).where(t.stacks.c.id == "odd").values(status=3)))
@@ -157,12 +165,12 @@ def test_what_no_look_finds_has_its_turn(store):
     assert sum((taker.turn() for _ in range(16)), Counter())["odd"] == 2
 
 
-def test_the_work_of_a_turn_does_not_grow_with_a_stack(store):
+def test_the_work_of_a_turn_does_not_grow_with_a_stack(store: Any) -> None:
     """Counted in what the database is asked, and in rows that it answers."""
     asked = []
 
     @sa.event.listens_for(sa.Engine, "after_cursor_execute")
-    def hear(_connection, _cursor, statement, *_):
+    def hear(_connection: Any, _cursor: Any, statement: Any, *_: Any) -> None:
         asked.append(statement)
 
     try:
@@ -180,7 +188,7 @@ def test_the_work_of_a_turn_does_not_grow_with_a_stack(store):
     assert counts[0] == counts[1] <= 16
 
 
-def test_a_project_has_no_more_steps_than_it_may(store):
+def test_a_project_has_no_more_steps_than_it_may(store: Any) -> None:
     write(store, lambda c: (stack(c, "a", 200, 10.0, project="a"), stack(c, "b", 4, 20.0, project="b")))
     taker = Taker(store, 100, most=7)
     assert taker.turn() == {"a": 7, "b": 4}
@@ -193,7 +201,7 @@ def test_a_project_has_no_more_steps_than_it_may(store):
     assert Taker(store, 100, most=9).turn() == {"a": 2}
 
 
-def test_what_is_held_back_says_why(store):
+def test_what_is_held_back_says_why(store: Any) -> None:
     write(store, lambda c: stack(c, "a", 5, 10.0))
     Taker(store, 100, most=2).turn()
     query = sa.select(t.nodes.c.state, t.nodes.c.reason, t.nodes.c.due)
@@ -204,7 +212,7 @@ def test_what_is_held_back_says_why(store):
     assert all(due is not None for *_, due in found)
 
 
-def test_a_dead_worker_s_steps_do_not_count(store):
+def test_a_dead_worker_s_steps_do_not_count(store: Any) -> None:
     write(store, lambda c: stack(c, "a", 5, 10.0))
     taker = Taker(store, 100, most=2)
     taker.turn()
@@ -212,7 +220,7 @@ def test_a_dead_worker_s_steps_do_not_count(store):
     assert taker.turn() == {"a": 2}
 
 
-def test_a_project_at_its_limit_does_not_keep_others_waiting(store):
+def test_a_project_at_its_limit_does_not_keep_others_waiting(store: Any) -> None:
     """All that is oldest is held back; the others are found all the same."""
     write(store, lambda c: (stack(c, "a", 500, 10.0, project="a"), stack(c, "b", 30, 20.0, project="b")))
     taker = Taker(store, 40, most=20)
@@ -222,8 +230,8 @@ def test_a_project_at_its_limit_does_not_keep_others_waiting(store):
     assert taker.held_back
 
 
-def test_projects_take_turns_to_be_planned(store):
-    def unit(c):
+def test_projects_take_turns_to_be_planned(store: Any) -> None:
+    def unit(c: Any) -> None:
         for n in range(50):
             stack(c, f"a{n:02}", 1, 10.0, project="a", planned=False)
         stack(c, "b", 1, 20.0, project="b", planned=False)
@@ -239,8 +247,8 @@ def test_projects_take_turns_to_be_planned(store):
     assert len(flat) == len(set(flat)) == 51
 
 
-def test_projects_take_turns_to_have_an_engine(store):
-    def unit(c):
+def test_projects_take_turns_to_have_an_engine(store: Any) -> None:
+    def unit(c: Any) -> None:
         for n in range(50):
             stack(c, f"a{n:02}", 1, 10.0, project="a", planned=False, convergence=False)
         stack(c, "b", 1, 20.0, project="b", planned=False, convergence=False)
@@ -256,7 +264,7 @@ def test_projects_take_turns_to_have_an_engine(store):
     assert sorted(one for found in got for one in found) == sorted([*(f"a{n:02}" for n in range(50)), "b"])
 
 
-def test_an_operation_is_planned_as_it_was_accepted(store):
+def test_an_operation_is_planned_as_it_was_accepted(store: Any) -> None:
     write(store, lambda c: stack(c, "a", 1, 10.0, planned=False))
     (found,), _ = write(store, lambda c: claim.operations_to_plan(c, 50.0, 11.0, 4))
     now = write(store, lambda c: rows.operation(c, "op-a"))

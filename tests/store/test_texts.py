@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,7 +68,7 @@ def create(store: ThreadedStore, name: str = "s", **more: Any) -> str:
     return id_
 
 
-def test_they_come_back_as_they_were_given(store):
+def test_they_come_back_as_they_were_given(store: ThreadedStore) -> None:
     write(store, lambda c: rows.insert_events(c, [event(text) for text in TEXTS], 1.0))
     assert [row[0] for row in read(store, sa.select(t.events.c.reason).order_by(t.events.c.id))] == TEXTS
     versions = [version(number, reason=text, physical_id=text) for number, text in enumerate(TEXTS)]
@@ -78,7 +80,7 @@ def test_they_come_back_as_they_were_given(store):
     assert read(store, sa.select(t.stacks.c.description)) == [("".join(TEXTS),)]
 
 
-def test_numbers_and_nothing_come_back_too(store):
+def test_numbers_and_nothing_come_back_too(store: ThreadedStore) -> None:
     times = [0.0, 1e-9, 1763270000.123457, 1.7976931348623157e308]
     insert = bulk.insert(t.retained, "id", "stack_id", "name", "type", "physical_id", "token", "created_at")
     given = [(2**62 + number, "s", "n", "T", None, "t", time) for number, time in enumerate(times)]
@@ -87,7 +89,7 @@ def test_numbers_and_nothing_come_back_too(store):
     assert read(store, sa.select(*columns).order_by(t.retained.c.id)) == [(row[0], None, row[6]) for row in given]
 
 
-def test_what_others_would_take_for_the_same_is_two(store):
+def test_what_others_would_take_for_the_same_is_two(store: ThreadedStore) -> None:
     names = [name for name in ALIKE if name]
     insert = bulk.insert(repairs, "stack_id", "name", "rounds")
     write(store, lambda c: insert(c, [("s", name, number) for number, name in enumerate(names)]))
@@ -100,7 +102,7 @@ def test_what_others_would_take_for_the_same_is_two(store):
     assert [row[0] for row in read(store, sa.select(repairs.c.name).order_by(repairs.c.name))] == sorted(names)
 
 
-def test_tags_that_are_alike_are_two(store):
+def test_tags_that_are_alike_are_two(store: ThreadedStore) -> None:
     tags = '["a","A","a ","á"]'
     create(store, tags=tags)
     for tag in ("a", "A", "a ", "á"):
@@ -111,12 +113,12 @@ def test_tags_that_are_alike_are_two(store):
     )
 
 
-def test_a_tag_that_is_too_long_is_told(store):
+def test_a_tag_that_is_too_long_is_told(store: ThreadedStore) -> None:
     with pytest.raises(errors.UserError, match="80"):
         create(store, tags=f'["{"x" * 81}"]')
 
 
-def test_nul_fails_nothing(store):
+def test_nul_fails_nothing(store: ThreadedStore) -> None:
     """In a reason, an output, a name that somebody asks for: it is kept, or shown as a character that is unknown."""
     one = event(NUL, name=NUL, type=NUL, physical_id=NUL)
     write(store, lambda c: rows.insert_events(c, [event("before"), one], 1.0))
@@ -136,20 +138,20 @@ def test_nul_fails_nothing(store):
         asyncio.run(store.read(lambda c: signals.addressee(c, "stack", NUL)))
 
 
-def test_nul_takes_nothing_else_with_it(store):
+def test_nul_takes_nothing_else_with_it(store: ThreadedStore) -> None:
     """It fails no other unit of its group, and nothing that its own unit has done before."""
-    def unit(connection):
+    def unit(connection: Any) -> None:
         rows.insert_events(connection, [event("first")], 1.0)
         rows.insert_events(connection, [event(NUL)], 1.0)
 
-    async def both():
+    async def both() -> None:
         await asyncio.gather(store.write(unit), store.write(lambda c: rows.insert_events(c, [event("other")], 1.0)))
 
     asyncio.run(both())
     assert sorted(row[0] for row in read(store, sa.select(t.events.c.reason))) == sorted(["first", as_kept(NUL), "other"])
 
 
-def test_a_physical_id_may_be_a_whole_path(store):
+def test_a_physical_id_may_be_a_whole_path(store: ThreadedStore) -> None:
     path = "/".join(["folder" * 20] * 40)
     write(store, lambda c: version_rows.create(c, [version(1, physical_id=path)], 1.0))
     write(store, lambda c: rows.insert_events(c, [event(type="https://example.org/" + path, physical_id=path)], 1.0))
@@ -157,7 +159,7 @@ def test_a_physical_id_may_be_a_whole_path(store):
     assert read(store, sa.select(t.events.c.physical_id).where(t.events.c.type.like("https:%"))) == [(path,)]
 
 
-def test_many_long_texts_fit_into_one_batch(store):
+def test_many_long_texts_fit_into_one_batch(store: ThreadedStore) -> None:
     """More than one packet of MariaDB holds."""
     text = '"value"' * 6000
     write(store, lambda c: version_rows.create(c, [version(number) for number in range(400)], 1.0))
@@ -167,19 +169,19 @@ def test_many_long_texts_fit_into_one_batch(store):
 
 
 @pytest.fixture
-def sealed(tmp_path):
+def sealed(tmp_path: Path) -> Iterator[Any]:
     store = ThreadedStore.open(databases.url_of(tmp_path), lambda: KeyRing(["k" * 32]))
     yield store
     store.close()
 
 
-def test_a_template_of_many_megabytes(sealed):
+def test_a_template_of_many_megabytes(sealed: Any) -> None:
     text = "x" * (9 << 20)
     create(sealed, blobs={"hash": text})
     assert asyncio.run(sealed.read(lambda c: lookups.blobs(c, ["hash"]))) == {"hash": text}
 
 
-def test_what_is_too_much_for_the_database_is_said_so(sealed):
+def test_what_is_too_much_for_the_database_is_said_so(sealed: Any) -> None:
     """Of MariaDB it is a setting how much it takes at once; nothing of the request is left."""
     asked = {"blobs": {"hash": "x" * (16 << 20)}}
     if databases.ON != "mariadb":
@@ -192,14 +194,14 @@ def test_what_is_too_much_for_the_database_is_said_so(sealed):
     create(sealed)
 
 
-def test_a_row_that_is_named_twice_gets_what_came_last(store):
+def test_a_row_that_is_named_twice_gets_what_came_last(store: ThreadedStore) -> None:
     write(store, lambda c: version_rows.create(c, [version(number) for number in range(3)], 1.0))
     write(store, lambda c: version_rows.update(
         c, [version(1, reason="first"), version(2, reason="other"), version(1, reason="last")], 1.0))
     assert read(store, sa.select(t.resources.c.reason).order_by(t.resources.c.id)) == [("",), ("last",), ("other",)]
 
 
-def test_counting_up_twice_counts_two(store):
+def test_counting_up_twice_counts_two(store: ThreadedStore) -> None:
     up = bulk.Bulk(sa.update(t.resources).where(t.resources.c.id == sa.bindparam("v_id"))
                    .values(signals=t.resources.c.signals + sa.bindparam("v_more")), "v_more", "v_id")
     write(store, lambda c: version_rows.create(c, [version(1), version(2)], 1.0))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,30 +15,30 @@ from isotherm import config, errors
 from isotherm.config import files
 
 
-def written(tmp_path, text, name="heat.conf"):
+def written(tmp_path: Path, text: Any, name: str = "heat.conf") -> Any:
     file = tmp_path / name
     file.write_text(text)
     return file
 
 
-def test_without_a_file_the_defaults_hold(tmp_path):
+def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     assert config.load(tmp_path / "none.conf") == config.Settings()
     assert config.Settings().convergence_engine
 
 
-def test_a_file_that_says_nothing_changes_nothing(tmp_path):
+def test_a_file_that_says_nothing_changes_nothing(tmp_path: Path) -> None:
     file = written(tmp_path, "")
     assert config.load(file) == dataclasses.replace(config.Settings(), config_files=(str(file),))
 
 
 @pytest.mark.parametrize(("text", "value"), [("false", False), ("False", False), ("0", False), ("yes", True)])
-def test_an_option_is_read_and_those_of_others_are_left_alone(tmp_path, text, value):
+def test_an_option_is_read_and_those_of_others_are_left_alone(tmp_path: Path, text: Any, value: Any) -> None:
     file = written(tmp_path, f"[DEFAULT]\nconvergence_engine = {text}\nsomething_else = %(x)s\n[cache]\nbackend = x\n")
     assert config.load(file).convergence_engine is value
     assert files.unknown([str(file)]) == ["[DEFAULT] something_else", "[cache] backend"]
 
 
-def test_each_kind_of_option_in_the_section_where_heat_has_it(tmp_path):
+def test_each_kind_of_option_in_the_section_where_heat_has_it(tmp_path: Path) -> None:
     found = config.load(written(tmp_path, """
 [DEFAULT]
 max_stacks_per_tenant = 7
@@ -59,7 +60,7 @@ policy_file = rules.yaml
     assert found.policy_file == "rules.yaml"
 
 
-def test_later_files_win(tmp_path):
+def test_later_files_win(tmp_path: Path) -> None:
     one = written(tmp_path, "[DEFAULT]\nmax_files = 1\nmax_snapshots_per_stack = 3\n", "one.conf")
     two = written(tmp_path, "[DEFAULT]\nmax_files = 2\n", "two.conf")
     found = config.load(one, two)
@@ -68,7 +69,7 @@ def test_later_files_win(tmp_path):
 
 @pytest.mark.parametrize("text", [
     "convergence_engine = true", "[DEFAULT]\nconvergence_engine = perhaps", "[DEFAULT]\nnonsense"])
-def test_what_cannot_be_read_is_one_clear_error(tmp_path, text):
+def test_what_cannot_be_read_is_one_clear_error(tmp_path: Path, text: Any) -> None:
     with pytest.raises(errors.UserError, match=r"bad\.conf"):
         config.load(written(tmp_path, text, "bad.conf"))
 
@@ -79,7 +80,7 @@ def test_what_cannot_be_read_is_one_clear_error(tmp_path, text):
     ("heat_api", "bind_port = 70000", "bind_port"),
     ("DEFAULT", "max_template_size = $none", "max_template_size"),
 ])
-def test_a_bad_value_names_file_section_and_option(tmp_path, section, line, named):
+def test_a_bad_value_names_file_section_and_option(tmp_path: Path, section: Any, line: Any, named: Any) -> None:
     good = written(tmp_path, "[DEFAULT]\ndebug = true\n", "good.conf")
     bad = written(tmp_path, f"[{section}]\n{line}\n", "bad.conf")
     with pytest.raises(errors.UserError) as error:
@@ -87,7 +88,7 @@ def test_a_bad_value_names_file_section_and_option(tmp_path, section, line, name
     assert f"bad.conf: [{section}] {named}: " in str(error.value)
 
 
-def test_keys_are_in_no_picture_of_the_settings(tmp_path):
+def test_keys_are_in_no_picture_of_the_settings(tmp_path: Path) -> None:
     found = config.load(written(tmp_path, "[DEFAULT]\nauth_encryption_key = MARKER-1\n"
                                           "auth_encryption_key_ring = MARKER-2,MARKER-3\n"
                                           "[database]\nconnection = sqlite:///MARKER-4\n"))
@@ -96,7 +97,7 @@ def test_keys_are_in_no_picture_of_the_settings(tmp_path):
     assert "MARKER" not in repr(found)
 
 
-def test_options_have_names_of_their_own_and_say_what_they_are_for():
+def test_options_have_names_of_their_own_and_say_what_they_are_for() -> None:
     known = config.options()
     assert len({(one.group, one.name) for one in known}) == len(known)
     assert {one.field for one in known} == {one.name for one in dataclasses.fields(config.Settings)} - {"config_files"}
@@ -104,7 +105,7 @@ def test_options_have_names_of_their_own_and_say_what_they_are_for():
 
 
 @pytest.mark.parametrize(("there", "loaded"), [(False, "False"), (True, "True")])
-def test_the_library_is_loaded_only_for_a_file(tmp_path, there, loaded):
+def test_the_library_is_loaded_only_for_a_file(tmp_path: Path, there: Any, loaded: Any) -> None:
     if there:
         written(tmp_path, "")
     code = ("import pathlib, sys; from isotherm import config; config.load(pathlib.Path('heat.conf'));"

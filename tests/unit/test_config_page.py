@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from isotherm import config
 from isotherm.api.monitoring.metrics import Metrics
@@ -11,22 +12,22 @@ from tools import config_page
 PAGE = config_page.PAGE.read_text(encoding="utf-8")
 
 
-def test_the_page_is_up_to_date():
+def test_the_page_is_up_to_date() -> None:
     assert config_page.render(PAGE) == PAGE, "run tools/config_page.py"
 
 
-def test_every_option_is_on_it_once():
+def test_every_option_is_on_it_once() -> None:
     for one in config.options():
         assert len(re.findall(rf"^\| `{one.name}` \|", PAGE, re.MULTILINE)) == 1, one.name
 
 
-def test_every_metric_is_on_it_and_no_other():
+def test_every_metric_is_on_it_and_no_other() -> None:
     made = {line.split()[2] for line in Metrics().text().decode().splitlines() if line.startswith("# TYPE")}
     named = set(re.findall(r"^\| `(isotherm_\w+)` \|", PAGE, re.MULTILINE))
     assert named == {name for name in made if not name.endswith("_created")}
 
 
-def test_the_example_is_one(tmp_path):
+def test_the_example_is_one(tmp_path: Path) -> None:
     (example,) = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)
     file = tmp_path / "example.conf"
     file.write_text(example)

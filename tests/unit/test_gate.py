@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 
 @pytest.mark.parametrize("ci", [False, True])
-def test_what_cannot_be_tested_is_told(nothing, monkeypatch, capsys, ci):
+def test_what_cannot_be_tested_is_told(
+    nothing: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: Any
+) -> None:
     if ci:
         monkeypatch.setenv("CI", "true")
     assert run(monkeypatch, "test") == int(ci)
@@ -45,12 +48,23 @@ def test_what_cannot_be_tested_is_told(nothing, monkeypatch, capsys, ci):
 
 
 @pytest.mark.parametrize("arguments", [("check",), ("quick",), ("test", "-k", "plan")])
-def test_servers_are_for_whole_runs_only(nothing, monkeypatch, capsys, arguments):
+def test_servers_are_for_whole_runs_only(
+    nothing: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: Any
+) -> None:
     assert run(monkeypatch, *arguments) == 0
     assert "NOT TESTED" not in capsys.readouterr().out
 
 
-def test_the_long_form_is_told_to_the_tests(nothing, monkeypatch, capsys):
+def test_every_folder_of_tests_runs_once() -> None:
+    """The part that is traced for coverage, and the rest: together all of them, none twice."""
+    paths = [part for step in gate.steps("test", "0", []) for part in step.command if part.startswith("tests/")]
+    folders = {f"tests/{path.parent.name}" for path in (gate.ROOT / "tests").glob("*/test_*.py")}
+    assert len(paths) == len(set(paths)) and folders <= set(paths)
+
+
+def test_the_long_form_is_told_to_the_tests(
+    nothing: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("ISOTHERM_TEST_ALL", "")
     assert run(monkeypatch, "test-all") == 0
     assert os.environ["ISOTHERM_TEST_ALL"] == "1"

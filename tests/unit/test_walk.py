@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,7 @@ def phases(draw: st.DrawFn) -> Phase:
 
 
 @given(phases(), st.randoms(use_true_random=False))
-def test_a_walk(phase: Phase, dice) -> None:
+def test_a_walk(phase: Phase, dice: Any) -> None:
     walk, ended = PhaseGraph(phase), dict[int, NodeState]()
     kinds, outdated = {stop.id: stop.kind for stop in phase.stops}, {stop.id for stop in phase.stops if stop.outdated}
     step, ready = walk.start(), list[int]()

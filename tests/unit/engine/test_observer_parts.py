@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -32,11 +32,11 @@ REPAIR = '{"isotherm": {"drift": "repair"}}'
     ('["isotherm"]', {}, DriftPolicy.REPORT),
     ("null", {}, DriftPolicy.REPORT),
 ])
-def test_the_nearest_word_counts(metadata, overrides, expected):
+def test_the_nearest_word_counts(metadata: Any, overrides: Any, expected: Any) -> None:
     assert policies.of("r", metadata, overrides, DriftPolicy.REPORT) is expected
 
 
-def test_intervals_of_types_and_stacks():
+def test_intervals_of_types_and_stacks() -> None:
     found = policies.Intervals(Settings(observer_interval=60, observer_type_intervals=("OS::*=30", "OS::Nova::Server=300")))
     assert found.of("Other::Type", None) == 60
     assert found.of("OS::Neutron::Net", None) == 30
@@ -45,7 +45,7 @@ def test_intervals_of_types_and_stacks():
     assert (found.round(None), found.round(5.0)) == (30, 5)
 
 
-def test_an_interval_that_is_none_is_refused():
+def test_an_interval_that_is_none_is_refused() -> None:
     with pytest.raises(errors.UserError, match="is not TYPE=SECONDS"):
         policies.Intervals(Settings(observer_type_intervals=("OS::Nova::Server=often",)))
 
@@ -73,25 +73,25 @@ def spent(budget: RateLimit, clock: Clock, *keys: tuple[str, str]) -> float:
     return clock.at - began
 
 
-def test_calls_are_spread_over_time():
+def test_calls_are_spread_over_time() -> None:
     clock = Clock()
     assert spent(RateLimit(10, clock.now, clock.sleep), clock, *[("p", "T")] * 101) == pytest.approx(9.9)
 
 
-def test_projects_and_types_do_not_wait_for_each_other():
+def test_projects_and_types_do_not_wait_for_each_other() -> None:
     clock = Clock()
     budget = RateLimit(10, clock.now, clock.sleep)
     assert spent(budget, clock, ("p", "T"), ("q", "T"), ("p", "U")) == 0
 
 
-def test_observers_share_it():
+def test_observers_share_it() -> None:
     clock = Clock()
     budget = RateLimit(10, clock.now, clock.sleep)
     budget.share(4)
     assert spent(budget, clock, *[("p", "T")] * 26) == pytest.approx(9.9)
 
 
-def test_without_a_budget_nobody_waits():
+def test_without_a_budget_nobody_waits() -> None:
     clock = Clock()
     assert spent(RateLimit(0, clock.now, clock.sleep), clock, *[("p", "T")] * 1000) == 0
 
@@ -109,7 +109,7 @@ class Raises(Hangs):
     TYPE = "Test::Raises"
 
     @classmethod
-    async def observe_many(cls, context, many):
+    async def observe_many(cls, context: Any, many: Any) -> None:
         raise OSError("the cloud is on fire")
 
 
@@ -125,17 +125,17 @@ def looked(type_: type[contract.Resource], *names: str) -> dict[str, Sight]:
     return {one.target.name: one.observation.sight for one in found}
 
 
-def test_a_service_that_hangs_keeps_nobody_from_being_looked_at():
+def test_a_service_that_hangs_keeps_nobody_from_being_looked_at() -> None:
     found = looked(Hangs, *(f"r{n}" for n in range(40)), "well")
     assert len(found) == 41
     assert found["r0"] is found["r39"] is Sight.UNSEEN
 
 
-def test_what_answers_is_seen_beside_what_hangs():
+def test_what_answers_is_seen_beside_what_hangs() -> None:
     assert looked(Hangs, "hangs", "well") == {"hangs": Sight.UNSEEN, "well": Sight.SEEN}
 
 
-def test_a_list_that_fails_has_seen_nothing():
+def test_a_list_that_fails_has_seen_nothing() -> None:
     assert looked(Raises, "a", "b") == {"a": Sight.UNSEEN, "b": Sight.UNSEEN}
 
 
@@ -144,12 +144,12 @@ class Lists(Hangs):
     calls: ClassVar[list[list[str]]] = []
 
     @classmethod
-    async def observe_many(cls, context, many):
+    async def observe_many(cls, context: Any, many: Any) -> Any:
         cls.calls.append([f"{one.stack_name}.{one.name}" for one in many])
         return [contract.Gone() if one.name == "gone" else contract.Seen({}) for one in many]
 
 
-def test_stacks_of_one_project_share_a_call_and_others_do_not():
+def test_stacks_of_one_project_share_a_call_and_others_do_not() -> Any:
     Lists.calls.clear()
     context = contract.Context(clock=Clock(), random=Random(1), reality=MemoryReality())
     reader = RealityReader(lambda _name: Lists, context, RateLimit(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -12,14 +13,14 @@ from isotherm.engine.legacy.fair_semaphore import FairSemaphore
 class Steps:
     """Steps that want room, and end when they are told to."""
 
-    def __init__(self, room):
+    def __init__(self, room: Any) -> None:
         self.room, self.inside, self.order = room, [], []
         self.tasks = {}
 
-    def come(self, name, project, stack):
+    def come(self, name: Any, project: Any, stack: Any) -> None:
         self.tasks[name] = asyncio.create_task(self._step(name, project, stack))
 
-    async def _step(self, name, project, stack):
+    async def _step(self, name: Any, project: Any, stack: Any) -> None:
         async with self.room.slot(project, stack):
             self.inside.append(name)
             self.order.append(name)
@@ -28,15 +29,15 @@ class Steps:
             finally:
                 self.inside.remove(name)
 
-    async def end(self, *names):
+    async def end(self, *names: Any) -> None:
         for name in names or [*self.inside]:
             self.tasks.pop(name).cancel()
         for _ in range(5):
             await asyncio.sleep(0)
 
 
-def test_projects_and_their_stacks_take_turns():
-    async def story():
+def test_projects_and_their_stacks_take_turns() -> Any:
+    async def story() -> Any:
         steps = Steps(FairSemaphore(1))
         for n in range(4):
             steps.come(f"a{n}", "p", "a")
@@ -52,8 +53,8 @@ def test_projects_and_their_stacks_take_turns():
     assert asyncio.run(story()) == ["a0", "a1", "c0", "b0", "a2", "b1", "a3"]
 
 
-def test_a_project_has_no_more_than_it_may():
-    async def story():
+def test_a_project_has_no_more_than_it_may() -> None:
+    async def story() -> None:
         steps = Steps(FairSemaphore(5, of_project=2))
         for n in range(4):
             steps.come(f"a{n}", "p", "a")
@@ -70,10 +71,10 @@ def test_a_project_has_no_more_than_it_may():
 
 
 @pytest.mark.parametrize("called", [False, True])
-def test_who_does_not_come_any_more_takes_no_room(called):
+def test_who_does_not_come_any_more_takes_no_room(called: Any) -> None:
     """Also if he is called at the very moment in which he gives up."""
 
-    async def story():
+    async def story() -> None:
         steps = Steps(FairSemaphore(1))
         for name in ("first", "gone", "last"):
             steps.come(name, "p", name)

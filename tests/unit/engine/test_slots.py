@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -21,34 +22,34 @@ numbers = itertools.count(1)
 
 
 class Clock:
-    def __init__(self):
+    def __init__(self) -> None:
         self.time = 1000.0
 
-    def now(self):
+    def now(self) -> Any:
         return self.time
 
 
-def claim(stack="s", type_="OS::Nova::Server", intent=None):
+def claim(stack: str = "s", type_: str = "OS::Nova::Server", intent: Any = None) -> Any:
     operation = Operation("op", stack, stack, 1, Action.CREATE, 2, "", True, None, "[]", 1, None, 0)
     version = Version(1, stack, "r", type_, type_, "t", None, Action.CREATE, Status.IN_PROGRESS, "", "{}", None, "{}", "{}",
                       None, "[]", None, False, DeletionPolicy.DELETE, False, "op", intent)
     return Claim(next(numbers), stack, "r", NodeKind.UPDATE, 1, 1, 0.0, None, None, version, (), operation)
 
 
-def step(of):
+def step(of: Any) -> Any:
     return outcomes.Continue(of.version, documents.Intent(Action.CREATE, "op"), None)
 
 
-def take(found, of):
+def take(found: Any, of: Any) -> Any:
     return found.take(of, step(of))
 
 
-def slots(*told, clock=None):
+def slots(*told: Any, clock: Any = None) -> Any:
     context = contract.Context(clock=clock or Clock(), random=Random(1), reality=MemoryReality())
     return TypeThrottle.of(Settings(max_parallel_steps=told), context)
 
 
-def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own():
+def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own() -> None:
     found = slots("OS::Nova::Server=2", "OS::Nova=3")
     held = [claim(), claim()]
     assert [take(found, one) for one in held] == [None, None]
@@ -64,7 +65,7 @@ def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own():
     assert take(found, third) is None
 
 
-def test_a_slot_is_taken_once_and_given_back_once():
+def test_a_slot_is_taken_once_and_given_back_once() -> None:
     found = slots("OS::Nova=1")
     one, other = claim(), claim()
     for _ in range(3):
@@ -75,7 +76,7 @@ def test_a_slot_is_taken_once_and_given_back_once():
     assert take(found, one) is not None
 
 
-def test_what_calls_nobody_needs_no_slot():
+def test_what_calls_nobody_needs_no_slot() -> None:
     found = slots("OS::Nova=1")
     one = claim()
     take(found, one)
@@ -86,7 +87,7 @@ def test_what_calls_nobody_needs_no_slot():
 
 
 @pytest.mark.parametrize(("intent", "state"), [(None, NodeState.SCHEDULED), ("{}", NodeState.WAITING)])
-def test_what_has_not_begun_is_where_it_was(intent, state):
+def test_what_has_not_begun_is_where_it_was(intent: Any, state: Any) -> None:
     found = slots("OS::Nova=1")
     take(found, claim())
     refused = take(found, claim(intent=intent))
@@ -94,7 +95,7 @@ def test_what_has_not_begun_is_where_it_was(intent, state):
     assert 0.03 < refused.wake_in_s < 10
 
 
-def test_many_who_wait_come_one_after_the_other_and_few_are_not_behind_them():
+def test_many_who_wait_come_one_after_the_other_and_few_are_not_behind_them() -> None:
     clock = Clock()
     found = slots("OS::Nova=10", clock=clock)
     for _ in range(200):
@@ -114,11 +115,11 @@ def test_many_who_wait_come_one_after_the_other_and_few_are_not_behind_them():
 
 
 @pytest.mark.parametrize("told", ["OS::Nova", "OS::Nova=many", "=3", "OS::Nova=-1"])
-def test_what_is_no_limit_is_refused(told):
+def test_what_is_no_limit_is_refused(told: Any) -> None:
     with pytest.raises(errors.UserError, match="is not TYPE=NUMBER"):
         slots(told)
 
 
-def test_zero_is_no_limit():
+def test_zero_is_no_limit() -> None:
     found = slots("OS::Nova=0")
     assert all(take(found, one) is None for one in (claim() for _ in range(100)))

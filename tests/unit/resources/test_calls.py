@@ -7,6 +7,7 @@ import asyncio
 import random
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,11 +58,11 @@ class Example:
         return self.of_the_loop(value)
 
 
-def _on_the_loop(story):
+def _on_the_loop(story: Any) -> Any:
     return asyncio.run(story)
 
 
-def _in_the_simulator(story):
+def _in_the_simulator(story: Any) -> Any:
     loop = SimLoop(random.Random(1))
     try:
         return loop.run_until(story)
@@ -70,33 +71,33 @@ def _in_the_simulator(story):
 
 
 @pytest.fixture(params=[(ServiceThreads, _on_the_loop), (SimThreads, _in_the_simulator)], ids=["loop", "simulator"])
-def kind(request):
+def kind(request: pytest.FixtureRequest) -> Any:
     """The two implementations of the port: how to make one, and how to run a story with it."""
     return request.param
 
 
 @pytest.mark.parametrize("method", ["of_the_loop", "plain", "wrapped"])
-def test_each_kind_of_method_is_called(kind, method):
+def test_each_kind_of_method_is_called(kind: Any, method: Any) -> None:
     threads, run = kind
     one = Example(threads())
     assert run(gate.call(one, getattr(one, method), "x")) == "x"
 
 
-def test_a_plain_method_has_a_thread_of_its_own(kind):
+def test_a_plain_method_has_a_thread_of_its_own(kind: Any) -> None:
     threads, run = kind
     one = Example(threads())
     run(gate.call(one, one.plain, "x"))
     assert one.thread not in (None, threading.get_ident())
 
 
-def test_what_a_port_raises_comes_out_of_the_method(kind):
+def test_what_a_port_raises_comes_out_of_the_method(kind: Any) -> None:
     threads, run = kind
     one = Example(threads())
     with pytest.raises(errors.Permanent, match="no"):
         run(gate.call(one, one.refused))
 
 
-def test_outside_of_a_plain_method_nothing_is_waited_for(kind):
+def test_outside_of_a_plain_method_nothing_is_waited_for(kind: Any) -> None:
     threads, run = kind
 
     async def story() -> None:
@@ -106,7 +107,7 @@ def test_outside_of_a_plain_method_nothing_is_waited_for(kind):
     run(story())
 
 
-def test_who_was_cancelled_gets_no_answers_any_more():
+def test_who_was_cancelled_gets_no_answers_any_more() -> None:
     """The thread cannot be stopped; but it changes nothing through the ports of a step that has been given up."""
     threads, entered, released, ended = ServiceThreads(), threading.Event(), threading.Event(), threading.Event()
     done: list[object] = []
@@ -137,7 +138,7 @@ def test_who_was_cancelled_gets_no_answers_any_more():
     assert isinstance(refused, errors.Superseded)
 
 
-def test_what_is_waited_for_ends_with_the_step():
+def test_what_is_waited_for_ends_with_the_step() -> None:
     threads, entered, ended = ServiceThreads(), threading.Event(), threading.Event()
     told: list[BaseException] = []
 
@@ -170,7 +171,7 @@ class Lost:
 
 
 @pytest.mark.parametrize("method", ["of_the_loop", "plain"])
-def test_under_a_lost_lease_nothing_is_called(kind, method):
+def test_under_a_lost_lease_nothing_is_called(kind: Any, method: Any) -> None:
     threads, run = kind
     one = Example(threads(), Lost())
     with pytest.raises(errors.Superseded):
@@ -179,7 +180,7 @@ def test_under_a_lost_lease_nothing_is_called(kind, method):
     assert run(gate.call(one, getattr(one, method), "x")) == "x"
 
 
-def test_a_lease_that_is_lost_while_a_call_waits_for_a_thread_stops_the_call():
+def test_a_lease_that_is_lost_while_a_call_waits_for_a_thread_stops_the_call() -> None:
     threads, release, called = ServiceThreads(1), threading.Event(), []
     lease = Later()
 
@@ -212,7 +213,7 @@ class Later:
             raise errors.Superseded("the lease has run out")
 
 
-def test_each_service_has_a_bounded_number_of_threads():
+def test_each_service_has_a_bounded_number_of_threads() -> None:
     threads, lock, release = ServiceThreads(2), threading.Lock(), threading.Event()
     running = {"a": 0, "b": 0}
     most = dict(running)
@@ -237,7 +238,7 @@ def test_each_service_has_a_bounded_number_of_threads():
     assert most == {"a": 2, "b": 2}
 
 
-def test_a_call_without_a_free_thread_has_not_begun_and_one_that_hangs_has():
+def test_a_call_without_a_free_thread_has_not_begun_and_one_that_hangs_has() -> None:
     threads, release, told = ServiceThreads(1), threading.Event(), []
 
     def hangs() -> None:
@@ -267,7 +268,7 @@ def test_a_call_without_a_free_thread_has_not_begun_and_one_that_hangs_has():
     assert isinstance(refused, errors.Superseded), "its lease counts as lost"
 
 
-def test_a_timeout_that_a_method_raises_is_its_own():
+def test_a_timeout_that_a_method_raises_is_its_own() -> None:
     def method() -> None:
         raise TimeoutError("the client gave up")
 
@@ -277,11 +278,11 @@ def test_a_timeout_that_a_method_raises_is_its_own():
 
 @pytest.mark.parametrize(
     ("type_", "service"), [("OS::Nova::Server", "OS::Nova"), ("Example::Lamp", "Example"), ("Lamp", "Lamp")])
-def test_the_service_of_a_type_is_the_beginning_of_its_name(type_, service):
+def test_the_service_of_a_type_is_the_beginning_of_its_name(type_: Any, service: Any) -> None:
     assert gate.service_of(type_) == service
 
 
-def test_the_engine_calls_types_through_the_gate_only():
+def test_the_engine_calls_types_through_the_gate_only() -> None:
     """Outside of the types themselves, no method of a type is called directly: it may be plain."""
     methods, house = {*plain_types.METHODS, "observe_many"}, Path(isotherm.__file__).parent
     past_it = [

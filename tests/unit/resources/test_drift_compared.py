@@ -84,7 +84,7 @@ def state(properties: Mapping[str, Any] = {}, physical_id: str | None = "x", **d
     ({"parts": {"shade": "wide"}}, {"parts": {"shade": "narrow"}}),
     ({"labels": {"a": "1"}}, {"labels": {"a": "1", "b": "2"}}),
 ])
-def test_a_live_value_that_is_not_what_was_applied_has_drifted(applied, live):
+def test_a_live_value_that_is_not_what_was_applied_has_drifted(applied: Any, live: Any) -> None:
     assert drifted(applied, live) == list(live)
 
 
@@ -102,28 +102,28 @@ def test_a_live_value_that_is_not_what_was_applied_has_drifted(applied, live):
     ({"parts": {"shade": "wide", "serial": "1"}}, {"parts": {"shade": "WIDE", "serial": "2", "size": 3}}),
     ({"colour": "red"}, {"no such property": 1}),
 ])
-def test_what_means_the_same_or_was_never_said_is_no_drift(applied, live):
+def test_what_means_the_same_or_was_never_said_is_no_drift(applied: Any, live: Any) -> None:
     assert drifted(applied, live) == []
 
 
-def test_a_name_that_stands_for_the_live_id_is_no_drift():
+def test_a_name_that_stands_for_the_live_id_is_no_drift() -> None:
     assert drifted({"image": "cirros"}, {"image": "4d2e"}, image=["cirros"]) == []
     assert drifted({"image": "debian"}, {"image": "4d2e"}, image=["cirros"]) == ["image"]
 
 
-def test_all_three_sides_are_told_in_the_order_of_the_schema():
+def test_all_three_sides_are_told_in_the_order_of_the_schema() -> None:
     seen = contract.Seen({"watts": 60, "colour": "blue"})
     found = drift.compare(Lamp, typed(colour="red", watts=40), seen, typed(colour="Blue", watts=25))
     assert found == [drift.Drift("colour", "red", "blue", "Blue", True), drift.Drift("watts", 40, 60, 25, False)]
 
 
-def test_a_change_to_come_is_no_drift_but_is_to_be_made():
+def test_a_change_to_come_is_no_drift_but_is_to_be_made() -> None:
     seen, applied, wanted = contract.Seen({"colour": "red"}), typed(colour="red"), typed(colour="blue")
     assert drift.compare(Lamp, applied, seen, wanted) == []
     assert drift.to_change(Lamp, applied, seen, wanted) == {"colour": "blue"}
 
 
-def test_only_what_differs_from_reality_is_changed():
+def test_only_what_differs_from_reality_is_changed() -> None:
     seen = contract.Seen({"colour": "blue", "watts": 60, "address": "10.0.0.9"})
     applied = typed(colour="red", watts=40, image="a", password="old", address="10.0.0.1")
     wanted = typed(colour="BLUE", watts=40, image="b", password="new", address="10.0.0.1")
@@ -132,7 +132,7 @@ def test_only_what_differs_from_reality_is_changed():
     assert drift.to_change(Lamp, applied, contract.Seen({}), applied) == {}
 
 
-def test_what_the_template_says_no_more_is_a_change_by_what_was_applied():
+def test_what_the_template_says_no_more_is_a_change_by_what_was_applied() -> None:
     assert drift.to_change(Lamp, typed(colour="red"), contract.Seen({"colour": "red"}), typed()) == {"colour": None}
 
 
@@ -143,7 +143,7 @@ _LIVE = st.dictionaries(st.sampled_from(sorted(Lamp.properties_schema)), st.one_
 
 @settings(deadline=None)
 @given(_LIVE)
-def test_whatever_is_live_can_be_compared(live):
+def test_whatever_is_live_can_be_compared(live: Any) -> None:
     applied = typed(colour="red", tags=["a"], order=[1], lit=True, parts={"size": 1}, labels={"a": "b"}, free={"x": [1]})
     found = {one.property for one in drift.compare(Lamp, applied, contract.Seen(live))}
     assert found <= live.keys()
@@ -154,7 +154,7 @@ def test_whatever_is_live_can_be_compared(live):
 
 
 @pytest.mark.ledger("S1.1")
-def test_a_type_that_cannot_be_observed_says_so():
+def test_a_type_that_cannot_be_observed_says_so() -> None:
     assert not contract.is_observable(value.Value)
     seen = asyncio.run(contract.observe(value.Value(state(), context())))
     assert seen == contract.Unseen("OS::Heat::Value cannot be observed")
@@ -164,20 +164,20 @@ def test_a_type_that_cannot_be_observed_says_so():
     (errors.Temporary("busy", 7.0), contract.Unseen("busy", 7.0)),
     (OSError("no route"), contract.Unseen("OSError: no route")),
 ])
-def test_unknown_is_not_gone(raises, seen):
+def test_unknown_is_not_gone(raises: Any, seen: Any) -> None:
     assert asyncio.run(contract.observe(Shy(state(raises=raises), context()))) == seen
 
 
-def test_what_is_superseded_stops_looking():
+def test_what_is_superseded_stops_looking() -> None:
     with pytest.raises(errors.Superseded):
         asyncio.run(contract.observe(Shy(state(raises=errors.Superseded("newer")), context())))
 
 
-def test_what_was_never_made_is_not_gone():
+def test_what_was_never_made_is_not_gone() -> None:
     assert isinstance(asyncio.run(contract.observe(Shy(state(physical_id=None), context()))), contract.Unseen)
 
 
-def test_many_are_looked_at_in_their_order():
+def test_many_are_looked_at_in_their_order() -> None:
     many = [state(physical_id=one) for one in ("red", None, "blue")]
     first, second, third = asyncio.run(Slow.observe_many(context(), many))
     assert (first, third) == (contract.Seen({"colour": "red"}), contract.Seen({"colour": "blue"}))
@@ -189,7 +189,7 @@ def test_many_are_looked_at_in_their_order():
     (dummy.Dummy, {"update_in_place_prop": "a"}, {"update_in_place_prop": "b", "name_len": 10}),
     (test_resource.TestResource, {"value": "a"}, {"value": "b"}),
 ])
-def test_types_without_a_cloud_have_a_reality(type_, given, other):
+def test_types_without_a_cloud_have_a_reality(type_: Any, given: Any, other: Any) -> None:
     async def story() -> None:
         here = context()
         applied = registry.typed_properties(type_, given)

@@ -16,10 +16,10 @@ from isotherm.states import Action
 
 
 class Clock:
-    def __init__(self):
+    def __init__(self) -> None:
         self.time = 100.0
 
-    def now(self):
+    def now(self) -> Any:
         return self.time
 
 
@@ -28,48 +28,48 @@ class Slow(contract.Resource):
 
     TYPE = "Test::Slow"
 
-    async def handle_create(self):
+    async def handle_create(self) -> Any:
         await self.context.reality.create(self.TYPE, self.token, {}, f"object-{self.token}")
         self.physical_id = f"object-{self.token}"
         return {"until": self.context.clock.now() + 3}
 
-    async def check_create_complete(self, progress):
+    async def check_create_complete(self, progress: Any) -> Any:
         if progress is None:
             return True
         left = progress["until"] - self.context.clock.now()
         return True if left <= 0 else contract.Wait(left, "growing")
 
-    def handle_delete(self):
+    def handle_delete(self) -> None:
         """Plain, not async: it runs on a thread."""
         self.data["thread"] = True
 
-    async def handle_update(self, before, changed):
+    async def handle_update(self, before: Any, changed: Any) -> None:
         raise errors.Temporary("busy", retry_after_s=7)
 
-    async def handle_check(self):
+    async def handle_check(self) -> None:
         raise ValueError("x" * 1_000_000 + "\U0001f600\0\ud800")
 
 
 @pytest.fixture
-def context():
+def context() -> Any:
     return contract.Context(clock=Clock(), random=random.Random(1), reality=MemoryReality())
 
 
-def state(physical_id=None):
+def state(physical_id: Any = None) -> Any:
     return contract.ResourceState(name="slow", stack_name="stack", stack_id="id", token="token", properties={},
                                   physical_id=physical_id)
 
 
-def resource(context, physical_id=None):
+def resource(context: Any, physical_id: Any = None) -> Any:
     return Slow(state(physical_id), context)
 
 
-def step(one, task):
+def step(one: Any, task: Any) -> Any:
     return asyncio.run(TaskRunner(one, task).step())
 
 
 @pytest.mark.ledger("S0.2")
-def test_a_step_never_waits_it_says_how_long(context):
+def test_a_step_never_waits_it_says_how_long(context: Any) -> None:
     one, task = resource(context), Task(Action.CREATE)
     outcome = step(one, task)
     assert isinstance(outcome, Waiting)
@@ -78,7 +78,7 @@ def test_a_step_never_waits_it_says_how_long(context):
 
 
 @pytest.mark.ledger("S0.4", "S0.2")
-def test_another_worker_goes_on_from_the_data_alone(context):
+def test_another_worker_goes_on_from_the_data_alone(context: Any) -> None:
     first = resource(context)
     task = Task(Action.CREATE)
     step(first, task)
@@ -92,20 +92,20 @@ def test_another_worker_goes_on_from_the_data_alone(context):
     assert len(context.reality.objects) == 1
 
 
-def test_plain_methods_run_on_a_thread(context):
+def test_plain_methods_run_on_a_thread(context: Any) -> None:
     one = resource(context)
     assert isinstance(step(one, Task(Action.DELETE)), Done)
     assert one.data == {"thread": True}
 
 
-def test_a_temporary_error_is_a_wait(context):
+def test_a_temporary_error_is_a_wait(context: Any) -> None:
     task = Task(Action.UPDATE)
     outcome = step(resource(context, "id"), task)
     assert isinstance(outcome, Waiting)
     assert (outcome.seconds, outcome.reason, task.handled) == (7, "busy", False)
 
 
-def test_any_other_error_is_a_failure_of_bounded_size(context):
+def test_any_other_error_is_a_failure_of_bounded_size(context: Any) -> None:
     outcome = step(resource(context, "id"), Task(Action.CHECK))
     assert isinstance(outcome, Failed)
     assert outcome.reason.startswith("ValueError: resources.slow: xxx")
@@ -113,9 +113,9 @@ def test_any_other_error_is_a_failure_of_bounded_size(context):
     outcome.reason.encode()
 
 
-def test_being_superseded_is_not_a_failure(context):
+def test_being_superseded_is_not_a_failure(context: Any) -> None:
     class Overtaken(Slow):
-        async def handle_create(self):
+        async def handle_create(self) -> None:
             raise errors.Superseded("the lease has run out")
 
     with pytest.raises(errors.Superseded):
@@ -129,19 +129,19 @@ class Asked(contract.Resource):
     traits = contract.Traits(poll=contract.Poll(first=2.0, factor=3.0, most=10.0, jitter=0.0))
     answers: ClassVar[list[Any]] = []
 
-    async def check_create_complete(self, progress):
+    async def check_create_complete(self, progress: Any) -> Any:
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
-def asked(context, task, answer):
+def asked(context: Any, task: Any, answer: Any) -> Any:
     Asked.answers = [answer]
     return step(Asked(state(), context), task)
 
 
-def test_pauses_grow_to_the_longest_and_the_count_is_part_of_the_task(context):
+def test_pauses_grow_to_the_longest_and_the_count_is_part_of_the_task(context: Any) -> None:
     task = Task(Action.CREATE)
     answers = [False, contract.Wait(reason="building"), errors.Temporary("busy"), False]
     assert [asked(context, task, answer).seconds for answer in answers] == [2.0, 6.0, 10.0, 10.0]
@@ -149,14 +149,14 @@ def test_pauses_grow_to_the_longest_and_the_count_is_part_of_the_task(context):
     assert asked(context, resumed, False).seconds == 6.0
 
 
-def test_a_pause_that_is_given_is_obeyed_and_not_counted(context):
+def test_a_pause_that_is_given_is_obeyed_and_not_counted(context: Any) -> None:
     task = Task(Action.CREATE)
     assert asked(context, task, contract.Wait(42.0)).seconds == 42.0
     assert asked(context, task, errors.Temporary("busy", 33.0)).seconds == 33.0
     assert task.attempts == 0
 
 
-def test_pauses_vary_within_their_jitter():
+def test_pauses_vary_within_their_jitter() -> None:
     poll, random_ = contract.Poll(first=10.0, factor=1.0, most=10.0, jitter=0.2), random.Random(1)
     drawn = [poll.pause_s(attempts, random_) for attempts in range(1000)]
     assert 8.0 <= min(drawn) < 8.1 < 11.9 < max(drawn) <= 12.0

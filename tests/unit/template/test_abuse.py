@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_templates import LATEST, Known, bound, value
 
 from isotherm.errors import UserError
 from isotherm.template import environment
@@ -23,6 +22,7 @@ from isotherm.template.limits import Budget, Limits
 from isotherm.template.model import definitions, model
 from isotherm.template.parameters import parameters
 from isotherm.template.text import document
+from tests.unit.template.small_templates import LATEST, Known, bound, value
 
 
 @contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_templates import bound
 
 from isotherm.errors import UserError
+from tests.unit.template.small_templates import bound
 
 
 def _resources(**conditions: Any) -> dict[str, Any]:

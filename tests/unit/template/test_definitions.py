@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from small_templates import Known, bound
 
 from isotherm.errors import UserError
 from isotherm.template.model import definitions
 from isotherm.template.model.definitions import Definition, Unresolved
 from isotherm.template.parameters.parameters import Values
+from tests.unit.template.small_templates import Known, bound
 
 
 def _definition(properties: Any, *, files: dict[str, str] | None = None, **fields: Any) -> Definition:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_templates import bound, cfn_value, value
 
 from isotherm.errors import UserError
 from isotherm.template.model import model
+from tests.unit.template.small_templates import bound, cfn_value, value
 
 VALUES: list[tuple[Any, Any]] = [
     ({"get_param": "text"}, "t"), ({"get_param": ["tree", "k", "z", "1"]}, "two"), ({"get_param": ["names", -1]}, "c"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_templates import LATEST, bound
 
 from isotherm.errors import UserError
 from isotherm.template.model import model
 from isotherm.template.text import document
+from tests.unit.template.small_templates import LATEST, bound
 
 NONE = {"type": "OS::Heat::None"}
 
