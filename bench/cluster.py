@@ -30,7 +30,7 @@ from isotherm import collector
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
-from isotherm.store.reads.stack_list import Wish
+from isotherm.store.reads.stack_list import StackQuery
 from tools import services
 
 SERVICES = ("postgresql", "rabbitmq")
@@ -241,7 +241,7 @@ async def _listed(engine: Embedded) -> float:
     """Return the median seconds of the first page of the list of stacks."""
     async def once() -> float:
         began = time.perf_counter()
-        await engine.orchestrator.stacks.page(Wish(limit=100))
+        await engine.orchestrator.stacks.page(StackQuery(limit=100))
         return time.perf_counter() - began
 
     return statistics.median([await once() for _ in range(15)])

@@ -24,7 +24,7 @@ class Action(IntEnum):
     ADOPT = 10
     ABANDON = 11
     SIGNAL = 12  # only in events
-    OBSERVE = 13  # only in events: drift was seen, or is gone
+    OBSERVE = 13  # only in events: drift was found, or is over
 
 
 # Operations that visit every resource and change no definition.
@@ -49,7 +49,7 @@ class Status(IntEnum):
     FAILED = 3
 
 
-class Sight(IntEnum):
+class ObservationResult(IntEnum):
     """The result of an observation. Unseen (unknown) is not gone."""
 
     SEEN = 1
@@ -66,7 +66,7 @@ class NodeState(IntEnum):
     WAITING = 3  # waits for something outside, with a wake-up time and no lease
     DONE = 4
     FAILED = 5
-    SKIPPED = 6  # something it needs failed, or the operation was stopped
+    SKIPPED = 6  # a requirement failed, or the operation was stopped
 
 
 ENDED = frozenset({NodeState.DONE, NodeState.FAILED, NodeState.SKIPPED})
@@ -78,16 +78,20 @@ class NodeKind(IntEnum):
     UPDATE = 1  # bring the resource to its definition: create, update, replace or nothing
     CLEANUP = 2  # delete one version of a resource
     BARRIER = 3  # nothing: other nodes wait for it together
-    VISIT = 4  # do what the operation does to every resource: check, suspend, resume, snapshot
+    VISIT = 4  # the action of an operation on every resource: check, suspend, resume, snapshot
 
 
 class EdgeKind(IntEnum):
-    REQUIRES = 1  # of the template: lasts as long as the two resources do
+    """The reason for the order of two nodes."""
+
+    REQUIRES = 1  # a dependency of the template; lasts as long as the two resources do
     ORDER = 2  # of one operation only
     SOFT = 3  # of one operation only, and a failure does not pass through it
 
 
 class OperationState(IntEnum):
+    """The state of an operation; docs/state-machines.md shows the transitions."""
+
     PLANNING = 1  # accepted; its nodes are not written yet
     UPDATING = 2
     CLEANING = 3
@@ -109,12 +113,16 @@ class DriftPolicy(IntEnum):
 
 
 class WatchMode(IntEnum):
+    """The mode in which a stack or project is observed."""
+
     ACTIVE = 1
     MAINTENANCE = 2  # drift is reported, nothing is repaired
     PAUSED = 3  # no observation
 
 
 class DeletionPolicy(IntEnum):
+    """The fate of the object when its resource is deleted."""
+
     DELETE = 1
     RETAIN = 2
     SNAPSHOT = 3
@@ -122,7 +130,7 @@ class DeletionPolicy(IntEnum):
     ABANDON = 4
 
 
-#: The objects of these are not deleted with their rows.
+#: Policies under which the object is not deleted.
 KEPT = frozenset({DeletionPolicy.RETAIN, DeletionPolicy.ABANDON})
 
 

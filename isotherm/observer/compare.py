@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from isotherm.planning import documents
 from isotherm.resources import contract, drift
-from isotherm.states import Sight
+from isotherm.states import ObservationResult
 from isotherm.store.records import Observation
 
 
@@ -47,14 +47,14 @@ def observation(
     """
     id_, stack_id, digest = subject.id, subject.stack_id, subject.digest
     if isinstance(reality, contract.Unseen):
-        return Observation(id_, stack_id, at, Sight.UNSEEN, reality.reason, digest=digest)
+        return Observation(id_, stack_id, at, ObservationResult.UNSEEN, reality.reason, digest=digest)
     if isinstance(reality, contract.Gone):
-        return Observation(id_, stack_id, at, Sight.GONE, digest=digest)
+        return Observation(id_, stack_id, at, ObservationResult.GONE, digest=digest)
     live = documents.encode(dict(reality.properties))
     if earlier is not None and live == earlier.live:
-        return Observation(id_, stack_id, at, Sight.SEEN, "", live, earlier.drift, digest=digest)
+        return Observation(id_, stack_id, at, ObservationResult.SEEN, "", live, earlier.drift, digest=digest)
     found = _drift(type_, subject, reality, wanted)
-    return Observation(id_, stack_id, at, Sight.SEEN, "", live, documents.encode(found), digest=digest)
+    return Observation(id_, stack_id, at, ObservationResult.SEEN, "", live, documents.encode(found), digest=digest)
 
 
 def _drift(

@@ -13,10 +13,10 @@ from isotherm.observer import compare
 from isotherm.observer.rate_limit import RateLimit
 from isotherm.planning import documents, resource_states
 from isotherm.resources import contract, gate
-from isotherm.states import Sight
+from isotherm.states import ObservationResult
 from isotherm.store.records import Observation
 from isotherm.store.watch.goals import Need
-from isotherm.store.watch.resources import Target
+from isotherm.store.watch.resources import WatchedResource
 
 Types = Callable[[str], type[contract.Resource]]
 
@@ -31,7 +31,7 @@ _SLOW = contract.Unseen("it took too long")
 class Finding:
     """The observation of one resource."""
 
-    target: Target
+    target: WatchedResource
     observation: Observation
     # Equal to the last stored observation, except for its time.
     same: bool
@@ -39,7 +39,7 @@ class Finding:
     @property
     def drifted(self) -> bool | None:
         """Whether the resource has drifted or is gone; None if it could not be observed."""
-        return None if self.observation.sight is Sight.UNSEEN else self.observation.has_drifted
+        return None if self.observation.result is ObservationResult.UNSEEN else self.observation.has_drifted
 
     @property
     def need(self) -> Need:
@@ -48,7 +48,7 @@ class Finding:
 
     def describe(self) -> str:
         """Return the names of the drifted properties, without values."""
-        if self.observation.sight is Sight.GONE:
+        if self.observation.result is ObservationResult.GONE:
             return "it is gone"
         found = documents.decode(self.observation.drift, list[dict[str, Any]])
         return ", ".join(one["property"] for one in found)
@@ -86,9 +86,9 @@ class RealityReader:
         self.looks = 0
         self.calls = 0
 
-    async def observe(self, stack: StackRef, targets: Sequence[Target]) -> list[Finding]:
+    async def observe(self, stack: StackRef, targets: Sequence[WatchedResource]) -> list[Finding]:
         """Observe all targets whose type is observable. The order of the findings is arbitrary."""
-        by_type: dict[type[contract.Resource], list[Target]] = {}
+        by_type: dict[type[contract.Resource], list[WatchedResource]] = {}
         for target in targets:
             type_ = self.type_of(target)
             if type_ is not None:
@@ -96,7 +96,7 @@ class RealityReader:
         found = await asyncio.gather(*(self._observe_type(type_, stack, some) for type_, some in by_type.items()))
         return [finding for findings in found for finding in findings]
 
-    def type_of(self, target: Target) -> type[contract.Resource] | None:
+    def type_of(self, target: WatchedResource) -> type[contract.Resource] | None:
         """Return the type of the target if it can be observed. Nested stacks are watched as stacks of their own."""
         try:
             found = self._types(target.implementation)
@@ -105,7 +105,7 @@ class RealityReader:
         return found if contract.is_observable(found) else None
 
     async def _observe_type(
-        self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[Target]
+        self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[WatchedResource]
     ) -> list[Finding]:
         if type_.observe_many.__func__ is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
             return await self._observe_in_bulk(type_, stack, targets)
@@ -113,7 +113,7 @@ class RealityReader:
 
         context = self._context_of(stack, targets[0].stack_id)
 
-        async def observe_one(target: Target) -> Finding:
+        async def observe_one(target: WatchedResource) -> Finding:
             async with free:
                 at = await self._next_call(type_, stack)
                 left_s = end - asyncio.get_running_loop().time()
@@ -126,7 +126,7 @@ class RealityReader:
         return list(found)
 
     async def _observe_in_bulk(
-        self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[Target]
+        self, type_: type[contract.Resource], stack: StackRef, targets: Sequence[WatchedResource]
     ) -> list[Finding]:
         """Observe with one call for all stacks that are observed at the same time with the same credential."""
         context = self._context_of(stack, targets[0].stack_id)
@@ -188,18 +188,20 @@ async def _in_time(call: Callable[[], Awaitable[Any]], left_s: float) -> Any:
         return None
 
 
-def _state(target: Target, stack: StackRef) -> contract.ResourceState:
+def _state(target: WatchedResource, stack: StackRef) -> contract.ResourceState:
     return resource_states.of(target, stack.stack_name)
 
 
-def _finding(type_: type[contract.Resource], target: Target, reality: contract.LiveState, at: float) -> Finding:
+def _finding(type_: type[contract.Resource], target: WatchedResource, reality: contract.LiveState, at: float) -> Finding:
     found = _observation(type_, target, reality, at)
-    same = (found.sight, found.live, found.drift, found.digest) == (
-        target.sight, target.live, target.drift, target.seen_digest) and found.sight is Sight.SEEN
+    same = (found.result, found.live, found.drift, found.digest) == (
+        target.result, target.live, target.drift, target.seen_digest) and found.result is ObservationResult.SEEN
     return Finding(target, found, same)
 
 
-def _observation(type_: type[contract.Resource], target: Target, reality: contract.LiveState, at: float) -> Observation:
+def _observation(
+    type_: type[contract.Resource], target: WatchedResource, reality: contract.LiveState, at: float
+) -> Observation:
     # Most objects are as they were at the last observation: their drift need not be computed again.
     known = target.drift is not None and target.is_compared
     earlier = compare.Comparison(target.live, target.drift or "") if known else None

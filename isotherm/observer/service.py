@@ -24,10 +24,10 @@ from isotherm.observer.repair import PlannedRepair
 from isotherm.observer.watch_state import WatchState
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
-from isotherm.states import DriftPolicy, Sight, WatchMode
+from isotherm.states import DriftPolicy, ObservationResult, WatchMode
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.watch import goals, repair_records, resources, schedule
-from isotherm.store.watch.resources import Target
+from isotherm.store.watch.resources import WatchedResource
 from isotherm.store.watch.schedule import Watch
 
 log = logging.getLogger(__name__)
@@ -71,9 +71,9 @@ class _Chunk:
     """The resources of a stack to observe now. The round through the stack ends with the `last` chunk."""
 
     state: WatchState
-    targets: Sequence[Target]
+    targets: Sequence[WatchedResource]
     # All resources that the cursor passes, with those that need no observation yet.
-    passed: Sequence[Target]
+    passed: Sequence[WatchedResource]
     last: bool
     hinted: bool
 
@@ -229,7 +229,9 @@ class Observer:
         within = int(rate * self._tuning.lease_s / 3) if rate else self._settings.observer_batch
         return max(1, min(self._settings.observer_batch, within))
 
-    def _wanted(self, watch: Watch, state: WatchState, found: Sequence[Target], *, due_only: bool) -> list[Target]:
+    def _wanted(
+        self, watch: Watch, state: WatchState, found: Sequence[WatchedResource], *, due_only: bool
+    ) -> list[WatchedResource]:
         now = self._clock.now()
         return [
             one for one in found
@@ -237,7 +239,7 @@ class Observer:
             and not (due_only and self._is_fresh(watch, one, now))
         ]
 
-    def _is_fresh(self, watch: Watch, target: Target, now: float) -> bool:
+    def _is_fresh(self, watch: Watch, target: WatchedResource, now: float) -> bool:
         if target.seen_at is None or (watch.asked_at is not None and target.seen_at < watch.asked_at):
             return False
         interval_s = self._intervals.of(target.type, watch.interval_s) * (1 - self._settings.observer_jitter)
@@ -245,7 +247,7 @@ class Observer:
 
     async def _mask_reasons(self, watch: Watch, findings: list[Finding]) -> list[Finding]:
         """Mask secrets in the reasons of unseen objects: a type may quote any value there."""
-        if not any(one.observation.sight is Sight.UNSEEN for one in findings):
+        if not any(one.observation.result is ObservationResult.UNSEEN for one in findings):
             return findings
         secrets = await self._planning.all_secrets(watch.stack_id)
         return [

@@ -18,8 +18,8 @@ from isotherm.states import (
     EdgeKind,
     NodeKind,
     NodeState,
+    ObservationResult,
     OperationState,
-    Sight,
     Status,
 )
 
@@ -198,7 +198,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
     stack_id: str
     # When the look began: nothing that happened later is in it.
     seen_at: float
-    sight: Sight
+    result: ObservationResult
     # Why nothing could be seen.
     reason: str = ""
     # The live properties as JSON; None where nothing was seen.
@@ -212,7 +212,7 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def has_drifted(self) -> bool:
-        return self.sight is Sight.GONE or self.drift != "[]"
+        return self.result is ObservationResult.GONE or self.drift != "[]"
 
 
 class Beginning(msgspec.Struct, frozen=True, gc=False):

@@ -15,7 +15,7 @@ from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
 from isotherm.resources import contract
 from isotherm.resources.heat.test_resource import TestResource
-from isotherm.states import Sight
+from isotherm.states import ObservationResult
 from isotherm.store.records import Observation
 from isotherm.store.watch import observations
 from tests.engine.conftest import Lab, Tell, resource
@@ -127,7 +127,7 @@ def test_what_was_seen_is_kept_with_its_time(lab: Tell) -> None:
         assert await seen(it) == {}, "nobody has looked"
         await converge(it, CHAIN)
         first = await seen(it)
-        assert {name: one.sight for name, one in first.items()} == dict.fromkeys("abc", Sight.SEEN)
+        assert {name: one.result for name, one in first.items()} == dict.fromkeys("abc", ObservationResult.SEEN)
         assert json.loads(first["a"].live or "") == {"value": "1"}
         assert not any(one.has_drifted for one in first.values())
         await converge(it, CHAIN)
@@ -157,7 +157,7 @@ def test_what_cannot_be_seen_fails_clearly(lab: Tell, monkeypatch: pytest.Monkey
         assert "It could not be looked at: the service is down" in stack["stack_status_reason"]
         assert it.values() == ["1"], "unknown is not gone, and nothing follows from it"
         told = (await seen(it))["a"]
-        assert (told.sight, told.reason, told.has_drifted) == (Sight.UNSEEN, "the service is down", False)
+        assert (told.result, told.reason, told.has_drifted) == (ObservationResult.UNSEEN, "the service is down", False)
 
     lab(story)
 
@@ -176,7 +176,7 @@ def test_what_cannot_be_seen_is_ignored_by_option_but_not_silently(
         told = [(one["resource_name"], one["resource_status_reason"]) for one in await it.api.events.list("s", last=100)]
         for name in "ab":
             assert (name, "It could not be looked at: the service is down; it is taken for what was last applied") in told
-        assert (await seen(it))["b"].sight is Sight.UNSEEN
+        assert (await seen(it))["b"].result is ObservationResult.UNSEEN
 
     lab(story)
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from isotherm.observer import observe, policies, rate_limit, repair, service, watch_state
 from isotherm.resources import contract
-from isotherm.states import DriftPolicy, Sight, WatchMode
+from isotherm.states import DriftPolicy, ObservationResult, WatchMode
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.operations import plan
@@ -61,7 +61,8 @@ def only_the_first_resources_are_looked_at(patch: Patch) -> None:
 def what_is_gone_is_well(patch: Patch) -> None:
     """Only what can be compared is."""
     wrapped(patch, observations, "_since", lambda original, one, before: msgspec.structs.replace(
-        original(one, before), **({"sight": Sight.SEEN, "drifted_since": None} if one.sight is Sight.GONE else {})))
+        original(one, before), **({"result": ObservationResult.SEEN, "drifted_since": None}
+                                  if one.result is ObservationResult.GONE else {})))
 
 
 @bug
@@ -145,7 +146,7 @@ def one_drift_is_repaired_twice(patch: Patch) -> None:
 
     def observation(original: Any, type_: Any, target: Any, seen: Any, at: float) -> Any:
         found = original(type_, target, seen, at)
-        known = found.sight is Sight.SEEN and target.drift not in (None, "[]")
+        known = found.result is ObservationResult.SEEN and target.drift not in (None, "[]")
         return msgspec.structs.replace(found, drift=target.drift) if known else found
 
     wrapped(patch, observe, "_observation", observation)

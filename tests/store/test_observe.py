@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm.secrets.ring import KeyRing
-from isotherm.states import Action, DeletionPolicy, Sight, Status
+from isotherm.states import Action, DeletionPolicy, ObservationResult, Status
 from isotherm.store import tables as t
 from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Observation, Version
@@ -52,7 +52,7 @@ def of_stack(store: ThreadedStore) -> dict[str, Observation]:
 
 
 def saw(at: float, *, id_: int = 1, **more: Any) -> Observation:
-    return Observation(id_, STACK, at, more.pop("sight", Sight.SEEN), **more)
+    return Observation(id_, STACK, at, more.pop("result", ObservationResult.SEEN), **more)
 
 
 def test_an_older_look_never_overwrites_a_newer_one(store: ThreadedStore) -> None:
@@ -67,7 +67,7 @@ def test_since_when_it_has_drifted(store: ThreadedStore) -> None:
     record(store, saw(10.0))
     assert of_stack(store)["r1"].drifted_since is None
     record(store, saw(20.0, drift=DRIFT))
-    record(store, saw(30.0, sight=Sight.GONE))
+    record(store, saw(30.0, result=ObservationResult.GONE))
     assert of_stack(store)["r1"].drifted_since == 20.0
     assert asyncio.run(store.read(lambda connection: observations.drifted(connection, [STACK, "other"]))) == {STACK: 1}
     record(store, saw(40.0))
@@ -77,9 +77,9 @@ def test_since_when_it_has_drifted(store: ThreadedStore) -> None:
 
 def test_what_cannot_be_seen_erases_nothing(store: ThreadedStore) -> None:
     record(store, saw(20.0, drift=DRIFT, live='{"a":"2"}'))
-    record(store, saw(30.0, sight=Sight.UNSEEN, reason="no answer"))
+    record(store, saw(30.0, result=ObservationResult.UNSEEN, reason="no answer"))
     found = of_stack(store)["r1"]
-    assert (found.sight, found.reason, found.seen_at) == (Sight.UNSEEN, "no answer", 30.0)
+    assert (found.result, found.reason, found.seen_at) == (ObservationResult.UNSEEN, "no answer", 30.0)
     assert (found.drift, found.live, found.drifted_since) == (DRIFT, '{"a":"2"}', 20.0)
 
 

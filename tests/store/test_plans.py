@@ -23,7 +23,7 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import bulk
 from isotherm.store.queue import release
-from isotherm.store.reads.stack_list import Wish
+from isotherm.store.reads.stack_list import StackQuery
 from isotherm.store.records import Edge, Event, Version
 from isotherm.store.transitions import versions as version_rows
 from tests import databases
@@ -113,8 +113,8 @@ async def work(engine: Embedded) -> None:
         await lab.api.stacks.list()
         many = engine.orchestrator_for(Requester("project-1"))
         for orders, everywhere in (((), False), (("stack_name",), False), ((), True)):
-            first = await many.stacks.page(Wish(orders=orders, limit=10), everywhere=everywhere)
-            await many.stacks.page(Wish(orders=orders, limit=10, marker=first[-1]["id"]), everywhere=everywhere)
+            first = await many.stacks.page(StackQuery(orders=orders, limit=10), everywhere=everywhere)
+            await many.stacks.page(StackQuery(orders=orders, limit=10, marker=first[-1]["id"]), everywhere=everywhere)
         assert (await lab.delete())["status"] == "COMPLETE"
         await engine.store.write(lambda connection: release.workers(connection, ["of-nobody"], engine.clock.now()))
 

@@ -20,6 +20,7 @@ from isotherm.store.database import bulk
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.operations import accept
 from isotherm.store.reads import lookups, stack_list
+from isotherm.store.reads.stack_list import Filters, StackQuery
 from isotherm.store.records import Acceptance, Event, NewStack, Version
 from isotherm.store.signals import signals
 from isotherm.store.tables import repairs
@@ -106,10 +107,10 @@ def test_tags_that_are_alike_are_two(store: ThreadedStore) -> None:
     tags = '["a","A","a ","á"]'
     create(store, tags=tags)
     for tag in ("a", "A", "a ", "á"):
-        wish = stack_list.Wish(stack_list.Filters(tags=[tag]))
+        wish = StackQuery(Filters(tags=[tag]))
         assert asyncio.run(store.read(lambda c, wish=wish: stack_list.count(c, None, wish))) == 1
     assert (
-        asyncio.run(store.read(lambda c: stack_list.count(c, None, stack_list.Wish(stack_list.Filters(tags=["a  "]))))) == 0
+        asyncio.run(store.read(lambda c: stack_list.count(c, None, StackQuery(Filters(tags=["a  "]))))) == 0
     )
 
 
@@ -131,7 +132,7 @@ def test_nul_fails_nothing(store: ThreadedStore) -> None:
     create(store, description=NUL, tags='["a\\u0000b"]', reason=NUL)
     assert read(store, sa.select(t.stacks.c.description, t.stacks.c.reason)) == [(as_kept(NUL), as_kept(NUL))]
     assert (
-        asyncio.run(store.read(lambda c: stack_list.page(c, "project", stack_list.Wish(stack_list.Filters(name=[NUL])))))
+        asyncio.run(store.read(lambda c: stack_list.page(c, "project", StackQuery(Filters(name=[NUL])))))
         == []
     )
     with pytest.raises(errors.NotFound):

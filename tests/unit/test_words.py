@@ -20,8 +20,6 @@ OTHER_SENSE = {"in_place"}
 EXCEPTIONS: dict[str, set[str]] = {
     "api": {"wish"},
     "engine": {"foresight", "sight", "sights", "wish"},
-    "states.py": {"sight"},
-    "store": {"sight", "sights", "spare", "spares", "wish"},
 }
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from isotherm.api.http import faults, queries, responses
 from isotherm.api.request import stack_views
 from isotherm.api.request.call import Call
-from isotherm.engine.queries.stacks import ORDERS, Filters, Wish
+from isotherm.engine.queries.stacks import ORDERS, Filters, StackQuery
 
 # Maximum number of stacks per response.
 PAGE = 10_000
@@ -43,7 +43,7 @@ async def index(call: Call) -> Response:
 
 
 async def detail(call: Call) -> Response:
-    wish = Wish(limit=PAGE, hidden_tags=_hidden(call))
+    wish = StackQuery(limit=PAGE, hidden_tags=_hidden(call))
     found = await call.orchestrator.stacks.page(wish, everywhere=call.caller.is_admin)
     return responses.json({"stacks": await _shown(call, found, with_project=False)})
 
@@ -57,10 +57,10 @@ async def _shown(call: Call, found: Sequence[dict[str, Any]], *, with_project: b
     return views
 
 
-def _wish(call: Call) -> Wish:
+def _wish(call: Call) -> StackQuery:
     query = call.query
     limit = queries.non_negative("limit", query["limit"]) if "limit" in query else PAGE
-    return Wish(
+    return StackQuery(
         _filters(call), call.flag("show_deleted"), call.flag("show_nested"),
         () if call.flag("show_hidden") else _hidden(call),
         [key for key in query.getlist("sort_keys") if key in ORDERS], _descending(query.get("sort_dir")),
@@ -92,7 +92,7 @@ def _filters(call: Call) -> Filters:
     return Filters(**given, **tags, disable_rollback=rollback or None, timeout_mins=minutes or None)
 
 
-def _next(call: Call, wish: Wish, found: Sequence[dict[str, Any]]) -> str:
+def _next(call: Call, wish: StackQuery, found: Sequence[dict[str, Any]]) -> str:
     """Return the link to the next page; "" if this page is not full."""
     if not wish.limit or len(found) < wish.limit or ("limit" not in call.query and len(found) < PAGE):
         return ""

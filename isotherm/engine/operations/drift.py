@@ -174,7 +174,7 @@ class DriftService:
         """Observe one resource, or the next batch, and return the cursor of the batch after it."""
         most = self._ports.settings.observer_batch
 
-        def targets_of(connection: Connection) -> list[resources.Target]:
+        def targets_of(connection: Connection) -> list[resources.WatchedResource]:
             if name is not None:
                 return resources.named(connection, watch.stack_id, [name])
             return resources.after(connection, watch.stack_id, cursor, most)

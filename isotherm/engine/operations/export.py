@@ -25,7 +25,7 @@ from isotherm.states import Action, NodeKind
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import adopt, arrive, plan, stop
 from isotherm.store.reads import lookups, stack_list
-from isotherm.store.reads.stack_list import Filters, Wish
+from isotherm.store.reads.stack_list import Filters, StackQuery
 
 # The name of a nested stack ends with this many characters of its resource's token.
 _TOKEN = 12
@@ -108,7 +108,7 @@ class ExportService:
         return desired.desire(asked, identity, types, bounds=bounds)
 
     def _contents(self, connection: Connection, stack: lookups.Row) -> _Contents:
-        within = Wish(Filters(owner_id=[stack["id"]]), nested=True)
+        within = StackQuery(Filters(owner_id=[stack["id"]]), nested=True)
         children = stack_list.page(connection, self._requester.project, within)
         # A nested stack whose id its resource has not recorded yet is found by the end of its name.
         inner = {child["id"]: child for child in children} | {child["name"][-_TOKEN:]: child for child in children}

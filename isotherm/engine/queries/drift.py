@@ -9,7 +9,7 @@ from isotherm.engine.queries import views
 from isotherm.observer import policies
 from isotherm.observer.watch_state import WatchState
 from isotherm.planning import documents
-from isotherm.states import Sight
+from isotherm.states import ObservationResult
 from isotherm.store.watch.schedule import Watch
 
 NEVER, IN_SYNC, DRIFTED, GONE, UNSEEN = "never_seen", "in_sync", "drifted", "gone", "unseen"
@@ -30,9 +30,9 @@ def resource(row: Mapping[str, Any], watch: Watch | None, standing: WatchState) 
 def _word(row: Mapping[str, Any]) -> str:
     if row["sight"] is None:
         return NEVER
-    if row["sight"] == Sight.GONE:
+    if row["sight"] == ObservationResult.GONE:
         return GONE
-    if row["sight"] == Sight.UNSEEN:
+    if row["sight"] == ObservationResult.UNSEEN:
         return UNSEEN
     return DRIFTED if row["drifted_since"] is not None else IN_SYNC
 

@@ -13,10 +13,10 @@ from isotherm.engine.queries import views
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.reads import lookups, stack_list
 from isotherm.store.reads.lookups import Kind
-from isotherm.store.reads.stack_list import ORDERS, Filters, Wish
+from isotherm.store.reads.stack_list import ORDERS, Filters, StackQuery
 from isotherm.store.watch import observations, repair_records
 
-__all__ = ["ORDERS", "Filters", "Kind", "StackFinder", "StackQueries", "Wish"]
+__all__ = ["ORDERS", "Filters", "Kind", "StackFinder", "StackQueries", "StackQuery"]
 
 
 _Views = list[dict[str, Any]]
@@ -54,7 +54,7 @@ class StackQueries:
         found = await self._store.read(lambda connection: lookups.stacks(connection, self._project))
         return [views.stack(row) for row in found]
 
-    async def page(self, wish: Wish, *, everywhere: bool = False) -> _Views:
+    async def page(self, wish: StackQuery, *, everywhere: bool = False) -> _Views:
         """Return one page of a list of stacks; `everywhere`: of all projects."""
         project = None if everywhere else self._project
 
@@ -64,7 +64,7 @@ class StackQueries:
 
         return await self._store.read(unit)
 
-    async def count(self, wish: Wish, *, everywhere: bool = False) -> int:
+    async def count(self, wish: StackQuery, *, everywhere: bool = False) -> int:
         """Return the number of stacks on all pages of a list."""
         project = None if everywhere else self._project
         return await self._store.read(lambda connection: stack_list.count(connection, project, wish))

@@ -16,7 +16,7 @@ from isotherm import errors
 from isotherm.engine.steps import decide, outcomes
 from isotherm.observer import compare
 from isotherm.resources import contract
-from isotherm.states import Action, Sight, Status
+from isotherm.states import Action, ObservationResult, Status
 from isotherm.store.records import Beginning, Claim, Observation, Report, Version
 
 UNSEEN = "It could not be looked at"
@@ -91,7 +91,7 @@ def observation(
 
 def without_drift(seen: Observation) -> Observation:
     """Clear the drift of an object that is as wanted: the live state counts as applied from now on."""
-    return replace(seen, drift="[]") if seen.sight is Sight.SEEN else seen
+    return replace(seen, drift="[]") if seen.result is ObservationResult.SEEN else seen
 
 
 def attach(answer: outcomes.Answer, seen: Observation | None, *, gone: bool = False) -> outcomes.Answer:
@@ -100,7 +100,7 @@ def attach(answer: outcomes.Answer, seen: Observation | None, *, gone: bool = Fa
         answer = dataclasses.replace(answer, beginning=_with_lost_event(answer.beginning))
     if seen is None:
         return answer
-    text = f"{UNSEEN}: {seen.reason}{_TAKEN}" if seen.sight is Sight.UNSEEN else ""
+    text = f"{UNSEEN}: {seen.reason}{_TAKEN}" if seen.result is ObservationResult.UNSEEN else ""
     if isinstance(answer, outcomes.Begin):
         return dataclasses.replace(answer, beginning=_observed(answer.beginning, seen, text))
     if isinstance(answer, outcomes.Republish):

@@ -7,7 +7,7 @@ from typing import Any
 from isotherm.sim.checks.evidence import Evidence
 from isotherm.sim.checks.operation_log import Operation
 from isotherm.sim.world.cloud import NAMED, Thing
-from isotherm.states import Sight
+from isotherm.states import ObservationResult
 
 
 class DriftLog:
@@ -50,7 +50,7 @@ class Observations:
             known = resources.get(row.resource_id)
             if known is None:
                 broken("I16", f"the observation of #{row.resource_id} is kept, and its row is gone")
-            elif row.sight == Sight.GONE and self._exists(known):
+            elif row.sight == ObservationResult.GONE and self._exists(known):
                 broken("I19", f"{known.physical_id} is recorded as gone, and exists")
 
     def _exists(self, row: Any) -> bool:

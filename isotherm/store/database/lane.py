@@ -23,7 +23,7 @@ _WRITE = sa.update(t.signatures).where(_SIGN.writer == sa.bindparam("s_writer"))
     mark=sa.bindparam("s_mark"), number=_SIGN.number + 1)
 
 
-class Turns:
+class WriteLane:
     """The turns of one writer."""
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ class Connection(psycopg.Connection[Any]):
             return end.value
 
 
-class Cursor(psycopg.Cursor[Any]):
+class NulCursor(psycopg.Cursor[Any]):
     """Takes texts with NUL in them."""
 
     def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
@@ -92,7 +92,7 @@ def _element(value: Any) -> str:
 
 
 def connect(patience_s: float, *arguments: Any, **more: Any) -> Connection:
-    made = Connection.connect(*arguments, cursor_factory=Cursor, **more)
+    made = Connection.connect(*arguments, cursor_factory=NulCursor, **more)
     made.patience_s = patience_s
     made.adapters.register_dumper(list, Lists)
     return made

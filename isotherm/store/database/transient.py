@@ -1,7 +1,7 @@
-"""Whose fault an error was: the database's, whose next answer may be another, or that of the unit that asked.
+"""Tells transient errors of the database, which are worth a retry, from errors of the unit of work.
 
-Drivers sort errors by classes, and put much into one: that of MariaDB has an unknown column and a server that is going
-down for the same, that of PostgreSQL has a session that was ended for its silence among what should never happen.
+The error classes of the drivers do not tell: that of MariaDB has an unknown column and a server shutdown in one class,
+that of PostgreSQL counts a session that was ended for its silence as an internal error.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import sqlalchemy as sa
 
 from isotherm import errors
 
-# The numbers of MariaDB that may pass.
+# The error numbers of MariaDB that are transient.
 _CONNECTION = (1040, 1043, 1044, 1045, 1049, 1053, 1129, 1130, 1152, *range(1158, 1162), 1184, 1203, 1226, 1698, 1927,
                1928, 1929, *range(2002, 2007), 2012, 2013, 2014, 2027, 2045, 2055, 3169, 4031)
 _CONFLICT = (1020, 1205, 1206, 1213, 1614)
 _TROUBLE = (1021, 1030, 1036, 1037, 1038, 1041, 1105, 1180, 1181, 1182, 1290, 1317, 1792, 1836, 1969, 3024)
 _NUMBERS = frozenset((0, *_CONNECTION, *_CONFLICT, *_TROUBLE))
 _TOO_LONG = 1153
-# By PostgreSQL's SQLSTATE: it has become one that only reads; we were silent for too long. And its limits, which stay.
+# SQLSTATEs of PostgreSQL: the server has become read-only; the session was idle in a transaction. Limits are permanent.
 _STATES = frozenset(("25006", "25P03"))
 _LIMITS = "54"
-# SQLite says so of a statement that means nothing to it.
+# SQLITE_ERROR: the statement is wrong.
 _NONSENSE = 1
 
 
-def may_pass(error: BaseException) -> bool:
-    """Whether the database, rather than the unit, was the reason: then it is worth another try."""
+def is_transient(error: BaseException) -> bool:
+    """Return whether the database, not the unit of work, caused the error, so that a retry may succeed."""
     if not isinstance(error, sa.exc.DBAPIError):
         return False
     if error.connection_invalidated or isinstance(error, sa.exc.InterfaceError):
@@ -41,15 +41,15 @@ def may_pass(error: BaseException) -> bool:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """Whether the server is not, or not any more, the one that may be written to: another connection may find it."""
+    """Return whether the server only allows reads (any more): another connection may find the primary."""
     if not isinstance(error, sa.exc.DBAPIError):
         return False
     return _number(error.orig) in (1290, 1792, 1836) or getattr(error.orig, "sqlstate", None) == "25006"
 
 
 def translated(error: sa.exc.DBAPIError) -> Exception:
-    """The error as others know it."""
-    if may_pass(error):
+    """Return the error as an error of the package, if it is one that the user or operator can act on."""
+    if is_transient(error):
         return errors.Unavailable(f"the database does not answer: {error.orig}")
     if _number(error.orig) == _TOO_LONG:
         return errors.UserError(f"This is too large for the database: {_text(error.orig)}.", kind="RequestLimitExceeded",
@@ -58,7 +58,7 @@ def translated(error: sa.exc.DBAPIError) -> Exception:
 
 
 def _number(error: Any) -> int | None:
-    """The number that MariaDB's driver gives each error."""
+    """Return the error number of MariaDB's driver."""
     first = next(iter(getattr(error, "args", ())), None)
     return first if isinstance(first, int) else None
 

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.store.database import connect, schema, transient
-from isotherm.store.database.lane import Turns
+from isotherm.store.database.lane import WriteLane
 
 if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
@@ -46,7 +46,7 @@ class Store(Protocol):
     async def read(self, unit: Unit[T]) -> T: ...
 
 
-def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: Turns | None = None) -> list[Any]:
+def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: WriteLane | None = None) -> list[Any]:
     """Run the units in one transaction; the answer to each is its result or the exception it raised.
 
     At first without savepoints, which cost as much as a small unit; only if a unit raises does each get one.
@@ -68,7 +68,7 @@ def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: Turns | None = N
             careful = True
         except sa.exc.DBAPIError as error:
             attempt += 1
-            if attempt == ATTEMPTS or not transient.may_pass(error):
+            if attempt == ATTEMPTS or not transient.is_transient(error):
                 raise
             if transient.is_read_only(error):
                 engine.dispose()
@@ -86,7 +86,7 @@ def _run(connection: sa.Connection, unit: Unit[Any]) -> Any:
     try:
         return unit(connection)
     except Exception as error:
-        if transient.may_pass(error):
+        if transient.is_transient(error):
             raise
         raise _Raised(error) from error
 
@@ -98,7 +98,7 @@ def _run_guarded(connection: sa.Connection, unit: Unit[Any]) -> Any:
         savepoint.commit()
         return result
     except Exception as error:
-        if transient.may_pass(error):
+        if transient.is_transient(error):
             raise
         savepoint.rollback()
         return error
@@ -110,7 +110,7 @@ class ThreadedStore:
     def __init__(self, engine: sa.Engine, reader: sa.Engine) -> None:
         self._engine = engine
         self._reader = reader
-        self._turns = Turns() if connect.needs_turns(engine) else None
+        self._turns = WriteLane() if connect.needs_turns(engine) else None
         self._writes: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._reads: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None] = queue.SimpleQueue()
         self.commits = 0
@@ -191,7 +191,7 @@ def _read(engine: sa.Engine, unit: Unit[Any]) -> Any:
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for this read
             if transient.is_read_only(error):
                 return errors.Bug(f"what only reads wants to write: {error}")
-            if attempt == READ_ATTEMPTS or not transient.may_pass(error):
+            if attempt == READ_ATTEMPTS or not transient.is_transient(error):
                 return error
         time.sleep(0.01 * 4**attempt)
     raise AssertionError("unreachable")

@@ -46,7 +46,7 @@ class Member(msgspec.Struct, frozen=True):
         return f"{self.action.name}_{self.status.name}"
 
 
-class Place(msgspec.Struct, frozen=True):
+class FoundNode(msgspec.Struct, frozen=True):
     """A node as it is found."""
 
     id: int
@@ -60,7 +60,7 @@ class Contents(msgspec.Struct, frozen=True):
     """What a stack has."""
 
     operation: Operation | None
-    places: list[Place]
+    places: list[FoundNode]
     versions: dict[int, Version]
 
     def present(self) -> dict[str, Version]:
@@ -117,7 +117,7 @@ def contents(connection: sa.Connection, stack_id: str) -> Contents:
         sa.select(_NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.resource_id)
         .where(_NODE.stack_id == stack_id).order_by(_NODE.id)
     )
-    places = [Place(*row) for row in found]
+    places = [FoundNode(*row) for row in found]
     ids = connection.execute(sa.select(t.resources.c.id).where(t.resources.c.stack_id == stack_id)).scalars().all()
     return Contents(operation, places, rows.versions(connection, ids))
 
@@ -201,9 +201,9 @@ def _settle(connection: sa.Connection, one: Conversion) -> None:
     _write_versions(connection, one, {name: one for name, one in present.items() if name in {*writes, *kept}}, wanted)
 
 
-def _places(found: Contents, present: dict[str, Version]) -> dict[str, Place]:
+def _places(found: Contents, present: dict[str, Version]) -> dict[str, FoundNode]:
     """By name: the node that stays. Whatever else there is stood for something that is on its way out."""
-    kept: dict[str, Place] = {}
+    kept: dict[str, FoundNode] = {}
     for place in found.places:
         if place.kind == NodeKind.BARRIER:
             continue
@@ -214,7 +214,7 @@ def _places(found: Contents, present: dict[str, Version]) -> dict[str, Place]:
     return kept
 
 
-def _node(want: Wanted, fresh: dict[str, int], kept: dict[str, Place], present: dict[str, Version]) -> NodeWrite:
+def _node(want: Wanted, fresh: dict[str, int], kept: dict[str, FoundNode], present: dict[str, Version]) -> NodeWrite:
     place, version = kept.get(want.name), present.get(want.name)
     id_ = fresh[want.name] if place is None else place.id
     state = NodeState.DONE if version is not None else NodeState.SKIPPED

@@ -69,11 +69,13 @@ def write(
         scheduling.of(operation.convergence).start_phase(connection, operation.stack_id)
 
 
-def _digests(present: Mapping[str, Slot], left: Mapping[str, Sequence[superseded.Spare]]) -> dict[str, set[str | None]]:
-    """By name: the digests of all its versions."""
+def _digests(
+    present: Mapping[str, Slot], left: Mapping[str, Sequence[superseded.SupersededVersion]]
+) -> dict[str, set[str | None]]:
+    """Return the digests of all versions by name."""
     found = {name: {slot.digest} for name, slot in present.items()}
     for name, older in left.items():
-        found.setdefault(name, set()).update(spare.digest for spare in older)
+        found.setdefault(name, set()).update(version.digest for version in older)
     return found
 
 

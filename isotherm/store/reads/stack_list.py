@@ -1,7 +1,7 @@
-"""Lists of stacks, as somebody wants to see them: filtered, ordered and cut into pages by the database.
+"""Lists of stacks: filtered, ordered and cut into pages by the database.
 
-A page begins after its marker, wherever that one stands in the order: nothing is skipped or told twice because something
-else came or went in between.
+A page begins after its marker, by the marker's position in the order: stacks that are created or deleted between two pages
+cause neither gaps nor repetitions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from isotherm.store import tables as t
 Row = sa.RowMapping
 _STACK, _TAG = t.stacks.c, t.stack_tags.c
 
-# What has never been changed comes before what has.
+# Stacks that were never updated come first.
 _ORDERS: dict[str, sa.ColumnElement[Any]] = {
     "stack_name": _STACK.name,
-    # By the word, not by our number for it.
+    # By the name of the status, not by its number.
     "stack_status": sa.case({Status.COMPLETE: 0, Status.FAILED: 1, Status.IN_PROGRESS: 2}, value=_STACK.status),
     "creation_time": _STACK.created_at,
     "updated_time": sa.func.coalesce(_STACK.updated_at, -1.0),
@@ -32,7 +32,7 @@ TAG_CHARS = 80
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """What stacks have to be like. None: it does not matter; several values: one of them."""
+    """Conditions for stacks: one of the values; None: any."""
 
     id: Sequence[str] | None = None
     name: Sequence[str] | None = None
@@ -52,8 +52,8 @@ class Filters(msgspec.Struct, frozen=True):
     not_tags_any: Sequence[str] | None = None
 
 
-class Wish(msgspec.Struct, frozen=True):
-    """Which stacks, in which order, and how many of them."""
+class StackQuery(msgspec.Struct, frozen=True):
+    """A request for a page of stacks."""
 
     filters: Filters = Filters()
     deleted: bool = False
@@ -61,34 +61,34 @@ class Wish(msgspec.Struct, frozen=True):
     # Stacks with one of these tags are left out.
     hidden_tags: Sequence[str] = ()
     orders: Sequence[str] = ()
-    # None: as is usual for the order.
+    # None: the default of the order.
     descending: bool | None = None
     limit: int | None = None
-    # The id of the stack after which the page begins; one that is not there is passed over.
+    # The id of the stack after which the page begins; an unknown one is ignored.
     marker: str | None = None
 
 
-def page(connection: sa.Connection, project: str | None, wish: Wish) -> Sequence[Row]:
-    """A page of the list. No `project`: of all projects."""
-    query = _chosen(sa.select(t.stacks), project, wish)
-    keys = [_ORDERS[one] for one in dict.fromkeys(wish.orders)]
-    descending = (not keys) if wish.descending is None else wish.descending
+def page(connection: sa.Connection, project: str | None, query: StackQuery) -> Sequence[Row]:
+    """Return a page of the list. Without `project`: of all projects."""
+    found = _chosen(sa.select(t.stacks), project, query)
+    keys = [_ORDERS[one] for one in dict.fromkeys(query.orders)]
+    descending = (not keys) if query.descending is None else query.descending
     order = [*(keys or [_STACK.created_at]), _STACK.id]
-    if wish.marker is not None:
-        place = connection.execute(sa.select(*order).where(_STACK.id == wish.marker)).one_or_none()
-        query = query if place is None else query.where(_beyond(order, tuple(place), descending))
-    query = query.order_by(*(key.desc() if descending else key for key in order))
-    return connection.execute(query.limit(wish.limit)).mappings().all()
+    if query.marker is not None:
+        position = connection.execute(sa.select(*order).where(_STACK.id == query.marker)).one_or_none()
+        found = found if position is None else found.where(_beyond(order, tuple(position), descending))
+    found = found.order_by(*(key.desc() if descending else key for key in order))
+    return connection.execute(found.limit(query.limit)).mappings().all()
 
 
-def count(connection: sa.Connection, project: str | None, wish: Wish) -> int:
-    """How many there are on all pages."""
-    query = _chosen(sa.select(sa.func.count()).select_from(t.stacks), project, wish)
-    return int(connection.execute(query).scalar_one())
+def count(connection: sa.Connection, project: str | None, query: StackQuery) -> int:
+    """Return how many stacks there are on all pages."""
+    found = _chosen(sa.select(sa.func.count()).select_from(t.stacks), project, query)
+    return int(connection.execute(found).scalar_one())
 
 
 def write_tags(connection: sa.Connection, stack_id: str, tags: str) -> None:
-    """`tags` is the text that the stack's row has of them."""
+    """Write the searchable tags of a stack. `tags` is the JSON text of its row."""
     if tags != "[]":
         rows = [{"stack_id": stack_id, "tag": tag} for tag in sorted(set(msgspec.json.decode(tags, type=list[str])))]
         if any(len(row["tag"]) > TAG_CHARS for row in rows):
@@ -100,15 +100,15 @@ def forget_tags(connection: sa.Connection, stack_id: str) -> None:
     connection.execute(sa.delete(t.stack_tags).where(_TAG.stack_id == stack_id))
 
 
-def _chosen(query: sa.Select[Any], project: str | None, wish: Wish) -> sa.Select[Any]:
+def _chosen(select: sa.Select[Any], project: str | None, query: StackQuery) -> sa.Select[Any]:
     wanted: list[sa.ColumnElement[bool]] = [] if project is None else [_STACK.project == project]
-    if not wish.deleted:
+    if not query.deleted:
         wanted.append(_STACK.tomb == "")
-    if not wish.nested:
+    if not query.nested:
         wanted.append(_STACK.owner_id.is_(None))
-    if wish.hidden_tags:
-        wanted.append(~_tagged(wish.hidden_tags))
-    return query.where(*wanted, *_plain(wish.filters), *_by_tags(wish.filters))
+    if query.hidden_tags:
+        wanted.append(~_tagged(query.hidden_tags))
+    return select.where(*wanted, *_plain(query.filters), *_by_tags(query.filters))
 
 
 def _plain(filters: Filters) -> list[sa.ColumnElement[bool]]:
@@ -155,14 +155,14 @@ def _has_all(tags: Sequence[str]) -> sa.ColumnElement[bool]:
 
 
 def _tagged(tags: Sequence[str]) -> sa.ColumnElement[bool]:
-    """It has one of these."""
+    """Return the condition that a stack has one of the tags."""
     return sa.exists().where(_TAG.stack_id == _STACK.id, _TAG.tag.in_(tags))
 
 
-def _beyond(order: Sequence[sa.ColumnElement[Any]], place: Sequence[Any], descending: bool) -> sa.ColumnElement[bool]:
-    """Further on in the order than this place: by the first key, or by the next where the first is the same, and so on."""
+def _beyond(order: Sequence[sa.ColumnElement[Any]], position: Sequence[Any], descending: bool) -> sa.ColumnElement[bool]:
+    """Return the condition that a stack comes after a position: by the first key, or by the next if that is equal."""
     choices = []
-    for index, (key, value) in enumerate(zip(order, place, strict=True)):
-        same = [one == other for one, other in zip(order[:index], place, strict=False)]
+    for index, (key, value) in enumerate(zip(order, position, strict=True)):
+        same = [one == other for one, other in zip(order[:index], position, strict=False)]
         choices.append(sa.and_(*same, key < value if descending else key > value))
     return sa.or_(*choices)

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from isotherm.states import Sight
+from isotherm.states import ObservationResult
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
@@ -23,7 +23,7 @@ _SEEN, _VERSION = t.observations.c, t.resources.c
 _COLUMNS = (_SEEN.resource_id, _SEEN.stack_id, _SEEN.seen_at, _SEEN.sight, _SEEN.reason, _SEEN.live, _SEEN.drift,
             _SEEN.drifted_since, _SEEN.digest)
 _NAMES = tuple(column.name for column in _COLUMNS)
-_SIGHTS = {int(member): member for member in Sight}
+_RESULTS = {int(member): member for member in ObservationResult}
 
 _BEFORE = (
     sa.select(_VERSION.id, _VERSION.updated_at, _VERSION.physical_id, *_COLUMNS)
@@ -63,16 +63,17 @@ def record(connection: sa.Connection, seen: Sequence[Observation]) -> set[int]:
 
 def _since(one: Observation, before: Observation | None) -> Observation:
     since = None if before is None else before.drifted_since
-    if one.sight is Sight.UNSEEN and before is not None:
+    if one.result is ObservationResult.UNSEEN and before is not None:
         # Unknown is not gone, and not well either: what was known of it stays.
-        return replace(before, seen_at=one.seen_at, sight=one.sight, reason=one.reason)
+        return replace(before, seen_at=one.seen_at, result=one.result, reason=one.reason)
     return replace(one, drifted_since=(one.seen_at if since is None else since) if one.has_drifted else None)
 
 
 _PUT_RIGHT = (
     sa.update(t.observations)
     .where(rows.among(_SEEN.resource_id), _SEEN.seen_at <= sa.bindparam("o_now"))
-    .values(seen_at=sa.bindparam("o_now"), sight=int(Sight.SEEN), reason="", live=None, drift="[]", drifted_since=None)
+    .values(seen_at=sa.bindparam("o_now"), sight=int(ObservationResult.SEEN), reason="", live=None, drift="[]",
+            drifted_since=None)
 )
 
 
@@ -117,12 +118,12 @@ def drifted(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, 
 
 
 def _observation(row: Any, box: sealing.Clear) -> Observation:
-    id_, stack_id, seen_at, sight, reason, live, drift, since, digest = row
-    return Observation(id_, stack_id, seen_at, _SIGHTS[sight], reason, box.open(live, "live", id_, stack_id),
+    id_, stack_id, seen_at, result, reason, live, drift, since, digest = row
+    return Observation(id_, stack_id, seen_at, _RESULTS[result], reason, box.open(live, "live", id_, stack_id),
                        box.open(drift, "drift", id_, stack_id), since, digest)
 
 
 def _row(one: Observation, box: sealing.Clear) -> tuple[Any, ...]:
-    return (one.resource_id, one.stack_id, one.seen_at, int(one.sight), one.reason,
+    return (one.resource_id, one.stack_id, one.seen_at, int(one.result), one.reason,
             box.seal(one.live, "live", one.resource_id, one.stack_id),
             box.seal(one.drift, "drift", one.resource_id, one.stack_id), one.drifted_since, one.digest)

@@ -21,7 +21,7 @@ from isotherm.store.records import Observation
 _NODE, _VERSION, _SEEN = t.nodes.c, t.resources.c, t.observations.c
 
 
-class Target(msgspec.Struct, frozen=True, gc=False):
+class WatchedResource(msgspec.Struct, frozen=True, gc=False):
     """A resource to look at, with what was last applied and last seen."""
 
     id: int
@@ -38,7 +38,7 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     external: bool
     digest: str | None
     seen_at: float | None
-    sight: int | None
+    result: int | None
     live: str | None
     drift: str | None
     # Of the definition that had been applied when it was last compared.
@@ -73,27 +73,27 @@ _AFTER = _TARGETS.where(_NODE.name > sa.bindparam("cursor")).order_by(_NODE.name
 _NAMED = _TARGETS.where(rows.among(_NODE.name)).order_by(_NODE.name)
 
 
-def after(connection: sa.Connection, stack_id: str, cursor: str, most: int) -> list[Target]:
+def after(connection: sa.Connection, stack_id: str, cursor: str, most: int) -> list[WatchedResource]:
     """The next resources of a stack, by their names."""
     return _targets(connection, connection.execute(_AFTER, {"stack_id": stack_id, "cursor": cursor, "most": most}))
 
 
-def named(connection: sa.Connection, stack_id: str, names: Collection[str]) -> list[Target]:
+def named(connection: sa.Connection, stack_id: str, names: Collection[str]) -> list[WatchedResource]:
     return _targets(connection, connection.execute(_NAMED, {"stack_id": stack_id, **rows.ids(names)}))
 
 
-def _targets(connection: sa.Connection, found: Any) -> list[Target]:
+def _targets(connection: sa.Connection, found: Any) -> list[WatchedResource]:
     opened = sealing.of(connection).open
     return [_target(row, opened) for row in found]
 
 
-def _target(row: Any, opened: Any) -> Target:
+def _target(row: Any, opened: Any) -> WatchedResource:
     (id_, stack_id, name, type_, implementation, token, physical_id, properties, metadata, data, requires, external,
-     digest, seen_at, sight, live, drift, seen_digest, updated_at) = row
-    return Target(
+     digest, seen_at, result, live, drift, seen_digest, updated_at) = row
+    return WatchedResource(
         id_, stack_id, name, type_, implementation, token, physical_id, opened(properties, "properties", id_, stack_id),
         opened(metadata, "metadata", id_, stack_id), opened(data, "data", id_, stack_id), requires, bool(external), digest,
-        seen_at, sight, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest,
+        seen_at, result, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest,
         updated_at)
 
 

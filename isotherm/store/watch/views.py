@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from isotherm.states import NodeKind, Sight
+from isotherm.states import NodeKind, ObservationResult
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 
@@ -26,7 +26,8 @@ _SEEN_OF = (
     .where(_VERSION.stack_id == sa.bindparam("stack_id"), _VERSION.superseded == sa.false())
     .order_by(_VERSION.name)
 )
-_WORTH_TELLING = sa.or_(_SEEN.drifted_since.is_not(None), _SEEN.sight == int(Sight.UNSEEN), _REPAIR.tripped_at.is_not(None))
+_WORTH_SHOWING = sa.or_(
+    _SEEN.drifted_since.is_not(None), _SEEN.sight == int(ObservationResult.UNSEEN), _REPAIR.tripped_at.is_not(None))
 
 
 def resources(
@@ -37,13 +38,16 @@ def resources(
     if name is not None:
         query = query.where(_VERSION.name == name)
     elif not whole:
-        query = query.where(_WORTH_TELLING)
+        query = query.where(_WORTH_SHOWING)
     opened = sealing.of(connection).open
     found = [dict(row) for row in connection.execute(query, {"stack_id": stack_id}).mappings()]
     for row in found:
         row["drift"] = opened(row["drift"] or "[]", "drift", row["id"], stack_id)
         row["metadata"] = opened(row["metadata"], "metadata", row["id"], stack_id)
     return found
+
+
+_WORDS = {int(ObservationResult.GONE): "gone", int(ObservationResult.UNSEEN): "unseen"}
 
 
 def counts(connection: sa.Connection, stack_id: str) -> dict[str, int]:
@@ -54,8 +58,8 @@ def counts(connection: sa.Connection, stack_id: str) -> dict[str, int]:
         .join(t.resources, sa.and_(_VERSION.id == _SEEN.resource_id, _VERSION.superseded == sa.false()))
         .where(_SEEN.stack_id == stack_id).group_by(_SEEN.sight, drifted))
     told = dict.fromkeys(("in_sync", "drifted", "gone", "unseen"), 0)
-    for sight, has_drifted, count in found:
-        word = {Sight.GONE: "gone", Sight.UNSEEN: "unseen"}.get(sight, "drifted" if has_drifted else "in_sync")
+    for result, has_drifted, count in found:
+        word = _WORDS.get(result, "drifted" if has_drifted else "in_sync")
         told[word] += count
     return told
 
@@ -81,7 +85,7 @@ def numbers(connection: sa.Connection, now: float) -> Numbers:
 
     watched, first = one(sa.select(sa.func.count(), sa.func.min(t.watches.c.due)))
     (drifted,) = one(sa.select(sa.func.count()).where(_SEEN.drifted_since.is_not(None)))
-    (unseen,) = one(sa.select(sa.func.count()).where(_SEEN.sight == int(Sight.UNSEEN)))
+    (unseen,) = one(sa.select(sa.func.count()).where(_SEEN.sight == int(ObservationResult.UNSEEN)))
     (given_up,) = one(sa.select(sa.func.count()).where(_REPAIR.tripped_at.is_not(None)))
     o = t.observers.c
     (there,) = one(sa.select(sa.func.count()).where(o.name != ""))

@@ -15,8 +15,8 @@ from isotherm.observer.observe import RealityReader, StackRef
 from isotherm.observer.rate_limit import RateLimit
 from isotherm.resources import contract
 from isotherm.resources.journal import MemoryReality
-from isotherm.states import DriftPolicy, Sight
-from isotherm.store.watch.resources import Target
+from isotherm.states import DriftPolicy, ObservationResult
+from isotherm.store.watch.resources import WatchedResource
 
 pytestmark = pytest.mark.ledger("S1.5")
 REPAIR = '{"isotherm": {"drift": "repair"}}'
@@ -113,30 +113,30 @@ class Raises(Hangs):
         raise OSError("the cloud is on fire")
 
 
-def target(name: str, type_: str) -> Target:
-    return Target(1, "stack", name, type_, type_, "token", "id", "{}", "{}", "{}", "[]", False, "d", None, None, None, None,
-                  None)
+def target(name: str, type_: str) -> WatchedResource:
+    return WatchedResource(1, "stack", name, type_, type_, "token", "id", "{}", "{}", "{}", "[]", False, "d", None, None,
+                           None, None, None)
 
 
-def looked(type_: type[contract.Resource], *names: str) -> dict[str, Sight]:
+def looked(type_: type[contract.Resource], *names: str) -> dict[str, ObservationResult]:
     context = contract.Context(clock=Clock(), random=Random(1), reality=MemoryReality())
     looking = RealityReader(lambda _name: type_, context, RateLimit(0), within_s=0.3)
     found = asyncio.run(looking.observe(StackRef("p", "s"), [target(name, type_.TYPE) for name in names]))
-    return {one.target.name: one.observation.sight for one in found}
+    return {one.target.name: one.observation.result for one in found}
 
 
 def test_a_service_that_hangs_keeps_nobody_from_being_looked_at() -> None:
     found = looked(Hangs, *(f"r{n}" for n in range(40)), "well")
     assert len(found) == 41
-    assert found["r0"] is found["r39"] is Sight.UNSEEN
+    assert found["r0"] is found["r39"] is ObservationResult.UNSEEN
 
 
 def test_what_answers_is_seen_beside_what_hangs() -> None:
-    assert looked(Hangs, "hangs", "well") == {"hangs": Sight.UNSEEN, "well": Sight.SEEN}
+    assert looked(Hangs, "hangs", "well") == {"hangs": ObservationResult.UNSEEN, "well": ObservationResult.SEEN}
 
 
 def test_a_list_that_fails_has_seen_nothing() -> None:
-    assert looked(Raises, "a", "b") == {"a": Sight.UNSEEN, "b": Sight.UNSEEN}
+    assert looked(Raises, "a", "b") == {"a": ObservationResult.UNSEEN, "b": ObservationResult.UNSEEN}
 
 
 class Lists(Hangs):
@@ -154,12 +154,13 @@ def test_stacks_of_one_project_share_a_call_and_others_do_not() -> Any:
     context = contract.Context(clock=Clock(), random=Random(1), reality=MemoryReality())
     reader = RealityReader(lambda _name: Lists, context, RateLimit(0))
 
-    async def story() -> list[list[Sight]]:
+    async def story() -> list[list[ObservationResult]]:
         found = await asyncio.gather(*(
             reader.observe(StackRef(project, stack), [target(name, Lists.TYPE) for name in names])
             for project, stack, names in (("p", "s1", "ab"), ("p", "s2", ["gone", "c"]), ("q", "s3", "d"))))
-        return [[one.observation.sight for one in findings] for findings in found]
+        return [[one.observation.result for one in findings] for findings in found]
 
-    assert asyncio.run(story()) == [[Sight.SEEN, Sight.SEEN], [Sight.GONE, Sight.SEEN], [Sight.SEEN]]
+    seen, gone = ObservationResult.SEEN, ObservationResult.GONE
+    assert asyncio.run(story()) == [[seen, seen], [gone, seen], [seen]]
     assert Lists.calls == [["s1.a", "s1.b", "s2.gone", "s2.c"], ["s3.d"]]
     assert reader.calls == 2
