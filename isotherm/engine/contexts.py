@@ -60,7 +60,7 @@ def leased(
     check = lease.check
     return contract.Context(
         clock=base.clock, random=base.random, reality=LeasedReality(base.reality, lease), project=project, lease=lease,
-        cloud=cloud_of(base, stack_id), lookups=base.lookups, stacks=stacks,
+        cloud=_leased_cloud(base, lease, stack_id), lookups=base.lookups, stacks=stacks,
         signals=base.signals and base.signals.guarded(check),
         signal_urls=base.signal_urls.of(project), software=base.software and base.software.guarded(check),
         local=base.local and base.local.guarded(check), http=base.http and local_access.Guarded(base.http, check),
@@ -71,6 +71,10 @@ def leased(
 def cloud_of(base: contract.Context, stack_id: str) -> contract.Cloud | None:
     """Return the cloud with the credential of a stack."""
     return None if base.cloud is None else base.cloud.of_stack(stack_id)
+
+
+def _leased_cloud(base: contract.Context, lease: contract.Lease, stack_id: str) -> contract.Cloud | None:
+    return None if base.cloud is None else LeasedCloud(base.cloud.of_stack(stack_id), lease)
 
 
 def reading(base: contract.Context, project: str, stacks: Any) -> contract.Context:
@@ -87,6 +91,24 @@ def arriving(clock: contract.Clock, reality: contract.Reality, prepared: Any) ->
     """Build a context for resources that are imported; `prepared` answers for stacks, signals and software configs."""
     return contract.Context(clock=clock, random=random_.Random(0), reality=reality, stacks=prepared, signals=prepared,
                             software=prepared)
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedCloud:
+    """A cloud whose calls are sent as long as the lease lasts: the adapter checks it right before it sends."""
+
+    cloud: contract.Cloud
+    lease: contract.Lease
+
+    @property
+    def credential(self) -> contract.Credential:
+        return self.cloud.credential
+
+    def of_stack(self, stack_id: str) -> contract.Cloud:
+        return LeasedCloud(self.cloud.of_stack(stack_id), self.lease)
+
+    async def call(self, service: str, call: local_access.Call) -> local_access.Reply:
+        return await self.cloud.call(service, replace(call, check=self.lease.check))
 
 
 class LeasedReality:

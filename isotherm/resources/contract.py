@@ -1,13 +1,14 @@
-"""The contract of a resource type: what a plug-in author writes, and what the engine promises in return.
+"""The contract of a resource type, version 2: what the author of a type writes, and what the engine guarantees.
 
-A type is a class with schemas and a few methods. The engine makes one short-lived object of it per step, on whichever
-worker has the lease, and throws it away afterwards: nothing may be kept in the object between two methods. What has to
-last goes into the value that a `handle_*` method returns (any JSON data): it is stored, and handed to `check_*`,
-perhaps in another process, perhaps after a crash.
+A type is a subclass of `Resource` with schemas, traits and a few methods. For each step the engine makes a new object
+of the class, on the worker that holds the lease, and discards the object afterwards: an attribute that a method sets is
+lost, except `physical_id` and `data`, which are stored. The return value of a `handle_*` method (any JSON data) is the
+progress of the operation: it is stored and passed to `check_*`, perhaps in another process and after a crash.
 
     class Lamp(contract.Resource):
         TYPE = "Example::Lamp"
-        properties_schema = {"colour": schema.Schema(schema.STRING, "What it shines.", update_allowed=True)}
+        properties_schema = {"colour": schema.Schema(schema.STRING, "The colour of the light.", update_allowed=True)}
+        traits = contract.Traits(poll=contract.Poll(first=0.5, factor=2.0, most=10.0))
 
         async def handle_create(self):
             await self.context.reality.create(self.TYPE, self.token, self.properties, self.physical_name)
@@ -18,6 +19,9 @@ perhaps in another process, perhaps after a crash.
             left = progress["warm_at"] - self.context.clock.now() if progress else 0
             return True if left <= 0 else contract.Wait(left, reason="warming up")
 
+        async def handle_update(self, before, changed):
+            await self.context.reality.update(self.physical_id, self.properties)
+
         async def handle_delete(self):
             if self.physical_id is not None:
                 await self.context.reality.delete(self.physical_id)
@@ -25,34 +29,64 @@ perhaps in another process, perhaps after a crash.
         async def find_by_token(self):
             return contract.found(await self.context.reality.find(self.token))
 
-What the engine promises
-- Before `handle_create` is called, an intent with `self.token` is durable. If the answer is lost (a crash, a broken
-  connection, errors.Temporary), the next worker asks `find_by_token`. Found(id): the object is adopted, and
-  `check_create_complete` gets None. Absent: `handle_create` runs again, with the same token. CannotTell: the resource
-  fails, and its reason tells the user what to look for; only where the type adds that a repeated create is harmless does
-  `handle_create` run again, with the same token and the same properties; an update follows if other ones are wanted by now.
-- Raised by `handle_create`, errors.NotBegun is a Temporary that says more: nothing was asked of the outside context. Then
-  `handle_create` runs again without a search.
-- `handle_update` and `handle_delete` may be called more than once for one operation, for the same reason: an update
-  says what should be, not what to add; a delete of what is gone is a success.
+        async def handle_get_reality(self):
+            live = await self.context.reality.get(self.physical_id)
+            return contract.Gone() if live is None else contract.Seen(live)
+
+**Operations.** For each action (create, update, delete, check, adopt, suspend, resume, snapshot) the engine calls
+`handle_*`, then `check_*` until it returns True. A type overrides what it needs; the others succeed at once, except
+that a check observes the object and an adoption checks it.
+
+- `handle_create`. Before it is called, an intent with `self.token` is stored. If its answer is lost (a crash, a broken
+  connection, errors.Temporary), the engine calls `find_by_token`. Found(id): the object is adopted, and
+  `check_create_complete` gets None. Absent: `handle_create` is called again, with the same token. CannotTell: the
+  resource fails, and its reason tells the user what to look for; if CannotTell says that a repeated create is harmless,
+  `handle_create` is called again with the same token and the same properties. errors.NotBegun is a Temporary after
+  which nothing was asked of the service: `handle_create` is called again without a search.
+- `handle_update(before, changed)` and `handle_delete` may be called more than once for one operation, for the same
+  reason. An update sets what should be, it does not add to what is there. A delete of an object that is gone succeeds.
+- `handle_delete` gets the properties last applied in `self.properties`; the defaults of the schema, if none were ever
+  applied or they cannot be decrypted. It is not called for an object that was observed as Gone, nor while another
+  resource of the same type and project has the same physical id.
+- `handle_check` observes the object, unless a type overrides it. Gone fails the check. Unseen does not: the check is
+  complete, and its reason says that the object could not be observed. A type that is not observable has no check.
 - A physical id names one object of its type in a project. A type may choose it (a path, the name of a record): then a
-  replacement may have the id of what it replaces. `handle_delete` is not called for an object that was seen Gone, nor
-  while another resource of the type and the project has the same physical id.
-- At most one worker at a time holds a resource, and nobody calls these methods outside that lease.
+  replacement may have the id of the object that it replaces.
 
-What the return of a `check_*` means
-- True: done. Wait(seconds): ask again then; `reason` is shown to the user, `progress` (if given) replaces what was
-  stored. False is Wait with the engine's own interval.
-- Raising errors.Temporary: like Wait. Raising anything else: the operation on this resource failed, with that text.
+**Results of `check_*`.** True: done. Wait(seconds): ask again after that time. Wait() and False: ask again after the
+next pause of the trait `Poll`; the number of pauses is stored with the progress. Raising errors.Temporary: as Wait,
+with its `retry_after_s` if it has one. Raising errors.Superseded: the step stops, and nothing is recorded. Raising
+anything else: the operation on this resource fails with that text. The same holds for errors that `handle_*` raises.
 
-What `handle_get_reality` means
-- It looks at the object, and changes nothing. Seen(properties): it is there, with these live values. Gone: the service
-  says that there is no such object. Unseen(reason), or raising anything: it is not known, and nothing follows from it.
-- It runs outside the lease, perhaps while another worker changes the object.
+**Context.** `self.context` holds everything outside of itself that a type may use: `clock`, `random`, `project`,
+`lease`, `cloud`, `lookups`, `reality`, `stacks`, `signals`, `signal_urls`, `software`, `local`, `http`, `threads`. A
+type reads the time and random numbers from there, so that the simulator can run it. Ports that are not offered are
+None.
 
-A method may be `async` (it runs on the loop and must not block) or plain (it runs on a thread). A plain method uses the
-async ports of its world through `self.context.threads.wait(...)`. `attribute` may raise errors.Permanent for a value that
-cannot be had (others read null) and errors.Temporary for one that cannot be had yet; anything else fails the resource.
+**Leases.** One worker at a time holds the lease of a resource, and only that worker calls the methods of an operation.
+`handle_*` is not called under a lost lease, and the ports of the context refuse to change anything under one. A method
+that changes something in another way, such as with the client of a service, calls `self.context.lease.check()` right
+before each such call but its first; `check` raises Superseded. `handle_get_reality`, `observe_many`, `attribute` and
+`reference` may also be called without a lease, while another worker changes the object: they change nothing.
+
+**Async and plain methods.** An async method runs on the loop and must not block. A plain method runs on a thread of its
+service: the trait `service`, or else all of the type's name but its last part. Each service has a bounded number of
+threads. A plain call that does not return within the trait `call_timeout_s` counts as Temporary, and a call that gets
+no thread in that time as NotBegun. The thread cannot be stopped, so the client that the method uses should give up
+earlier. A plain method uses an async port by `self.context.threads.wait(...)`. For plain methods the lease is checked
+on the thread, before `handle_*` and before `check_*`.
+
+**Observation.** `handle_get_reality` reads the object `self.physical_id`. Seen(properties): it exists, with these live
+values; a property that is left out was not observed. Gone: the service says that there is no such object.
+Unseen(reason), or raising anything: it is not known, and nothing follows from that. `observe_many` reads many objects
+at once; it may get resources of several stacks, all of one credential.
+
+**Attributes.** `attribute` may raise errors.Permanent for a value that cannot be read (it reads as null) and
+errors.Temporary for one that cannot be read yet. Any other error fails the resource.
+
+**Names and constraints.** A translation rule with a `finder` replaces the name of a cloud object by its id before the
+type sees the properties; stored properties have the id. A finder is an async function of a Cloud and the name. See
+`cloud_lookups`.
 """
 
 from __future__ import annotations

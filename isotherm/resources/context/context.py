@@ -77,7 +77,10 @@ class Cloud(Protocol):
         ...
 
     async def call(self, service: str, call: local_access.Call) -> local_access.Reply:
-        """Send a request to a service of the catalog (`network`, `compute`...); the URL is relative to its endpoint."""
+        """Send a request to a service of the catalog (`network`, `compute`...); the URL is relative to its endpoint.
+
+        Calls `call.check()` right before the request is sent, unless the request only reads.
+        """
         ...
 
 
