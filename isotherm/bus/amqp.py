@@ -1,7 +1,7 @@
 """The bus over AMQP 0-9-1 (RabbitMQ), for engines on many hosts.
 
 A task connects, sends, and connects again with growing pauses, to any broker of a cluster, until the process leaves.
-Nobody waits for it: what is said goes to an outbox of bounded size, and to the listener of this process at once.
+No caller waits for it: messages go to a bounded outbox, and to the listener of this process at once.
 """
 
 from __future__ import annotations

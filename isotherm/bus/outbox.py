@@ -50,7 +50,7 @@ class Outbox:
         self._changed()
 
     async def next(self) -> OutgoingMessage:
-        """What is to go next, as soon as there is something. News go first: somebody may be working in vain."""
+        """Wait for a message and return it. Announcements go first: a superseded step may be running in another process."""
         await self._filled.wait()
         if self._stacks:
             letter = OutgoingMessage(tuple(islice(self._stacks, BATCH)))

@@ -123,7 +123,7 @@ async def reset_status(folder: Folder, called: str) -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class Resealed:
-    """How many texts were sealed with the newest key, and how many no key opens."""
+    """The number of texts that were sealed with the newest key, and of texts that no key unseals."""
 
     sealed: int = 0
     unreadable: int = 0

@@ -26,7 +26,7 @@ class _OpenNode:
 
 @dataclass(slots=True)
 class Consequences:
-    """What follows from the end of a node: nodes that are ready, nodes that end with it, nodes that became outdated."""
+    """The consequences of the end of a node: nodes that are ready, nodes that end with it, nodes that became outdated."""
 
     ready: list[int] = field(default_factory=list)
     ended: dict[int, NodeState] = field(default_factory=dict)

@@ -28,7 +28,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What is known of the existing version."""
+    """The known state of the existing version."""
 
     # The class or template that implements it, whatever its type is called in the template.
     implementation: str

@@ -22,7 +22,7 @@ Parameter = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a type returned of an object's reality. The reason of an unseen object has no secrets."""
+    """The live state of an object, as its type returned it. The reason of an unseen object has no secrets."""
 
     reality: contract.LiveState
     # When the observation began.
