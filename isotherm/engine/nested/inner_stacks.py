@@ -138,7 +138,11 @@ class _InnerStacks(inner_reads.InnerStackReader):
             return found
         asked = await self._asked(contract.Child(present.template))
         now = desired.Surroundings(asked.files, asked.environment)
-        return [dataclasses.replace(one, current=self._is_current(one, present.around(one.name), now)) for one in found]
+
+        def work() -> list[contract.Member]:
+            return [dataclasses.replace(one, current=self._is_current(one, present.around(one.name), now)) for one in found]
+
+        return await self._nesting.planning.compute(asked.size + present.size, work)
 
     def _is_current(self, member: contract.Member, own: desired.Surroundings, now: desired.Surroundings) -> bool:
         """Return whether a member has the files and environment that it would get now, as far as its type needs them."""
