@@ -30,6 +30,7 @@ ON_SQLITE: dict[str, str] = {
     "compat": "it has no database",
     "e2e": "processes are started, killed and replaced; test_torture has a farm of them on each server",
     "plugins": "it has no database",
+    "testing": "it is about what types do",
     "fetch": "it has no database",
     "sim": "its database is in memory",
     "tempest": "it sees what the API answers",
