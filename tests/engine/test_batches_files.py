@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.engine.queries.stacks import Wish
+from isotherm.engine.queries.stacks import StackQuery
 from tests.engine.conftest import Lab, Tell
 from tests.engine.test_groups import complete, inside
 
@@ -92,7 +92,7 @@ def test_changed_twice_before_a_member_is_reached(lab: Tell, kind: Any) -> Any:
         assert third.generation == 3
         await it.delete()
         assert it.objects() == {}
-        assert await it.api.stacks.page(Wish(nested=True)) == []
+        assert await it.api.stacks.page(StackQuery(nested=True)) == []
 
     async def _any(it: Lab, text: str) -> bool:
         return text in it.values()

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from isotherm import errors
 from isotherm.engine.orchestrator import Patch
 from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.queries.stacks import Wish
+from isotherm.engine.queries.stacks import StackQuery
 from isotherm.store import tables as t
 from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.test_moving import abandoned, adopted
@@ -56,7 +56,7 @@ def as_heat_has_it(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 async def all_stacks(it: Lab) -> list[str]:
-    return [one["stack_name"] for one in await it.api.stacks.page(Wish(nested=True))]
+    return [one["stack_name"] for one in await it.api.stacks.page(StackQuery(nested=True))]
 
 
 async def look(it: Lab, table: sa.Table) -> list[Any]:

@@ -10,7 +10,7 @@ import pytest
 from isotherm import errors
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.queries.stacks import Wish
+from isotherm.engine.queries.stacks import StackQuery
 from isotherm.planning.planner import Planning
 from isotherm.resources.nested.nested_stack import is_forgotten, template_type
 from isotherm.resources.registry import Registry
@@ -150,7 +150,7 @@ def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab: Tell) ->
         stack = await it.update({"top": resource("2")})
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
         assert it.values() == ["2"]
-        page = await it.api.stacks.page(Wish(nested=True))
+        page = await it.api.stacks.page(StackQuery(nested=True))
         assert [one["stack_name"] for one in page] == ["s"], "nobody would ever delete the other"
 
     lab(story)
@@ -357,7 +357,7 @@ def test_a_stack_inside_says_what_time_was_asked_for(lab: Tell, asked_s: Any) ->
                     "top": {**nested("middle.yaml", value="1"), "depends_on": "first"}}
 
         async def told() -> list[float | None]:
-            found = await it.api.stacks.page(Wish(nested=True))
+            found = await it.api.stacks.page(StackQuery(nested=True))
             return [one["timeout_s"] for one in found]
 
         await it.create(template, files=FILES, timeout_s=asked_s)
@@ -385,7 +385,7 @@ def test_a_stack_inside_goes_by_its_arn(lab: Tell) -> None:
                  "g": {"value": {"get_resource": "g"}}, "refs": {"value": {"get_attr": ["g", "refs"]}}}
         stack = await it.create(template, files=FILES, outputs=shown)
         assert stack["stack_status"] == "CREATE_COMPLETE", stack["stack_status_reason"]
-        names = {one["id"]: one["stack_name"] for one in await it.api.stacks.page(Wish(nested=True))}
+        names = {one["id"]: one["stack_name"] for one in await it.api.stacks.page(StackQuery(nested=True))}
 
         def arn(stack_id: str) -> str:
             return f"arn:openstack:heat::default:stacks/{names[stack_id]}/{stack_id}"

@@ -54,20 +54,20 @@ class StackQueries:
         found = await self._store.read(lambda connection: lookups.stacks(connection, self._project))
         return [views.stack(row) for row in found]
 
-    async def page(self, wish: StackQuery, *, everywhere: bool = False) -> _Views:
+    async def page(self, query: StackQuery, *, everywhere: bool = False) -> _Views:
         """Return one page of a list of stacks; `everywhere`: of all projects."""
         project = None if everywhere else self._project
 
         def unit(connection: Connection) -> _Views:
             # Rows become views on the reader's thread: a long page must not block the loop.
-            return [views.stack(row) for row in stack_list.page(connection, project, wish)]
+            return [views.stack(row) for row in stack_list.page(connection, project, query)]
 
         return await self._store.read(unit)
 
-    async def count(self, wish: StackQuery, *, everywhere: bool = False) -> int:
+    async def count(self, query: StackQuery, *, everywhere: bool = False) -> int:
         """Return the number of stacks on all pages of a list."""
         project = None if everywhere else self._project
-        return await self._store.read(lambda connection: stack_list.count(connection, project, wish))
+        return await self._store.read(lambda connection: stack_list.count(connection, project, query))
 
     async def find(self, name_or_id: str, *, deleted: bool = False) -> dict[str, Any]:
         """Return a stack by name or id; with `deleted`, also a deleted stack, by its id."""
