@@ -1,8 +1,8 @@
-"""Units of work of the legacy path: an engine that holds a stack's lock walks its graph, and says what became of each node.
+"""Units of work of the legacy path: an engine that holds a stack's lock walks its graph, and records each node.
 
-Plans, versions and events are those of every stack; the nodes just never fall due, because who goes next is known in the
-engine's memory. Each unit holds the lock first: what an engine says that has lost the stack changes no row. What was
-begun for an operation that has been overtaken is recorded all the same: its object exists.
+Plans, versions and events are the same as under convergence. Nodes never fall due: the engine knows in memory which is
+next. Each unit checks the lock first: an engine that has lost the stack changes no row (I5). The result of a step for a
+superseded operation is recorded all the same: its object exists.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NODE, _OP = t.nodes.c, t.operations.c
 
 
 class Stop(msgspec.Struct, frozen=True, gc=False):
-    """A node to pass on the walk."""
+    """A node of the phase that has not ended."""
 
     id: int
     kind: NodeKind
@@ -35,7 +35,7 @@ class Stop(msgspec.Struct, frozen=True, gc=False):
 
 
 class Phase(msgspec.Struct, frozen=True, gc=False):
-    """What an operation has to do now: the nodes that have not ended, and who waits for whom."""
+    """The nodes of the current phase that have not ended, and the edges between them."""
 
     operation: Operation
     stops: list[Stop] = []
@@ -47,17 +47,17 @@ class Phase(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wave(msgspec.Struct, frozen=True, gc=False):
-    """What follows from the end of a node: others that end without being looked at, or that will have to be."""
+    """The consequences of the end of a node: nodes that end without a step, and nodes that have become outdated."""
 
     ended: Mapping[int, NodeState] = {}
     outdated: Collection[int] = ()
 
 
 def phase(connection: sa.Connection, lock: Lock, now: float) -> Phase | None:
-    """What is to be done now. None: nothing is left, and the lock is given back."""
+    """Return the current phase; None if nothing is left to do: then the lock is released."""
     operation = rows.operation(connection, locks.hold(connection, lock))
     if operation is not None and operation.state in UNFINISHED and operation.fence not in (0, lock.fence):
-        # Somebody had begun it, and is gone.
+        # Another engine had begun the operation, and is gone.
         stop.break_off(connection, operation, f"Engine went down during stack {operation.action.name}", now)
         operation = None
     if operation is None or operation.state not in UNFINISHED:
@@ -75,7 +75,7 @@ def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
         sa.select(_NODE.id, _NODE.kind, _NODE.outdated)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
                _NODE.state.in_(nodes.UNENDED),
-               # What the template dropped is held back until clean-up plans it.
+               # Dropped resources are held back until clean-up plans them.
                sa.or_(_NODE.kind != NodeKind.CLEANUP, _NODE.awaits_cleanup == sa.false()))
         .order_by(_NODE.id)
     )
@@ -83,7 +83,7 @@ def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
 
 
 def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection[int]) -> list[Edge]:
-    """Each from who goes first. A visit has an order of its own, or none."""
+    """Return the edges between these nodes. Visits follow their own order only."""
     edge, known = t.edges.c, set(node_ids)
     visits = edge.kind == EdgeKind.ORDER if operation.visits else sa.true()
     query = sa.select(edge.src, edge.dst, edge.kind).where(rows.among(edge.dst), visits)
@@ -93,7 +93,7 @@ def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection
 def may_take(
     connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, most: int, now: float
 ) -> bool:
-    """Whether the project has less than so many steps under way. If not, the node says so."""
+    """Return whether the project has fewer than `most` running steps. If not, write the reason into the node."""
     _current(connection, lock, operation.id)
     if choose.running(connection, now).get(operation.project, 0) < most:
         return True
@@ -104,14 +104,14 @@ def may_take(
 def take(
     connection: sa.Connection, lock: Lock, operation: Operation, node_id: int, until: float, now: float
 ) -> Claim | None:
-    """A node whose turn has come, with all that is needed to act on it. None: it was skipped meanwhile."""
+    """Take a node, and return its claim; None if it was skipped meanwhile."""
     _current(connection, lock, operation.id)
     taken = nodes.claim_legacy(connection, node_id, operation.generation)
     return claim.load(connection, [node_id], until, now)[0] if taken else None
 
 
 def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> bool:
-    """Make an intent durable, and tell whether to act; raises Superseded if the operation has been overtaken."""
+    """Store an intent; return whether the step may act. Raises Superseded if a newer operation was accepted."""
     _current(connection, lock, beginning.claim.operation.id)
     counted = claim.begin(connection, [beginning], now)
     if not counted:
@@ -127,9 +127,9 @@ def _current(connection: sa.Connection, lock: Lock, operation_id: str) -> None:
 def record(
     connection: sa.Connection, lock: Lock, report: Report, wave: Wave, new_id: str, now: float
 ) -> bool | None:
-    """How a step ended. Answers whether what it waits for has happened already; None: the operation is another's now.
+    """Record how a step ended; return whether what it waits for has already happened. None: the report is stale.
 
-    `new_id` is for a rollback, should one begin.
+    `new_id` is the id of a rollback, should one begin.
     """
     wanted, mine = locks.hold(connection, lock), report.claim
     row = connection.execute(
@@ -180,7 +180,7 @@ def _end(connection: sa.Connection, report: Report, wave: Wave, new_id: str, now
 
 
 def follow(connection: sa.Connection, lock: Lock, operation: Operation, wave: Wave) -> None:
-    """Nodes end that need not be looked at."""
+    """End nodes without a step."""
     _current(connection, lock, operation.id)
     settle.count_down(connection, operation, _follow(connection, operation, wave), None)
 
@@ -196,13 +196,13 @@ def _follow(connection: sa.Connection, operation: Operation, wave: Wave) -> int:
 
 
 def end_phase(connection: sa.Connection, lock: Lock, operation: Operation, now: float) -> None:
-    """All has been walked: the next phase begins, or the operation is closed."""
+    """Start the next phase or close the operation: all nodes of this phase have ended."""
     _current(connection, lock, operation.id)
     finish.next_phase(connection, operation.id, now)
 
 
 def give_up(connection: sa.Connection, lock: Lock, operation: Operation, failure: str, now: float) -> None:
-    """The operation cannot be walked at all."""
+    """Fail an operation that cannot be walked."""
     _current(connection, lock, operation.id)
     present = rows.operation(connection, operation.id)
     if present is not None and present.state in UNFINISHED:
@@ -210,30 +210,30 @@ def give_up(connection: sa.Connection, lock: Lock, operation: Operation, failure
 
 
 def hand_on(connection: sa.Connection, lock: Lock, now: float) -> None:
-    """The engine leaves in good order: whoever comes next goes on as if it had begun itself."""
+    """Hand the operation on to another engine: this one shuts down."""
     operation_id = locks.hold(connection, lock)
     operations.set_engine(connection, operation_id, 0)
     locks.hand_on(connection, lock, now)
 
 
-class Look(msgspec.Struct, frozen=True, gc=False):
-    """What has happened meanwhile to an operation that waits."""
+class WalkNews(msgspec.Struct, frozen=True, gc=False):
+    """What an engine has to know of an operation whose nodes all wait."""
 
-    # Another operation is wanted now, or this one was ended.
-    overtaken: bool
+    # A newer operation was accepted, or this one has ended.
+    superseded: bool
     cancelled: bool
-    # Nodes that need not wait any more.
+    # Nodes whose wait is over.
     ready: frozenset[int] = frozenset()
 
 
-def look(connection: sa.Connection, lock: Lock, operation: Operation, waiting: Sequence[Report]) -> Look:
+def look(connection: sa.Connection, lock: Lock, operation: Operation, waiting: Sequence[Report]) -> WalkNews:
     wanted = locks.hold(connection, lock)
     row = connection.execute(sa.select(_OP.state, _OP.cancelled).where(_OP.id == operation.id)).one_or_none()
     if row is None or wanted != operation.id or row.state not in UNFINISHED:
-        return Look(True, False)
+        return WalkNews(True, False)
     ready = settle.already_happened(connection, [report for report in waiting if report.awaits])
     paused = [report for report in waiting if report.pause is not None]
     if paused:
         ready |= {node_id for node_id, of in hooks.cleared(connection, [r.claim.node_id for r in paused])
                   if of == operation.id}
-    return Look(False, bool(row.cancelled), frozenset(ready))
+    return WalkNews(False, bool(row.cancelled), frozenset(ready))

@@ -1,7 +1,7 @@
-"""What goes over the store's counter: plain values, in the words of the engine. JSON stays text until somebody needs it.
+"""The values that units of work take and return. JSON stays text until it is needed.
 
-They are made by the ten thousand: msgspec makes them several times as fast as dataclasses do, and out of sight of the
-garbage collector (none of them can be part of a cycle).
+They are msgspec structs, because a process makes tens of thousands of them: creation is several times as fast as that of
+dataclasses, and the garbage collector ignores them (none can be part of a cycle).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isotherm.states import (
 
 
 class Acceptance(msgspec.Struct, frozen=True, gc=False):
-    """A request that has been checked and may become an operation. `generation` is the one it was based on."""
+    """A validated request that may be accepted. `generation` is that of the stack when the request was made."""
 
     stack_id: str
     generation: int
@@ -38,20 +38,20 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     blobs: Mapping[str, str] = {}
     reason: str = ""
     description: str | None = None
-    # The operation whose input it takes over, where nothing new is asked for.
+    # The operation whose input is used again, for requests without an input of their own.
     input_of: str = ""
-    # How long it may really take, where that is not `timeout_s`, which is what was asked for.
+    # The effective time limit, where it differs from `timeout_s`, which was requested.
     limit_s: float | None = None
-    # It looks at reality before it decides.
+    # Whether steps observe reality before they decide.
     converge: bool = False
-    # If it fails it is not rolled back, whatever holds for the stack: it wants nothing that was not there before.
+    # Never rolled back, whatever holds for the stack: the request changes no definition.
     stays: bool = False
-    # The credential that the accepting transaction binds to the stack, if one was lent.
+    # The id of the credential that the accepting transaction binds to the stack.
     credential: str = ""
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):
-    """What a stack is born with, besides its first operation."""
+    """The columns of a new stack."""
 
     id: str
     project: str
@@ -63,7 +63,7 @@ class NewStack(msgspec.Struct, frozen=True, gc=False):
 
 
 class Operation(msgspec.Struct, frozen=True, gc=False):
-    """An operation as its row has it, with what is needed of its stack."""
+    """The row of an operation, with some columns of its stack."""
 
     id: str
     stack_id: str
@@ -79,41 +79,41 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     failure: str | None
     fence: int
     project: str = ""
-    # Which of the two paths its stack is on.
+    # How the stack is scheduled (see `scheduling.of`).
     convergence: bool = True
-    # It looks at reality before it decides.
+    # Whether steps observe reality before they decide.
     converge: bool = False
 
     @property
     def visits(self) -> bool:
-        """Whether it is now doing the same to all of the resources that it has to do with."""
+        """True while the operation visits resources: check, suspend, resume, snapshot, or resuming before a plan."""
         return self.action in VISITING or self.state == OperationState.WAKING
 
     @property
     def ordered(self) -> bool:
-        """Whether it is visiting in an order of its own."""
+        """True while the visits follow an order of their own."""
         return self.action in ORDERED or self.state == OperationState.WAKING
 
     @property
     def visit(self) -> Action:
-        """What is done to each resource on a visit."""
+        """The action of a visit."""
         return self.action if self.action in VISITING else Action.RESUME
 
 
 class Wanted(msgspec.Struct, frozen=True, gc=False):
-    """One resource of the template that is to be: the definition, frozen, and the digest that tells it from others."""
+    """A resource of the template: its frozen definition, and the digest of that."""
 
     name: str
     digest: str
     definition: str
     requires: tuple[str, ...]
     deletion_policy: DeletionPolicy
-    # It is visited even where its row proves that there is nothing to do.
+    # Visited even if its row proves that it is up to date.
     always: bool = False
 
 
 class Version(msgspec.Struct, gc=False):
-    """One version of a resource: a row, or one that is about to be."""
+    """One version of a resource: a row, or one that is about to be inserted."""
 
     id: int
     stack_id: str
@@ -137,14 +137,14 @@ class Version(msgspec.Struct, gc=False):
     external: bool
     operation_id: str
     intent: str | None
-    # It was put to rest and not woken again, as far as is known.
+    # Suspended, and not known to be resumed.
     suspended: bool = False
     # It was superseded and taken up again, and nobody has looked at its object since.
     taken_up: bool = False
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):
-    """What a requirement of a node has published, and which version of it did."""
+    """The published text of a requirement, and the version that published it."""
 
     name: str
     resource_id: int | None
@@ -152,7 +152,7 @@ class Input(msgspec.Struct, frozen=True, gc=False):
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """A node that a worker has taken, with all that it needs to act (ledger S2.8, S2.16)."""
+    """A node that a worker has taken, with everything that a step needs (ledger S2.8, S2.16)."""
 
     node_id: int
     stack_id: str
@@ -169,17 +169,17 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     # Implementations of other versions of this name that a worker may be acting on: deleting them, where this node is to
     # be updated; making them, where its version is to be deleted. A type may give both the same physical id.
     unsettled: frozenset[str] = frozenset()
-    # Hooks that this operation has passed here, and whether what came before each had changed the resource.
+    # Hooks that were cleared for this operation, and whether the action before each changed the resource.
     hooks: dict[str, bool] = {}
 
     @property
     def key(self) -> tuple[int, int]:
-        """Which node, and which lease on it: a worker may come to hold a node again that it had lost."""
+        """The node and its fence: a worker may hold a node again that it had lost."""
         return self.node_id, self.fence
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """A transition, for the user's eyes."""
+    """An event of a stack or resource."""
 
     stack_id: str
     operation_id: str
@@ -192,22 +192,22 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False):
-    """What was seen of one version's object, and what of it is not what was applied."""
+    """An observation of a version's object, with the differences from what was applied."""
 
     resource_id: int
     stack_id: str
-    # When the look began: nothing that happened later is in it.
+    # When the observation began: nothing that happened later is in it.
     seen_at: float
     result: ObservationResult
-    # Why nothing could be seen.
+    # Why the observation failed.
     reason: str = ""
-    # The live properties as JSON; None where nothing was seen.
+    # The live properties as JSON; None if the observation failed.
     live: str | None = None
     # A JSON list of {property, applied, live, wanted}.
     drift: str = "[]"
-    # Since when it is known to differ or to be gone. Whoever records an observation leaves this to the store.
+    # Since when the object is known to differ or to be gone; set by the store.
     drifted_since: float | None = None
-    # Of what had been applied when it was compared.
+    # The digest of the definition that was applied when they were compared.
     digest: str | None = None
 
     @property
@@ -216,21 +216,21 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
 
 
 class Beginning(msgspec.Struct, frozen=True, gc=False):
-    """What is about to be done to the cloud: made durable, on condition that the node is still ours to act on."""
+    """An intent that is to be stored before its call to the cloud, provided that the claim is still valid (I1, I4)."""
 
     claim: Claim
     version: Version
-    # A new row (create, replace) or a change of the one that the node has.
+    # Whether the version is new (create, replace).
     new: bool
     event: Event
-    # What was seen before it was decided.
+    # The observation before the decision.
     observation: Observation | None = None
-    # Tells that the version that it takes the place of has no object any more.
+    # The event that the replaced version has lost its object.
     lost: Event | None = None
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """What a snapshot keeps of one resource: its row as a document, with what its type has to keep."""
+    """The part of a snapshot for one resource: its row as a document, with the data of its type."""
 
     snapshot_id: str
     name: str
@@ -239,7 +239,7 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 
 
 class Pause(msgspec.Struct, frozen=True, gc=False):
-    """A hook at which a node pauses; the event tells of it, once."""
+    """A hook at which a node pauses, and the event that reports it."""
 
     hook: str
     event: Event
@@ -247,36 +247,36 @@ class Pause(msgspec.Struct, frozen=True, gc=False):
 
 
 class Report(msgspec.Struct, frozen=True, gc=False):
-    """How a step on a node ended. `state` is DONE, FAILED, WAITING, or SCHEDULED to be looked at again at once."""
+    """The end of a step. `state` is DONE, FAILED, WAITING, or SCHEDULED for another step at once."""
 
     claim: Claim
     state: NodeState
-    # The version as it is now; None leaves the row alone.
+    # The version to write; None: unchanged.
     version: Version | None = None
-    # The version is gone: its row goes too.
+    # The object is gone: delete the row of the version.
     removed: bool = False
-    # It was left in the cloud on purpose.
+    # The object was retained.
     retained: bool = False
-    # What others read of it has changed.
+    # What other resources read of it has changed.
     changed: bool = False
     wake_in_s: float = 0.0
-    # When it ended: a wait counts from then on, not from when it is written down.
+    # When the step ended: a wait counts from then, not from the commit.
     ended_at: float = 0.0
-    # What wakes it before that: the end of an operation on another stack, or a signal beyond the number seen.
+    # What wakes the node earlier: the end of an operation on another stack, or a signal beyond the number `seen`.
     awaits: str = ""
     seen: int | None = None
-    # The hook that has to be cleared before it goes on.
+    # The hook that has to be cleared first.
     pause: Pause | None = None
     reason: str = ""
     event: Event | None = None
-    # What is kept of it for a snapshot.
+    # The part for a snapshot.
     part: Part | None = None
-    # What was seen before it was decided.
+    # The observation before the decision.
     observation: Observation | None = None
 
 
 class NodeWrite(msgspec.Struct, frozen=True, gc=False):
-    """A node as a plan wants it."""
+    """A node as a plan writes it."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""The statements that several units share: reading and writing whole rows, in bulk."""
+"""Statements that several units of work share: reads of versions and operations, bulk inserts, ids."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _operation_of(row: Any) -> Operation:
 
 
 def current_operations(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, Operation]:
-    """The newest operation of each stack, by the stack's id."""
+    """Return the newest operation of each stack by the stack's id."""
     return {row[1]: _operation_of(row) for row in connection.execute(_CURRENT, ids(stack_ids))}
 
 
@@ -107,7 +107,7 @@ def operation(connection: sa.Connection, operation_id: str) -> Operation | None:
 
 
 def take_ids(connection: sa.Connection, count: int) -> range:
-    """Numbers that nobody else gets, for nodes and resources."""
+    """Reserve unique ids for nodes and versions."""
     sequence = t.sequences.c
     connection.execute(sa.update(t.sequences).where(sequence.name == "ids").values(next=sequence.next + count))
     end = connection.execute(sa.select(sequence.next).where(sequence.name == "ids")).scalar_one()
@@ -115,7 +115,7 @@ def take_ids(connection: sa.Connection, count: int) -> range:
 
 
 def forget_uses(connection: sa.Connection, operation_ids: Collection[str]) -> None:
-    """These operations use no blobs any more, except where they live on as snapshots; what nobody uses goes."""
+    """Remove the uses of blobs by these operations, unless a snapshot has the same id; delete unused blobs (I16)."""
     use, blob = t.uses.c, t.blobs.c
     kept = sa.exists().where(t.snapshots.c.id == use.operation_id)
     theirs = sa.and_(among(use.operation_id), ~kept)
@@ -131,7 +131,7 @@ def delete_by_id(connection: sa.Connection, column: sa.Column[Any], values: Coll
 
 
 def required(text: str) -> list[int]:
-    """The versions that one may use, as its row has them."""
+    """Return the ids in the column `requires` of a version."""
     return msgspec.json.decode(text.encode(), type=list[int])
 
 

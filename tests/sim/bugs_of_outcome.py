@@ -226,7 +226,7 @@ def retained_objects_are_not_listed(patch: Patch) -> None:
 @bug
 def dropped_resources_are_forgotten(patch: Patch) -> None:
     """[lesson C13] What the template does not have any more is not deleted."""
-    patch.setattr(plan, "_doom", nothing)
+    patch.setattr(plan, "_drop", nothing)
 
 
 @bug

@@ -213,7 +213,7 @@ class Walker:
             return  # the store does not answer; the next turn checks again
         if operation is not self._operation:
             return
-        if found.overtaken:
+        if found.superseded:
             self.halt()
         first = found.cancelled and not self._cancelled
         self._cancelled = found.cancelled

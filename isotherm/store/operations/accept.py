@@ -1,6 +1,6 @@
-"""Unit of work: a request becomes the newest operation of its stack, or loses the race and changes nothing.
+"""Unit of work: accept a request as the newest operation of its stack, or refuse it with a conflict (I3).
 
-The conditional write on the stack's generation comes first: whoever loses it has written nothing (lesson B11).
+The conditional write on the stack's generation comes first: a request that loses the race has written nothing (lesson B11).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _GOES_ON = (*VISITING, Action.DELETE)
 _STOPPED = "Stopped: a newer operation on the stack around it was accepted"
 
 def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
-    """A new stack, with its first operation."""
+    """Create a stack with its first operation; raises Conflict if the name is taken."""
     try:
         connection.execute(
             sa.insert(t.stacks).values(
@@ -48,9 +48,9 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
 
 
 def supersede(connection: sa.Connection, request: Acceptance, now: float, *, preempt: bool = False) -> int:
-    """The newest operation of a stack that exists. Answers its generation; raises Conflict if another was faster.
+    """Accept an operation on an existing stack; return its generation, or raise Conflict if another one was faster.
 
-    On the legacy path also if another is in progress, unless this one may `preempt` it, as the stack around may.
+    On the legacy path, an operation in progress is a conflict too, unless the stack around asks (`preempt`).
     """
     stack = t.stacks.c
     chosen = _admit(connection, request, preempt=preempt)
@@ -103,14 +103,14 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float,
     running = sa.and_(
         operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
     older = connection.execute(sa.select(operation.id, operation.action, operation.state).where(running)).one_or_none()
-    # Only where another operation was running can there be nodes that somebody is about to take (S2.19).
+    # Only an unfinished operation has nodes that workers could take (S2.19).
     if older is not None:
         operations.supersede(connection, older.id, now)
         chosen.halt(connection, stack_id)
         snapshots.give_up(connection, stack_id)
         if older.action in ORDERED or older.state == OperationState.WAKING:
             order.clear_visits(connection, stack_id)
-        # Whoever waits for it has to wait for the newer one instead.
+        # Nodes that wait for the older operation have to wait for the newer one.
         nodes.wake_waiters(connection, older.id, now)
     return older is not None
 
@@ -171,10 +171,10 @@ def _open(
 
 
 def _keep(connection: sa.Connection, request: Acceptance) -> str:
-    """Store the texts that are new; answers the address of the input.
+    """Store the texts that are new; return the address of the input.
 
-    Templates and files are shared by all that have the same. The input is the stack's own: it names the others, and no
-    other stack can be made to take it for its own.
+    Equal templates and files are stored once for all stacks. The input names them and belongs to its stack alone: another
+    stack cannot be made to use it.
     """
     box = sealing.of(connection)
     owners = {key: request.stack_id if key == request.input else "" for key in request.blobs}
@@ -192,7 +192,7 @@ def _keep(connection: sa.Connection, request: Acceptance) -> str:
 
 
 def _take_over(connection: sa.Connection, request: Acceptance) -> str:
-    """The input of another operation, whose blobs this one uses from now on too."""
+    """Use the input and blobs of another operation; return the address of the input."""
     operation, use = t.operations.c, t.uses.c
     used = sa.select(sa.literal(request.operation_id), use.hash).where(use.operation_id == request.input_of)
     connection.execute(sa.insert(t.uses).from_select(["operation_id", "hash"], used))
@@ -210,7 +210,7 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
                   t.stacks.c.timeout_s, t.stacks.c.action, t.stacks.c.operation_id).where(t.stacks.c.id == stack_id)
     ).one()
     if stack.action == Action.ADOPT and stack.complete_operation_id != stack.operation_id:
-        # The adoption is undone: what was there before stays there, and what it has made goes.
+        # Adopted objects stay; objects that the adoption has created are deleted.
         adopt.let_go(connection, stack_id, adopted=True)
     failed = connection.execute(
         sa.select(t.operations.c.timeout_s, t.operations.c.converge).where(t.operations.c.id == stack.operation_id)

@@ -1,7 +1,7 @@
-"""Unit of work: a phase of an operation has nothing left to do. The next one begins, or the operation is closed.
+"""Unit of work: end a phase of an operation. The next phase starts, or the operation is closed.
 
-These run inside the transaction that ended the last node, or that found the deadline passed: there is no moment at which
-an operation is neither under way nor closed.
+This runs in the transaction that ended the last node, or that found the deadline passed: at every commit an operation is
+either in progress, with something due, or closed (I10).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isotherm.store.versions import shared_objects
 
 
 def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None:
-    """All nodes of the present phase have ended."""
+    """Start the next phase, or close the operation: all nodes of the current phase have ended."""
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state not in UNFINISHED:
         return
@@ -50,13 +50,13 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
 
 
 def _plan_again(connection: sa.Connection, operation: Operation, now: float) -> None:
-    """What slept is awake, or could not be woken: the plan begins with what there is now."""
+    """Plan the operation anew, after suspended resources were resumed or could not be."""
     order.clear_visits(connection, operation.stack_id)
     operations.plan_again(connection, operation.id, scheduling.of(operation.convergence).plan_due(now))
 
 
-def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tuple[planning.Version, int | None]]:
-    """Versions that nobody wants any more, by id, each with the node that is to delete it if there is one already."""
+def _unwanted_versions(connection: sa.Connection, stack_id: str) -> dict[int, tuple[planning.Version, int | None]]:
+    """Return the superseded and dropped versions by id, each with its clean-up node if there is one."""
     node, resource = t.nodes.c, t.resources.c
     columns = (resource.id, resource.name, resource.requires, node.id)
     superseded = (
@@ -76,9 +76,9 @@ def _doomed_versions(connection: sa.Connection, stack_id: str) -> dict[int, tupl
 
 
 def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> int:
-    """Plan the deletion of all that is not wanted, dependants first; answers how many nodes that takes."""
+    """Plan the deletion of superseded and dropped versions, dependants first; return the number of nodes."""
     nodes.delete_empty(connection, operation.stack_id)
-    doomed = _doomed_versions(connection, operation.stack_id)
+    doomed = _unwanted_versions(connection, operation.stack_id)
     if not doomed:
         return 0
     plan = planning.clean_up(version for version, _ in doomed.values())
@@ -93,7 +93,7 @@ def _write_clean_up(
     waits_for: Mapping[int, Collection[int]],
     now: float,
 ) -> dict[int, int]:
-    """Write the clean-up nodes and their order; answers the node of each version."""
+    """Write the clean-up nodes and their order; return the node of each version."""
     missing = [id_ for id_, (_, node_id) in doomed.items() if node_id is None]
     fresh = dict(zip(missing, rows.take_ids(connection, len(missing)) if missing else (), strict=True))
     node_of = {id_: fresh.get(id_) or node_id for id_, (_, node_id) in doomed.items()}
@@ -111,13 +111,13 @@ def _write_clean_up(
 
 
 def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: set[int], now: float) -> int:
-    """Delete what the template dropped before the updates, as far as nothing has to be moved out of the way first.
+    """Delete dropped versions before the updates, as far as no other version may use them; return the number of nodes.
 
-    What a version that stays or that is superseded may still use has to wait for the clean-up at the end: even when its
-    user has moved on, it may have done so by a replacement, and then the replaced one uses it until that is gone.
+    The others wait for the clean-up at the end (I7): even when their user no longer needs them, it may have been replaced,
+    and the replaced version uses them until it is deleted.
     """
     nodes.delete_empty(connection, operation.stack_id)
-    versions = _doomed_versions(connection, operation.stack_id)
+    versions = _unwanted_versions(connection, operation.stack_id)
     dropped = {id_: entry for id_, entry in versions.items() if entry[1] in doomed}
     visited = _visited(connection, operation)
     users = [version.requires for id_, (version, _) in versions.items() if id_ not in dropped]
@@ -134,7 +134,7 @@ def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: s
 def _needed(
     dropped: Mapping[int, tuple[planning.Version, int | None]], users: Collection[Collection[int]]
 ) -> set[int]:
-    """Of the dropped versions: those that the users may use, and what those use in turn."""
+    """Return the dropped versions that the users may use, directly or through other dropped versions."""
     needed: set[int] = set()
     todo = [need for requires in users for need in requires]
     while todo:
@@ -146,7 +146,7 @@ def _needed(
 
 
 def _visited(connection: sa.Connection, operation: Operation) -> dict[str, tuple[int, list[int], int]]:
-    """By name: the nodes that this operation updates, what their versions use, and how many nodes they wait for."""
+    """Return the nodes that this operation updates, by name: id, requirements of the version, and pending nodes."""
     node, resource = t.nodes.c, t.resources.c
     found = connection.execute(
         sa.select(node.name, node.id, resource.requires, node.pending)
@@ -163,7 +163,7 @@ def _visited(connection: sa.Connection, operation: Operation) -> dict[str, tuple
 def _barrier(
     connection: sa.Connection, operation: Operation, first: Collection[int], roots: Collection[int], now: float
 ) -> int:
-    """The roots of the update wait until the first deletions have ended, well or not."""
+    """Let the roots of the update wait for the first deletions, whatever their result; return the number of new nodes."""
     if not first or not roots:
         return 0
     (barrier,) = rows.take_ids(connection, 1)
@@ -177,11 +177,12 @@ def _barrier(
 
 
 def close(connection: sa.Connection, operation: Operation, now: float) -> None:
-    """The operation has ended: say so once, and forget what only it needed."""
+    """Close an operation: write its result and one event (I11), and delete what only it needed."""
     failed = operation.failure is not None
     status = Status.FAILED if failed else Status.COMPLETE
     operations.close(connection, operation.id, now, failed=failed)
-    reason = operation.failure or f"Stack {operation.action.name} completed successfully{_but(connection, operation)}"
+    caveat = "" if failed else _check_caveat(connection, operation)
+    reason = operation.failure or f"Stack {operation.action.name} completed successfully{caveat}"
     values: dict[str, object] = {"status": status, "reason": reason}
     if not failed and operation.action is Action.DELETE:
         values |= {"tomb": operation.stack_id, "deleted_at": now}
@@ -207,8 +208,8 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     _forget(connection, operation, gone="tomb" in values)
 
 
-def _but(connection: sa.Connection, operation: Operation) -> str:
-    """What a check could not tell."""
+def _check_caveat(connection: sa.Connection, operation: Operation) -> str:
+    """Return the caveat for a check of which some resources do not support it."""
     resource = t.resources.c
     unchecked = sa.select(resource.id).where(resource.stack_id == operation.stack_id, resource.action == int(Action.CHECK),
                                              resource.reason.startswith(UNCHECKED))
@@ -218,7 +219,7 @@ def _but(connection: sa.Connection, operation: Operation) -> str:
 
 
 def fail(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
-    """The operation has failed and gives way to its rollback, which speaks for the stack from now on."""
+    """Fail an operation in favour of its rollback, which reports for the stack from now on."""
     scheduling.of(operation.convergence).halt(connection, operation.stack_id)
     if operation.ordered:
         order.clear_visits(connection, operation.stack_id)

@@ -1,8 +1,8 @@
-"""Unit of work: the nodes and edges of a traversal are written, in proportion to what changes.
+"""Unit of work: write the nodes and edges of a traversal, in proportion to what changes.
 
-A resource is visited when its row does not prove that reality has the wanted definition: the digest of what was last
-applied, a COMPLETE status, no open intent, and a node that ended well. Nothing else counts as proof, least of all what an
-earlier plan intended (lesson A10).
+A resource is visited unless its row proves that the wanted definition was applied: the digest of what was last applied, a
+COMPLETE status, no open intent, and a node that is DONE. Nothing else is proof, least of all what an earlier plan intended
+(lesson A10).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def write(
     connection: sa.Connection, operation_id: str, wanted: Sequence[Wanted], now: float,
     drifted: Collection[str] | None = None,
 ) -> None:
-    """Plan the operation and start it; raises Superseded if it is not the newest any more.
+    """Plan the operation and start it; raises Superseded if it is no longer the newest.
 
-    Where something sleeps, it is woken first, and the plan is written when that is over.
+    Suspended resources are resumed first, and the plan is written when that has ended.
 
-    An operation that looks at reality looks at everything; with `drifted`, at these and what depends on them.
+    An operation that observes reality visits every resource; with `drifted`, only these and their dependants.
     """
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
@@ -45,7 +45,7 @@ def write(
         _keep_policies(connection, operation, [w for w in wanted if w.name in present])
         return
     left = superseded.of(connection, operation.stack_id)
-    # A name whose newest version was deleted has lost its node, and may have older versions all the same.
+    # A name whose current version was deleted has no node, but may have superseded versions.
     present |= current.add(connection, operation, [w.name for w in wanted if w.name in left and w.name not in present])
     wanted = sealing.with_digests(connection, wanted, _digests(present, left))
     moved = superseded.take_up(connection, present, left, wanted)
@@ -59,7 +59,7 @@ def write(
     remaining = 0
     if changed:
         remaining = _Writer(connection, operation, present, now).update(wanted, changed)
-    _doom(connection, operation, doomed)
+    _drop(connection, operation, doomed)
     if wanted and doomed and (operation.disable_rollback or operation.action.name == "ROLLBACK"):
         remaining += finish.clean_up_first(connection, operation, doomed={slot.id for slot in doomed}, now=now)
     operations.start(connection, operation_id, OperationState.UPDATING, remaining)
@@ -80,7 +80,7 @@ def _digests(
 
 
 def recognised(connection: sa.Connection, stack_id: str, wanted: Sequence[Wanted]) -> list[Wanted]:
-    """What is wanted, with digests that can be compared with those of the rows."""
+    """Return what is wanted with digests that can be compared with those of the rows."""
     return list(sealing.with_digests(connection, wanted, _digests(current.of(connection, stack_id), {})))
 
 
@@ -94,7 +94,7 @@ class _Writer:
         self._now = now
 
     def update(self, wanted: Sequence[Wanted], changed: Sequence[Wanted]) -> int:
-        """Visit what changed and what depends on it; answers how many nodes that are."""
+        """Write nodes for what changed and its dependants; return how many."""
         graph = DependencyTaskGraph[str]({w.name: w.requires for w in wanted})
         visits = planning.update(graph, (w.name for w in changed))
         ids = {slot.name: slot.id for slot in self._slots.values()}
@@ -118,7 +118,7 @@ class _Writer:
         nodes.define(self._connection, writes, self._operation.stack_id)
 
     def _rewire(self, changed: Sequence[Wanted], ids: Mapping[str, int]) -> None:
-        """The edges of a resource belong to it: those of changed ones are written anew."""
+        """Replace the edges that lead to changed resources."""
         old = [ids[w.name] for w in changed if w.name in self._slots]
         rows.delete_by_id(self._connection, t.edges.c.dst, old)
         new = (Edge(ids[need], ids[w.name], EdgeKind.REQUIRES) for w in changed for need in w.requires)
@@ -126,19 +126,19 @@ class _Writer:
 
 
 def _keep_policies(connection: sa.Connection, operation: Operation, present: Sequence[Wanted]) -> None:
-    """Write deletion policies: each holds from the moment it is accepted, for every version that the name still has."""
+    """Write deletion policies: each holds from its acceptance on, for every version of the name (I17)."""
     for policy in DeletionPolicy:
         names = [w.name for w in present if w.deletion_policy is policy]
         if names:
             versions.set_policy(connection, operation.stack_id, names, policy)
 
 
-def _doom(connection: sa.Connection, operation: Operation, doomed: Sequence[Slot]) -> None:
-    """What the template does not have any more is held back until clean-up plans it."""
-    if not doomed:
+def _drop(connection: sa.Connection, operation: Operation, dropped: Sequence[Slot]) -> None:
+    """Hold back the nodes that the template no longer has, until their clean-up is planned."""
+    if not dropped:
         return
-    held = [NodeWrite(slot.id, slot.name, NodeKind.CLEANUP, NodeState.PENDING, 1, awaits_cleanup=True) for slot in doomed]
+    held = [NodeWrite(slot.id, slot.name, NodeKind.CLEANUP, NodeState.PENDING, 1, awaits_cleanup=True) for slot in dropped]
     nodes.plan(connection, held, operation.generation, 0.0)
-    gone = [slot.id for slot in doomed]
+    gone = [slot.id for slot in dropped]
     rows.delete_by_id(connection, t.edges.c.dst, gone)
     rows.delete_by_id(connection, t.edges.c.src, gone)

@@ -1,7 +1,7 @@
-"""Unit of work: an operator gives up what is under way on a stack. It counts as failed, and what it began as unknown.
+"""Unit of work: fail the current operation of a stack on an operator's order.
 
-Every operation is taken up again after a crash, so this is for what can never end: a cloud that is gone, a plug-in that
-waits for ever. The next update or delete finds out what there is, by the tokens of what was begun.
+Operations resume after a crash by themselves. A reset is for those that can never end: a cloud that is gone, a plug-in
+that waits for ever. The next update or delete finds the objects of unfinished actions by their tokens.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from isotherm.store.transitions import nodes, operations, versions
 
 
 def reset(connection: sa.Connection, stack_id: str, reason: str, now: float) -> bool:
-    """Whether there was anything to give up."""
+    """Fail the operation in progress; return whether there was one."""
     stack = t.stacks.c
     operation = rows.current_operations(connection, [stack_id]).get(stack_id)
     if operation is None or operation.state not in UNFINISHED:
-        # Nobody is at work on it, whatever its status says.
+        # No operation is in progress, whatever the status of the stack says.
         return bool(connection.execute(
             sa.update(t.stacks).where(stack.id == stack_id, stack.status == Status.IN_PROGRESS)
             .values(status=Status.FAILED, reason=reason)

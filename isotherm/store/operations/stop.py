@@ -1,4 +1,4 @@
-"""Unit of work: an operation is stopped before its end, by the clock or by the user."""
+"""Units of work: stop an operation before its end, at its deadline or for the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ABORTED = sa.case({int(action): aborted(action) for action in Action}, value=t.
 
 
 def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: float) -> None:
-    """The deadline has passed. What is under way counts as failed; its outcome is unknown, and treated as such."""
+    """Stop an operation at its deadline. Steps in progress have failed, with an unknown outcome."""
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state not in UNFINISHED:
         return
@@ -45,9 +45,9 @@ def time_out(connection: sa.Connection, operation_id: str, new_id: str, now: flo
 
 
 def break_off(connection: sa.Connection, operation: Operation, failure: str, now: float) -> None:
-    """It cannot go on (legacy path: its engine is gone). Nothing is undone; an update or a delete goes on from here.
+    """Fail an operation that cannot go on (legacy path: its engine is gone). Nothing is rolled back.
 
-    Rows of what was under way lose their intents, not their tokens: what they may have made is found by those.
+    Versions in progress lose their intents, not their tokens, by which the next operation finds their objects.
     """
     _give_up(connection, operation, sa.literal(failure), now)
     operations.record_failure(connection, operation.id, failure)
@@ -55,9 +55,9 @@ def break_off(connection: sa.Connection, operation: Operation, failure: str, now
 
 
 def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) -> str:
-    """The user wants no more of it: nothing new is started, what is under way may finish. Answers the operation's id.
+    """Cancel the current operation of a stack: start nothing more, let running steps finish. Return the operation's id.
 
-    What is under way on stacks inside is cancelled too, however deep, in the same transaction.
+    Operations on nested stacks that it waits for are cancelled in the same transaction, at every depth.
     """
     operation = rows.current_operations(connection, [stack_id]).get(stack_id)
     if operation is None or operation.state not in UNFINISHED:
@@ -67,7 +67,7 @@ def cancel(connection: sa.Connection, stack_id: str, reason: str, now: float) ->
 
 
 def cancel_within(connection: sa.Connection, stack_id: str, reason: str, now: float) -> None:
-    """Cancel whatever is under way on the stacks inside, however deep. The stack itself is left alone."""
+    """Cancel the operations on nested stacks, at every depth, but not that of the stack itself."""
     stack = t.stacks.c
     inside = connection.execute(sa.select(stack.id).where(stack.owner_id == stack_id, stack.tomb == "")).scalars().all()
     for operation in rows.current_operations(connection, inside).values():
@@ -93,7 +93,7 @@ def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: f
 
 
 def cancel_inside(connection: sa.Connection, around: str, awaited: str, now: float) -> None:
-    """An operation that may have been cancelled meanwhile begins to wait for another, on a stack inside."""
+    """Cancel an operation on a nested stack, if the operation that is about to wait for it was cancelled meanwhile."""
     outer, inner = (rows.operation(connection, id_) for id_ in (around, awaited))
     if outer is None or inner is None or inner.state not in UNFINISHED:
         return
@@ -102,7 +102,7 @@ def cancel_inside(connection: sa.Connection, around: str, awaited: str, now: flo
 
 
 def _awaited(connection: sa.Connection, operation: Operation) -> list[Operation]:
-    """The operations on other stacks that this one waits for, as far as they have not ended."""
+    """Return the unfinished operations on other stacks that this one waits for."""
     awaited = connection.execute(
         sa.select(_NODE.awaits).where(
             _NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,

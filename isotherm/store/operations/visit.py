@@ -1,13 +1,12 @@
-"""Unit of work: an operation that visits every resource is planned: check, suspend, resume, snapshot.
+"""Unit of work: plan an operation that visits every resource: check, suspend, resume, snapshot.
 
-What is suspended is in use until its dependants are suspended too, so these go first; what is resumed needs what it
-requires, so that goes first. What counts is what the objects use, as for deletions: after an update that failed or was
-overtaken, that is not what the newest template says. A check and a snapshot change nothing that others could notice, so all
-resources are visited at once.
+Dependants are suspended before the resources that they use, and resumed after them. The order follows what the objects
+really use, as for deletions: after a failed or superseded update that is not what the newest template says. A check and a
+snapshot change nothing that other resources could notice: they visit all resources at once.
 
-An update of a stack of which something sleeps begins with such a visit too: see `wake`.
+An update of a stack with suspended resources begins with such a visit too: see `wake`.
 
-What is to be deleted is checked as long as it is there, and stays what it was: to be deleted. The others leave it out.
+A check also visits resources that are to be deleted, and they stay so. The other operations leave them out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from isotherm.store.versions.current import Slot
 
 
 def write(connection: sa.Connection, operation_id: str, now: float) -> None:
-    """Plan the visits and start them; raises Superseded if the operation is not the newest any more."""
+    """Plan the visits and start them; raises Superseded if the operation is no longer the newest."""
     operation = rows.operation(connection, operation_id)
     if operation is None or operation.state != OperationState.PLANNING:
         raise errors.Superseded(operation_id)
@@ -46,11 +45,11 @@ def write(connection: sa.Connection, operation_id: str, now: float) -> None:
 def wake(
     connection: sa.Connection, operation: Operation, present: Mapping[str, Slot], names: Collection[str], now: float
 ) -> bool:
-    """Wake what sleeps of these names, and what it uses; answers whether there is any.
+    """Resume the suspended resources of these names, and those that they use; return whether there are any.
 
-    An object wakes as it went to rest, with all that it used then, whatever the operation wants of it: so all of them wake
-    in the order of what they use, before any of them is changed. What could not be woken is not tried again: its node has
-    had its visit by this operation.
+    An object resumes with what it used when it was suspended, whatever the operation wants of it: so all are resumed in the
+    order of their requirements before any of them is changed. A failed resume is not repeated: its node has had its visit
+    by this operation.
     """
     asleep = {slot.resource_id: slot for slot in present.values()
               if slot.resource_id is not None and slot.suspended and slot.generation != operation.generation}
@@ -109,7 +108,7 @@ def after_report(
 
 
 def _order(connection: sa.Connection, operation: Operation, visited: Mapping[int, Slot]) -> list[Edge]:
-    """Who goes before whom."""
+    """Return the edges between visits: dependants first for a suspend, requirements first for a resume."""
     action = operation.visit
     if action not in ORDERED:
         return []
@@ -122,7 +121,7 @@ def _order(connection: sa.Connection, operation: Operation, visited: Mapping[int
 
 
 def _requires(connection: sa.Connection, version_ids: Iterable[int]) -> dict[int, set[int]]:
-    """By version: those that it may use."""
+    """Return by version the versions that it may use."""
     resource = t.resources.c
     found = connection.execute(
         sa.select(resource.id, resource.requires).where(rows.among(resource.id)), rows.ids(version_ids))

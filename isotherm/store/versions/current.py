@@ -1,4 +1,4 @@
-"""The slots of a stack: one node for each name, with the version that stands for it."""
+"""The nodes of a stack by name, each with its current version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NODE, _VERSION = t.nodes.c, t.resources.c
 
 
 class Slot(NamedTuple):
-    """A node as it is, with what its row proves."""
+    """A node with the columns of its current version that prove whether it is up to date."""
 
     id: int
     name: str
@@ -33,6 +33,7 @@ class Slot(NamedTuple):
     generation: int
 
     def proves(self, digest: str) -> bool:
+        """Return whether the rows prove that the definition with this digest is in effect."""
         return (
             self.digest == digest and self.state == NodeState.DONE and self.kind == NodeKind.UPDATE
             and self.status == Status.COMPLETE and not self.intent and not self.suspended
@@ -40,7 +41,7 @@ class Slot(NamedTuple):
 
 
 def of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
-    """The nodes of the stack by name, without those that only delete a superseded version: clean-up deals with them."""
+    """Return the nodes of the stack by name, without barriers and without clean-up nodes of superseded versions."""
     found = connection.execute(
         sa.select(_NODE.id, _NODE.name, _NODE.kind, _NODE.state, _NODE.outdated, _NODE.awaits_cleanup,
                   _NODE.resource_id, _VERSION.status,
@@ -53,7 +54,7 @@ def of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
 
 
 def add(connection: sa.Connection, operation: Operation, names: Sequence[str]) -> dict[str, Slot]:
-    """Insert nodes for names that have none. No version stands for them yet."""
+    """Insert nodes for names that have none, without versions."""
     if not names:
         return {}
     new = [NodeWrite(id_, name, NodeKind.UPDATE, NodeState.PENDING, 0)
