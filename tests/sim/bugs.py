@@ -6,6 +6,7 @@ brackets is the lesson from Heat's engine (docs/lessons.md) that the bug repeats
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -185,7 +186,7 @@ def acts_before_the_intent_is_durable(patch: Patch) -> None:
             return
         self._to_begin.append(answer)
         begun = answer.beginning.version
-        self._spawn(claimed, self._act(claimed, begun, answer.intent, answer.target))
+        self._spawn(claimed, functools.partial(self._act, claimed, begun, answer.intent, answer.target))
 
     wrapped(patch, worker.Worker, "_consider", consider)
 

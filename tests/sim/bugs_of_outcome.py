@@ -213,7 +213,7 @@ def retain_is_ignored(patch: Patch) -> None:
 @bug
 def a_new_policy_is_not_recorded(patch: Patch) -> None:
     """[lesson J4] An update that changes only the deletion policy changes nothing."""
-    patch.setattr(plan._Writer, "_keep_policies", nothing)
+    patch.setattr(plan, "_keep_policies", nothing)
 
 
 @bug
