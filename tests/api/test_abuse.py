@@ -250,6 +250,7 @@ def test_case_37_a_policy_that_is_being_rewritten_lets_nobody_in(tmp_path: Path)
 
     def rewrite() -> None:
         while not stop.is_set():
+            text: Any
             for text in ('"stacks:index": "!"\n', *BROKEN.values()):
                 write(file, text)
 

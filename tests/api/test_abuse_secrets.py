@@ -76,7 +76,7 @@ def replies(api: Api, known: dict[str, str]) -> Iterator[tuple[str, str]]:
 def errors(api: Api, path: str) -> Iterator[tuple[str, str]]:
     """Whatever is refused, with the secret in what is asked."""
     whole = body()
-    for name, change in {
+    changes: dict[str, Any] = {
         "too long": {"parameters": {"pw": MARKER * 10}}, "no such parameter": {"parameters": {"pw": MARKER, "x": MARKER}},
         "no text": {"parameters": {"pw": [MARKER, {"a": MARKER}]}},
         "a number": {"template": template({"g": {"type": "OS::Heat::ResourceGroup", "properties": {
@@ -87,7 +87,8 @@ def errors(api: Api, path: str) -> Iterator[tuple[str, str]]:
             {"allowed_pattern": "[a-z]*"}]}})},
         "a whole": {"template": template({}, parameters={"pw": {"type": "number", "hidden": True}})},
         "a map": {"template": template({}, parameters={"pw": {"type": "json", "hidden": True}})},
-    }.items():
+    }
+    for name, change in changes.items():
         for method, place in (("POST", "/stacks"), ("POST", "/stacks/preview"), ("PUT", path), ("PATCH", path),
                               ("PUT", f"{path}/preview")):
             answer = api.ask(method, place, {"stack_name": "x", **whole, **change})
@@ -160,8 +161,9 @@ def test_hidden_values_that_are_too_big_are_refused_before_anything_is_made_of_t
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redactor, "_forms", lambda text: pytest.fail("made"))
-    whole = {"stack_name": "p", "template": template({}, parameters={"pw": {"type": "string", "hidden": True}}),
-             "parameters": {"pw": "x" * 3 * 1024 * 1024}}
+    hidden = template({}, parameters={"pw": {"type": "string", "hidden": True}})
+    whole: dict[str, Any] = {"stack_name": "p", "template": hidden,
+                             "parameters": {"pw": "x" * 3 * 1024 * 1024}}
     for path in ("/stacks", "/stacks/preview", "/validate"):
         assert fault(api.post(path, whole))[:2] == (400, "RequestLimitExceeded"), path
         # Nor of what is wrong in another way.

@@ -19,8 +19,10 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Five stacks: alpha (t1,t2), beta (t1), gamma (t2,secret), delta (deleted, t1), epsilon (with one inside)."""
     with serving(tmp_path_factory.mktemp("many"), hidden_stack_tags=("secret",)) as api:
         ids = {}
-        for name, more in {"alpha": {"tags": "t1,t2", "timeout_mins": 7}, "beta": {"tags": "t1", "disable_rollback": False},
-                           "gamma": {"tags": "t2,secret"}, "delta": {"tags": "t1"}}.items():
+        options: dict[str, dict[str, Any]] = {
+            "alpha": {"tags": "t1,t2", "timeout_mins": 7}, "beta": {"tags": "t1", "disable_rollback": False},
+            "gamma": {"tags": "t2,secret"}, "delta": {"tags": "t1"}}
+        for name, more in options.items():
             ids[name] = api.create(name, **more).rpartition("/")[2]
         path = api.create("epsilon", {"child": {"type": "inner.yaml"}}, files={"inner.yaml": INNER})
         ids["epsilon"] = path.rpartition("/")[2]
@@ -30,7 +32,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         api.end(f"/stacks/alpha/{ids['alpha']}")
         with api.somebody("other"):
             api.create("foreign")
-        api.ids = ids
+        api.ids = ids  # type: ignore[attr-defined]  # read by the tests of this module
         yield api
 
 

@@ -6,6 +6,7 @@ import itertools
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,6 +198,7 @@ class TestFile:
 
         def rewrite() -> None:
             while not stop.is_set():
+                text: Any
                 for text in (STRICT, *BROKEN.values()):
                     write(file, text)
 

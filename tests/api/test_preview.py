@@ -153,7 +153,7 @@ def test_functions_in_metadata(api: Api) -> Any:
 
     assert metadata(api.post("/stacks/preview", {"stack_name": "s", **body})) == {
         "word": "******", "of": "(known only when applied)"}
-    path = api.create("s", **body)
+    path = api.create("s", None, **dict[str, Any](body))
     unchanged = api.put(f"{path}/preview", body).json()["resource_changes"]
     assert [one["resource_name"] for one in unchanged["unchanged"]] == ["a", "b"]
     body["template"]["resources"]["b"]["metadata"]["more"] = 1

@@ -25,11 +25,13 @@ class Site(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.pages = {}
-        self.asked = []
+        self.pages: dict[str, str] = {}
+        self.asked: list[str] = []
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Site
+
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
         text = self.server.pages.get(self.path)

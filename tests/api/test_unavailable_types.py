@@ -18,7 +18,7 @@ from tools.identity import seed
 from tools.keystone import Keystone
 
 NAMES = sorted({*heat_types.TABLE, "OS::Quantum::Net"})
-NEEDING = {name: service for name in NAMES if (service := heat_types.TABLE.get(heat_types.meaning(name)))}
+NEEDING = {name: needed for name in NAMES if (needed := heat_types.TABLE.get(heat_types.meaning(name)))}
 SERVER = "OS::Nova::Server"
 INSIDE = f"""
 heat_template_version: 2021-04-16
@@ -99,7 +99,7 @@ def test_what_is_not_used_is_not_asked_for(api: Api) -> None:
     """A resource that a condition excludes, and a type that the environment maps to another, are not checked."""
     left_out = {"r": {"type": SERVER, "condition": {"equals": ["a", "b"]}}}
     assert api.end(api.create("one", left_out))["stack_status"] == "CREATE_COMPLETE"
-    instead = {"environment": {"resource_registry": {SERVER: "OS::Heat::None"}}}
+    instead: dict[str, Any] = {"environment": {"resource_registry": {SERVER: "OS::Heat::None"}}}
     assert api.end(api.create("two", {"r": {"type": SERVER}}, **instead))["stack_status"] == "CREATE_COMPLETE"
 
 

@@ -177,7 +177,7 @@ def test_who_was_away_is_told_that_something_may_have_been_missed(story: Story, 
     async def it() -> None:
         there, times = Between(broker.port), []
         ears = Listener(room=False)
-        ears.stacks_changed = lambda ids: times.append(list(ids))
+        ears.stacks_changed = lambda stack_ids: times.append(list(stack_ids))
         async with there.open() as port:
             here = bus.of(url_at(broker, port))
             async with here.listening(ears):

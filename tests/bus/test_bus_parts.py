@@ -156,7 +156,7 @@ def test_another_thread_is_heard_on_the_loop(story: Story) -> None:
     async def it() -> None:
         here, where = bus.of(""), []
         ears = Listener()
-        ears.stacks_changed = lambda ids: where.append(threading.current_thread())
+        ears.stacks_changed = lambda stack_ids: where.append(threading.current_thread())
         async with here.listening(ears):
             await asyncio.to_thread(here.announce, ["a"])
             await asyncio.sleep(0)

@@ -91,7 +91,7 @@ class Service:
         body = BODIES.get((route.method, route.path))
         if body is not None and "config_id" in body:
             body = {**body, "config_id": self.known["spare"]}
-        answer = self.http.request(route.method, path, **({} if body is None else {"json": body}))
+        answer = self.http.request(route.method, path, json=body)
         assert answer.status_code < 400, (route, answer.text)
         if route.method != "GET":
             self.settle()

@@ -6,6 +6,7 @@ Run by hand, with a seed; what it writes is kept, so that everybody asks the sam
 
 from __future__ import annotations
 
+import builtins
 import random
 import sys
 
@@ -49,10 +50,10 @@ class Maker:
     def _make(self, makers: tuple, depth: int, leaf: object) -> corpus.Json:  # type: ignore[type-arg]
         if self.random.random() < 0.03:
             return self.random.choice((None, 5, True, ["wrong"], {"wrong": 1}, "wrong"))
-        return leaf(0) if depth <= 0 else self.random.choice(makers)(depth - 1)  # type: ignore[operator]
+        return leaf(0) if depth <= 0 else self.random.choice(makers)(depth - 1)
 
-    def _some(self, make: object, depth: int, most: int = 3) -> list[corpus.Json]:
-        return [make(depth) for _ in range(self.random.randint(1, most))]  # type: ignore[operator]
+    def _some(self, make: object, depth: int, most: int = 3) -> builtins.list[corpus.Json]:
+        return [make(depth) for _ in range(self.random.randint(1, most))]
 
     # texts
     def _word(self, depth: int) -> corpus.Json:
@@ -149,7 +150,7 @@ class Maker:
 
     def _if(self, make: object, depth: int) -> corpus.Json:
         condition = self.random.choice(("on", "off", "said", {"not": "on"}, {"equals": [{"get_param": "number"}, 42]}))
-        branches = [make(depth), make(depth)]  # type: ignore[operator]
+        branches = [make(depth), make(depth)]
         return {"if": [condition, *branches[:2 if self.random.random() < 0.85 else 1]]}
 
 

@@ -95,7 +95,7 @@ def copy(source: str, target: str) -> None:
                 writing.execute(sa.insert(copied), found)
 
 
-def generic(type_: sa.types.TypeEngine) -> sa.types.TypeEngine:
+def generic(type_: sa.types.TypeEngine[Any]) -> sa.types.TypeEngine[Any]:
     """The type by another database's name: texts lose the rules by which the first one sorts them."""
     found = type_.as_generic(allow_nulltype=True)
     return sa.Text() if isinstance(found, sa.String) else found

@@ -122,7 +122,7 @@ class Lab:
 Tell = Callable[[Callable[[Lab], Coroutine[Any, Any, None]]], None]
 
 
-def resource(value: str = "x", *, needs: list[str] | None = None, **properties: Any) -> dict[str, Any]:
+def resource(value: object = "x", *, needs: list[str] | None = None, **properties: Any) -> dict[str, Any]:
     made: dict[str, Any] = {"type": "OS::Heat::TestResource", "properties": {"value": value, **properties}}
     if needs:
         made["depends_on"] = needs

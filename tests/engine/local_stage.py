@@ -54,7 +54,7 @@ class Stage:
         while (answer := await getattr(one, f"check_{action}_complete")(progress)) is not True:
             assert isinstance(answer, contract.Wait)
             progress = progress if answer.progress is None else answer.progress
-            await asyncio.sleep(answer.seconds)
+            await asyncio.sleep(answer.seconds or 0.0)
 
     async def seen(self) -> contract.LiveState:
         found: contract.LiveState = await contract.observe(self.resource())

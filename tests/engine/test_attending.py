@@ -19,6 +19,7 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.process.heartbeat import Heartbeat, Load, Registration
 from isotherm.engine.process.home import Folder
 from isotherm.states import ServiceKind
+from isotherm.store import tables as t
 from isotherm.store.admin import services
 from tests import databases
 
@@ -87,7 +88,7 @@ def test_who_was_not_seen_for_long_is_down_and_after_a_day_forgotten(folder: Fol
         await elsewhere(folder, "long-ago", ago_s=services.KEPT_S - 1)
         assert await status(folder) == {"lately": True, "once": False, "long-ago": False}
         await folder.store.write(lambda connection: connection.execute(
-            sa.update(services.services).where(services.services.c.name == "long-ago").values(seen_at=1.0)))
+            sa.update(t.services).where(t.services.c.name == "long-ago").values(seen_at=1.0)))
         async with present(folder, ServiceKind.API) as api:
             assert set(await status(folder)) == {"lately", "once", api.name}
         assert await housekeeping.clean_services(folder) == ["once"]

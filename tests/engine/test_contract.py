@@ -141,7 +141,7 @@ def test_the_example_of_the_contract_works(lab: Tell) -> None:
     builtin.registry().register(lamp)
     made: list[str] = []
 
-    class Forgetful(lamp):  # type: ignore[misc,valid-type]
+    class Forgetful(lamp):  # type: ignore[valid-type]
         """The answer to its first request is lost."""
 
         TYPE = "Example::Forgetful"

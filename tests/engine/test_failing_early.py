@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,8 +128,9 @@ def test_a_context_that_cannot_be_built(lab: Tell, monkeypatch: pytest.MonkeyPat
         if action != "create":
             await it.create({"a": resource("1")})
         monkeypatch.setattr(contexts, "LeasedReality", broken)
-        asked = {"create": lambda: it.create({"a": resource("1")}), "update": lambda: it.update({"a": resource("2")}),
-                 "delete": it.delete, "check": lambda: _checked(it)}
+        asked: dict[str, Callable[[], Any]] = {
+            "create": lambda: it.create({"a": resource("1")}), "update": lambda: it.update({"a": resource("2")}),
+            "delete": it.delete, "check": lambda: _checked(it)}
         stack = await asked[action]()
         told = f"{action.upper()}_FAILED"
         assert stack["stack_status"] == told

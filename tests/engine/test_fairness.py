@@ -127,7 +127,7 @@ async def finished(lab: Lab, *names: str) -> list[int]:
 async def planned(lab: Lab) -> int:
     """How many stacks have nodes."""
     query = sa.select(sa.func.count(sa.distinct(t.nodes.c.stack_id)))
-    return await lab.engine.store.read(lambda connection: connection.execute(query).scalar())
+    return await lab.engine.store.read(lambda connection: connection.execute(query).scalar_one())
 
 
 def test_a_small_stack_ends_long_before_a_big_one(tmp_path: Path, architecture: Any) -> None:

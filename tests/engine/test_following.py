@@ -94,7 +94,7 @@ def test_what_a_dead_worker_held_is_free_and_what_others_hold_is_not(tmp_path: P
 
 
 def test_a_worker_that_was_wrongly_called_dead_cannot_speak_any_more(tmp_path: Path) -> None:
-    async def work(engine: Embedded) -> set[int]:
+    async def work(engine: Embedded) -> set[tuple[int, int]]:
         await accepted(engine, 0)
         until = engine.clock.now() + 30
         lease = choose.ClaimRequest("slow", until, 10)

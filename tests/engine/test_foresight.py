@@ -37,7 +37,7 @@ def test_what_an_update_would_do_inside(lab: Tell) -> None:
         assert await plan(it, {"g": group(2), "top": nested("middle.yaml", value="y")}, files=FILES) == {
             "g": "update", "g.0": "no change", "g.1": "no change", "g.2": "delete",
             "top": "update", "top.leaf": "update", "top.leaf.inner": "update"}
-        removing = {"removal_policies": [{"resource_list": ["0"]}]}
+        removing: dict[str, Any] = {"removal_policies": [{"resource_list": ["0"]}]}
         assert await plan(it, {"g": group(3, **removing)}, files=FILES) == {
             "g": "update", "g.0": "delete", "g.1": "no change", "g.2": "no change", "g.3": "create",
             "top": "delete", "top.leaf": "delete", "top.leaf.inner": "delete"}

@@ -24,7 +24,9 @@ outputs:
 """
 
 
-def group(count: int, value: str = "m%index%", *, policy: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def group(
+    count: object, value: object = "m%index%", *, policy: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
     of = more.pop("of", "OS::Heat::TestResource")
     properties = {"count": count, "resource_def": {"type": of, "properties": {"value": value, **more.pop("own", {})}},
                   **more}
@@ -125,7 +127,7 @@ def test_names_that_were_removed_are_not_used_again(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(3)}, outputs={"removed": out("g", "removed_rsrc_list")}))
         third = (await ids(it))["2"]
-        removing = {"removal_policies": [{"resource_list": ["0"]}]}
+        removing: dict[str, Any] = {"removal_policies": [{"resource_list": ["0"]}]}
         await complete(it, await it.update({"g": group(3, **removing)}, outputs={"removed": out("g", "removed_rsrc_list")}))
         assert it.values() == ["m1", "m2", "m3"]
         assert await outputs(it) == {"removed": ["0"]}
@@ -134,7 +136,7 @@ def test_names_that_were_removed_are_not_used_again(lab: Tell) -> None:
         await complete(it, await it.update({"g": group(2, **removing)}, outputs={"removed": out("g", "removed_rsrc_list")}))
         assert await outputs(it) == {"removed": ["0", "1", "2"]}
         assert it.values() == ["m3", "m4"]
-        afresh = {"removal_policies": [{"resource_list": [3]}], "removal_policies_mode": "update"}
+        afresh: dict[str, Any] = {"removal_policies": [{"resource_list": [3]}], "removal_policies_mode": "update"}
         await complete(it, await it.update({"g": group(2, **afresh)}))
         assert it.values() == ["m0", "m1"]
 

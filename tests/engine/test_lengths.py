@@ -47,7 +47,7 @@ class Numbered(contract.Resource):
     TYPE = "Test::Numbered"
 
     async def handle_create(self) -> None:
-        self.physical_id = uuid.UUID(int=7)  # type: ignore[assignment]
+        self.physical_id = uuid.UUID(int=7)
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def software(number: Any) -> Any:
 
 async def count(it: Lab, table: str) -> int:
     query = f"SELECT count(*) FROM {table}"
-    return await it.engine.store.read(lambda connection: connection.exec_driver_sql(query).scalar())
+    return await it.engine.store.read(lambda connection: int(connection.exec_driver_sql(query).scalar_one()))
 
 
 def test_software_configs_of_a_project(lab: Tell, tmp_path: Path) -> None:

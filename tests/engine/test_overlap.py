@@ -61,7 +61,7 @@ def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab: Tell, monkey
         monkeypatch.setattr(it.api.stacks._acceptor, "desire", together)
         asked = [it.api.stacks.update("s", it.request({"a": resource(str(number))})) for number in range(2)]
         answers = await asyncio.gather(*asked, return_exceptions=True)
-        [won] = [one for one in answers if not isinstance(one, Exception)]
+        [won] = [one for one in answers if not isinstance(one, BaseException)]
         assert [isinstance(one, errors.Conflict) for one in answers].count(True) == 1
         await it.end(won)
         assert it.values() == [str(answers.index(won))]

@@ -33,7 +33,7 @@ class LostTwice(TestResource):
         raise errors.Temporary("gateway timeout", 0.01)
 
 
-PlainLost = plain_types.twin(LostTwice, "Test::PlainLost")
+PlainLost: Any = plain_types.twin(LostTwice, "Test::PlainLost")
 
 
 class Mistaken(TestResource):
@@ -41,7 +41,7 @@ class Mistaken(TestResource):
 
     TYPE = "Test::Mistaken"
 
-    def attribute(self, name: str) -> object:  # type: ignore[override]
+    def attribute(self, name: str) -> object:
         return len(None)  # type: ignore[arg-type]
 
 
@@ -50,7 +50,7 @@ class Refused(TestResource):
 
     TYPE = "Test::Refused"
 
-    def attribute(self, name: str) -> object:  # type: ignore[override]
+    def attribute(self, name: str) -> object:
         raise errors.Permanent("nobody has it")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def test_what_is_paused_at_the_last_moment_is_not_repaired(
     """Between the decision and the operation somebody says that nothing is to be repaired."""
     options(tmp_path, **SELDOM)
     path = tmp_path / "local" / "a.txt"
-    say = {"stack": lambda api: api.drift.set_watch("s", mode="maintenance"),
+    say: Callable[[Any], Any] = {"stack": lambda api: api.drift.set_watch("s", mode="maintenance"),
            "project": lambda api: api.drift.set_project_mode("paused"),
            "resource": lambda api: api.drift.set_resource_policy("s", "config", "report")}[who]
 

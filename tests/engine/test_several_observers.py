@@ -74,11 +74,11 @@ def test_two_share_the_work_and_one_that_dies_is_replaced(lab: Tell, tmp_path: P
             assert one is not None
             hangs = asyncio.Event()
 
-            async def look(_watch: Any) -> None:
+            async def look(watch: Any) -> None:
                 hangs.set()
                 await asyncio.Event().wait()
 
-            one._observe_stack = look  # type: ignore[method-assign]  # it hangs with its lease, as one that was stopped
+            one._observe_stack = look  # it hangs with its lease, as one that was stopped
             await hangs.wait()
             path.unlink()
             async with it.engine.observing(dead):

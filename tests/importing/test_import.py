@@ -12,6 +12,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.cli import main
+from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
 from isotherm.importing import heat_rows
 from isotherm.importing.run import ImportOutcome
@@ -151,7 +152,7 @@ def test_a_failed_rollback_never_goes_back_to_nothing(engine: Any, url: Any) -> 
 
     async def work() -> Any:
         async with engine.driving():
-            change = story.Request(bad, disable_rollback=False)
+            change = Request(bad, disable_rollback=False)
             accepted = await engine.orchestrator.stacks.update("hidden-legacy", change)
             return await story.end(engine, accepted.stack_id)
 
@@ -255,7 +256,7 @@ def test_a_scaling_group_goes_on_from_where_heat_left_it(engine: Any, url: Any) 
     async def shrunk() -> None:
         async with engine.driving():
             template = story.request("scaling-legacy").template.replace("desired_capacity: 2", "desired_capacity: 1")
-            accepted = await engine.orchestrator.stacks.update("scaling-legacy", story.Request(template))
+            accepted = await engine.orchestrator.stacks.update("scaling-legacy", Request(template))
             assert (await story.end(engine, accepted.stack_id))["stack_status"] == "UPDATE_COMPLETE"
 
     run(grown())

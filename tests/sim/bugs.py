@@ -305,7 +305,7 @@ def dependants_of_a_failure_go_on(patch: Patch) -> None:
     """[I6] A requirement failed, and what needs it starts all the same."""
     original = settle._wave
 
-    def wave(connection: Any, generation: int, ended: Any, now: float) -> int:
+    def wave(connection: Any, generation: Any, ended: Any, now: float) -> int:
         for one in ended:
             one.failed = False
         return original(connection, generation, ended, now)

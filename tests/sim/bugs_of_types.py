@@ -62,7 +62,7 @@ def every_attempt_counts_as_not_begun(patch: Patch) -> None:
     original = runner.TaskRunner.step
 
     async def step(self: Any) -> Any:
-        outcome = await original(self)
+        outcome: Any = await original(self)
         waits = isinstance(outcome, runner.Waiting) and not self.task.handled
         return dataclasses.replace(outcome, not_begun=True) if waits else outcome
 

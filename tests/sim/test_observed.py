@@ -100,7 +100,7 @@ def test_what_is_adopted_after_a_failure_uses_what_it_used(seed: int) -> None:
     def vanish() -> None:
         it.cloud.vanish(next(one.id for one in it.cloud.things.values() if one.name == "a"))
 
-    it.loop.call_later(150.0, vanish, context=it.faults.nobody)
+    it.loop.call_later(150.0, vanish, context=it.faults.no_process)
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert any("ADOPT_FAILED" in line for line in outcome.lines)
@@ -119,8 +119,8 @@ def test_what_could_not_be_put_to_rest_is_not_woken_after_a_check(seed: int) -> 
     def change() -> None:
         it.cloud.change(next(one for one in it.cloud.things.values() if one.name == "e"), "a")
 
-    it.loop.call_later(150.0, vanish, context=it.faults.nobody)
-    it.loop.call_later(300.0, change, context=it.faults.nobody)
+    it.loop.call_later(150.0, vanish, context=it.faults.no_process)
+    it.loop.call_later(300.0, change, context=it.faults.no_process)
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert any("SUSPEND_FAILED" in line for line in outcome.lines)

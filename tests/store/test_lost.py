@@ -126,8 +126,12 @@ def test_each_unit_of_a_group_gets_its_own_answer(far: ThreadedStore, way: Proxy
         raise errors.Conflict("no")
 
     gate = threading.Event()
-    first = Telling("first", lambda _: gate.wait(30) and None)
-    units = [Telling("one"), bad, Telling("two")]
+
+    def wait(_run: int) -> None:
+        gate.wait(30)
+
+    first = Telling("first", wait)
+    units: list[Callable[[Connection], Any]] = [Telling("one"), bad, Telling("two")]
 
     async def story() -> list[Any]:
         ahead = asyncio.create_task(far.write(first))
@@ -164,7 +168,7 @@ def test_what_is_read_is_read_again(far: ThreadedStore, way: Proxy) -> Any:
 
 def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path: Path) -> None:
     port = sa.make_url(databases.url_of(tmp_path)).port
-    there = [port]
+    there = [port or 0]
     way = Proxy(lambda: there[0])
     store = ThreadedStore.open(through(databases.url_of(tmp_path), way))
     there[0] = 1  # nobody listens there
@@ -173,7 +177,7 @@ def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path: Pa
     assert isinstance(error, errors.Unavailable)
     with pytest.raises(errors.Unavailable):
         asyncio.run(store.read(lambda connection: connection.execute(sa.select(t.turns)).all()))
-    there[0] = port
+    there[0] = port or 0
     assert write(store, Telling("b")) == ["b in run 1"]
     assert told(tmp_path) == twice("b")
     store.close()

@@ -184,7 +184,7 @@ def test_a_template_of_many_megabytes(sealed: Any) -> None:
 
 def test_what_is_too_much_for_the_database_is_said_so(sealed: Any) -> None:
     """Of MariaDB it is a setting how much it takes at once; nothing of the request is left."""
-    asked = {"blobs": {"hash": "x" * (16 << 20)}}
+    asked: dict[str, Any] = {"blobs": {"hash": "x" * (16 << 20)}}
     if databases.ON != "mariadb":
         create(sealed, **asked)
         return

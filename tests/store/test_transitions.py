@@ -20,7 +20,7 @@ import pytest
 import isotherm.store
 from isotherm.sim import run
 from isotherm.sim.histories import drawn_histories
-from isotherm.states import Action, Status
+from isotherm.states import Action, NodeState, OperationState, Status
 from isotherm.store import memory
 from isotherm.store.transitions import nodes, operations, versions
 from isotherm.store.transitions.machine import NO_ROW, Machine, State
@@ -100,8 +100,8 @@ def version_state(superseded: int, action: int, status: int) -> versions.Version
 
 
 READ: dict[str, tuple[tuple[str, ...], Callable[..., State]]] = {
-    "nodes": (("state",), nodes.NodeState),
-    "operations": (("state",), operations.OperationState),
+    "nodes": (("state",), NodeState),
+    "operations": (("state",), OperationState),
     "resources": (("superseded", "action", "status"), version_state),
 }
 LOG = "CREATE TEMP TABLE log (before TEXT, after TEXT)"

@@ -23,7 +23,7 @@ def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         yield
 
     monkeypatch.setattr(gate, "steps", lambda *_: [])
-    monkeypatch.setattr(gate.services, "running", running)
+    monkeypatch.setattr(services, "running", running)
     monkeypatch.delenv("CI", raising=False)
 
 

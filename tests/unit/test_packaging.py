@@ -40,7 +40,7 @@ def check(arguments: list[str], tmp_path: Path) -> None:
 
 def section(unit: Path, name: str) -> dict[str, str]:
     parser = configparser.RawConfigParser(strict=True)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.optionxform = str  # type: ignore[assignment]
     parser.read(unit)
     return dict(parser[name])
 

@@ -63,7 +63,7 @@ def test_redactors_that_were_added_mask_what_one_would(values: list[str], text: 
 @pytest.mark.parametrize("form", [str, json.dumps, repr, quote, lambda text: base64.b64encode(text.encode()).decode()])
 def test_a_long_secret_gets_one_mask(form: object) -> None:
     secret = "".join(f"{number:x} " for number in range(1000))
-    told = Redactor([secret]).text(f"it is {form(secret)}.")  # type: ignore[operator]
+    told = Redactor([secret]).text(f"it is {form(secret)}.")
     assert told.replace('"', "").replace("'", "") == f"it is {MASK}."
 
 
@@ -109,12 +109,12 @@ def cost(words: list[str], text: str) -> tuple[int, int]:
     (lambda n: [chr(0x4E00 + one // 2) * (1 + one % 2) for one in range(n // 4)], lambda n: "1 2 3 " * (n // 6)),
 ], ids=["one", "one that nearly fits", "one that never begins", "many", "many with one beginning", "nested", "short"])
 def test_ten_times_as_much_costs_ten_times_as_much(words: object, text: object) -> None:
-    few = cost(words(10_000), text(10_000))  # type: ignore[operator]
-    many = cost(words(100_000), text(100_000))  # type: ignore[operator]
+    few = cost(words(10_000), text(10_000))
+    many = cost(words(100_000), text(100_000))
     assert many[0] <= 12 * few[0]
     assert many[1] <= 12 * few[1]
     # No more than a piece for each bit of its length, at each position.
-    assert many[1] <= len(text(100_000)) * (MIN_PART + 8 * PIECE + MIN_PART ** 2)  # type: ignore[operator]
+    assert many[1] <= len(text(100_000)) * (MIN_PART + 8 * PIECE + MIN_PART ** 2)
 
 
 def test_adding_a_few_values_does_not_prepare_the_others_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
 from typing import Any, ClassVar
 
@@ -83,7 +84,7 @@ def test_another_worker_goes_on_from_the_data_alone(context: Any) -> None:
     task = Task(Action.CREATE)
     step(first, task)
     context.clock.time += 2
-    again = Task(Action.CREATE, handled=True, progress=dict(task.progress))
+    again = Task(Action.CREATE, handled=True, progress=copy.deepcopy(task.progress))
     outcome = step(resource(context, first.physical_id), again)
     assert isinstance(outcome, Waiting)
     assert outcome.seconds == 1

@@ -149,7 +149,7 @@ def test_test_resource_stores_a_value() -> None:
 
 
 def test_test_resource_waits_per_action_and_only_for_a_new_value() -> None:
-    waits = {"wait_secs": 2, "action_wait_secs": {"create": 5, "update": 7}}
+    waits: dict[str, Any] = {"wait_secs": 2, "action_wait_secs": {"create": 5, "update": 7}}
     stage = Stage(test_resource.TestResource, **waits)
     assert stage.run("create") == 5
     assert stage.update(**waits, value="x") == 7
@@ -199,8 +199,8 @@ def test_random_string_is_the_same_for_whoever_takes_it_up() -> None:
     assert stage.data == {}
     for _ in range(2):
         assert asyncio.run(stage.resource().check_create_complete(progress)) is True
-    assert stage.attribute("value") == progress["value"]  # type: ignore[index]  # its progress is a map
-    assert len(progress["value"]) == 32  # type: ignore[index]
+    assert stage.attribute("value") == progress["value"]  # its progress is a map
+    assert len(progress["value"]) == 32
 
 
 def test_random_string_in_the_old_spelling() -> None:
@@ -213,7 +213,8 @@ def test_random_string_in_the_old_spelling() -> None:
     ("string", 5, "5"), ("number", "5", 5), ("json", {"a": 1}, {"a": 1}), ("comma_delimited_list", [1], [1]),
     ("boolean", "true", True), (None, 5, 5), ("number", None, 0)])
 def test_value_has_the_type_it_is_told(kind: str | None, given: object, expected: object) -> None:
-    stage = Stage(value.Value, value=given, **({"type": kind} if kind else {}))
+    more: dict[str, Any] = {"type": kind} if kind else {}
+    stage = Stage(value.Value, value=given, **more)
     stage.run("create")
     assert stage.attribute("value") == expected
 

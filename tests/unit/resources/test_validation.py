@@ -12,6 +12,7 @@ from isotherm.resources.validation import validate
 from isotherm.template import environment
 from isotherm.template.model import model
 from isotherm.template.model.definitions import Unresolved
+from isotherm.template.parameters import parameters
 from isotherm.template.parameters.parameters import Pseudo
 
 TYPES = registry.Registry(heat.TYPES)
@@ -122,7 +123,7 @@ def test_lenient_validation_judges_names_only() -> None:
     data = {"heat_template_version": "2021-04-16", "parameters": {"p": {"type": "number"}},
             "resources": one(TEST, value={"get_param": "p"}, wait_secs="x")}
     template = model.parse(data)
-    values = validate.parameters.bind(template.parameters, environment.load({}), Pseudo(), require_all=False)
+    values = parameters.bind(template.parameters, environment.load({}), Pseudo(), require_all=False)
     validate.validate(model.bind(template, values), environment.load({}), TYPES, strict=False)
     with pytest.raises(UserError):
         validate.validate(model.bind(template, values), environment.load({}), TYPES)

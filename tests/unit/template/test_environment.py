@@ -116,7 +116,7 @@ def test_the_own_name_of_a_resource_has_precedence_over_patterns_inside() -> Non
     loaded = environment.load({"resource_registry": {"resources": {
         "web": {"x": {"hooks": ["pre-create"]}}, "*": {"x": {"hooks": "pre-update"}, "y": {"hooks": "pre-update"}}}}})
     inside = loaded.child("web")
-    assert (inside.hooks_for("x"), inside.hooks_for("y")) == ({"pre-create"}, {"pre-update"})
+    assert (inside.hooks_for("x"), inside.hooks_for("y")) == (frozenset({"pre-create"}), frozenset({"pre-update"}))
 
 
 def test_words_about_a_resource_are_not_about_the_stack_inside_it() -> None:

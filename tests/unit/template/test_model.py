@@ -142,7 +142,7 @@ def test_external_resources_depend_on_nothing_and_stay() -> None:
 
 def test_plain_parts_are_shared_with_the_document() -> None:
     data = {"heat_template_version": LATEST, "resources": {"r": {"type": "T", "properties": {"a": {"b": ["c"]}}}}}
-    assert bound(data).definitions["r"].properties is data["resources"]["r"]["properties"]  # type: ignore[index]
+    assert bound(data).definitions["r"].properties is data["resources"]["r"]["properties"]
 
 
 def test_description_and_version() -> None:
