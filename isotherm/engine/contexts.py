@@ -63,7 +63,7 @@ def leased(
         cloud=_leased_cloud(base, lease, stack_id), lookups=base.lookups, stacks=stacks,
         signals=base.signals and base.signals.guarded(check),
         signal_urls=base.signal_urls.of(project), software=base.software and base.software.guarded(check),
-        local=base.local and base.local.guarded(check), http=base.http and local_access.Guarded(base.http, check),
+        local=base.local and base.local.guarded(check), http=base.http and local_access.LeasedHttp(base.http, check),
         threads=base.threads,
     )
 

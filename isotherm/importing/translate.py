@@ -14,7 +14,7 @@ import msgspec
 from isotherm.importing import heat_rows
 from isotherm.resources import contract
 from isotherm.resources.context import software
-from isotherm.resources.context.signals import Taken
+from isotherm.resources.context.signals import HandledSignal
 from isotherm.resources.heat import delay, none, random_string, test_resource, value, wait_condition
 from isotherm.resources.heat.groups import auto_scaling_group, resource_chain, resource_group, scaling_policy
 from isotherm.resources.heat.software import software_config
@@ -28,7 +28,7 @@ class Translated(msgspec.Struct):
     # Properties of the object that the import creates in our `reality`; None if it has none there.
     heat_object: dict[str, Any] | None = None
     config: software.Config | None = None
-    signals: list[Taken] = []
+    signals: list[HandledSignal] = []
     # Whether Heat's metadata belong to the resource; some types keep other values there.
     metadata: bool = True
     # Whether the resource has a signal URL.

@@ -1,7 +1,7 @@
-"""Attributes: what others may read of a resource.
+"""Attributes: the values of a resource that templates and users may read.
 
-Every type has `show` beside its own. A path after the attribute's name selects inside the value; a step that does not
-fit gives nothing, not an error, as in Heat.
+Every type has `show` beside its own. A path after the attribute's name selects inside the value; a path that does not
+fit gives null and no error, as in Heat.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _FITS: dict[Kind, type | tuple[type, ...]] = {
 
 
 def known(schema: Mapping[str, AttributeSchema]) -> dict[str, AttributeSchema]:
-    """The attributes of a type, with the one that all types have."""
+    """Return the attributes of a type, with `show`."""
     return {**schema, SHOW_ATTRIBUTE: SHOW}
 
 
 def fits(schema: AttributeSchema, value: Any) -> bool:
-    """Whether a value is of the declared type. Heat warns and hands it on all the same; so do we, without the noise."""
+    """Return whether a value has the declared type. Heat only warns if it does not; the value is used all the same."""
     return value is None or schema.type is None or isinstance(value, _FITS.get(schema.type, object))

@@ -1,4 +1,4 @@
-"""The resource types that this installation has: one registry, made once and shared."""
+"""The registry of the built-in resource types, made once and shared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ REACHING = (*http.TYPES, *local.TYPES)
 
 
 def registry(*, reaching: bool = True) -> Registry:
-    """All types; those that reach out of the engine are refused in templates where the operator does not allow them."""
+    """Return all built-in types.
+
+    Without `reaching`, templates must not use those that reach the machine or the network.
+    """
     return _registry(reaching)
 
 

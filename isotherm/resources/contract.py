@@ -300,7 +300,7 @@ class Resource:
     # Signals.
 
     @classmethod
-    def handle_signal(cls, details: Any, count: int) -> signals.Taken:
+    def handle_signal(cls, details: Any, count: int) -> signals.HandledSignal:
         """What is kept of a signal; `count` is how many are kept already. Pure: it runs in the store's transaction.
 
         Raising ValueError refuses the signal with that text. A type that takes signals overrides this.

@@ -1,9 +1,9 @@
-"""Three-way comparison of what was last applied, what is live, and what is wanted. Pure.
+"""Compares the last applied state, the live state and the wanted state. Pure.
 
-Drift is a live value that is not what was applied: somebody else changed it. It does not count where the type says that
-the object cannot show the property (`observable`, `write_only`), that the service may change it by itself (`managed`), or
-that two values mean the same (`normalise`, and the aliases of a Seen); nor where the template never said what it should
-be, nor where nobody looked. A wanted value that was not applied yet is a change to come, and no drift.
+Drift is a live value that differs from the applied one: it was changed outside of the engine. It does not count if the
+schema says that the object does not show the property (`observable`, `write_only`), that the service may change it
+(`managed`), or that both values mean the same (`normalise`, and the aliases of a Seen); nor if the template gave no
+value, or the property was not observed. A wanted value that was not applied yet is a pending change, not drift.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isotherm.resources.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A property that was changed behind our back. `is_wanted`: to what the newest template wants, as it happens."""
+    """A property that was changed outside of the engine. `is_wanted`: the new value is what the newest template wants."""
 
     property: str
     applied: Any
@@ -31,7 +31,10 @@ class Drift:
 def compare(
     type_: type[contract.Resource], applied: Mapping[str, Any], seen: Seen, wanted: Mapping[str, Any] | None = None
 ) -> list[Drift]:
-    """What has drifted, in the order of the schema. All values are typed; without `wanted`, the applied is wanted."""
+    """Return the properties that drifted, in the order of the schema.
+
+    Values are typed; without `wanted`, the applied state is wanted.
+    """
     wanted = applied if wanted is None else wanted
     found = []
     for name, schema in _looked_at(type_, applied, seen):
@@ -45,9 +48,9 @@ def compare(
 def to_change(
     type_: type[contract.Resource], applied: Mapping[str, Any], seen: Seen, wanted: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What an update has to change so that reality is what is wanted: the new values, by name.
+    """Return the new values, by name, with which an update brings reality to the wanted state.
 
-    Where reality cannot be asked, what was applied stands for it.
+    Properties that were not observed are compared with the applied state.
     """
     live = {name: schema for name, schema in _looked_at(type_, wanted, seen) if wanted.get(name) is not None}
     found = {name for name in properties.diff(applied, wanted) if name not in live}
@@ -56,7 +59,7 @@ def to_change(
 
 
 def visible(type_: type[contract.Resource], seen: Seen, wanted: Mapping[str, Any]) -> set[str]:
-    """The properties of which reality itself says what they are."""
+    """Return the properties whose live values were observed and count."""
     return {name for name, _ in _looked_at(type_, wanted, seen) if wanted.get(name) is not None}
 
 
@@ -75,7 +78,7 @@ def _means(schema: Schema, value: Any, name: str, seen: Seen) -> bool:
 
 
 def same(schema: Schema, value: Any, live: Any) -> bool:
-    """Whether a live value is what was asked for. In maps, what the template did not say may be anything."""
+    """Return whether a live value is the one asked for. Keys of a map that the template leaves out may have any value."""
     value, live = _normal(schema, value), _normal(schema, live)
     if isinstance(value, Mapping) and isinstance(live, Mapping) and schema.schema is not None:
         return _same_map(schema.schema, value, live)
@@ -99,7 +102,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _normal(schema: Schema, value: Any) -> Any:
-    """The value in its one form: of the schema's type where it can be brought to it, then as the type normalises it."""
+    """Return the value in its normal form: converted to the schema's type where possible, then normalised."""
     try:
         typed = properties.scalar(schema, value)
         return typed if schema.normalise is None or typed is None else schema.normalise(typed)

@@ -1,7 +1,7 @@
-"""A reality for types that have no cloud behind them: objects in a journal file, apart from the engine's tables.
+"""Reality for types without a cloud: objects in a journal file, apart from the engine's tables.
 
-Each change is one line appended to the file by one write, so that what happened survives a kill of the process at any
-point; several processes may append, and each reads what the others wrote before it answers.
+Each change is one line, appended by one write, so that it survives a kill at any point. Several processes may append;
+each reads the lines of the others before it answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHUNK = 1024
 
 
 class _Reality(ABC):
-    """Objects by physical id, and by the token of whoever made them."""
+    """Objects by physical id and by token."""
 
     @abstractmethod
     def _entry(self, physical_id: str) -> Entry | None: ...
@@ -33,7 +33,7 @@ class _Reality(ABC):
 
     @abstractmethod
     def _change(self, entry: Entry) -> None:
-        """An object is as this says from now on; without a token, it is gone."""
+        """Apply one change to the object; a change without a token removes it."""
 
     async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
         if self._made_by(token) is not None or self._entry(physical_id) is not None:
@@ -61,7 +61,7 @@ class _Reality(ABC):
 
 
 class MemoryReality(_Reality):
-    """For as long as the process lives."""
+    """Reality in memory, for as long as the process lives."""
 
     def __init__(self) -> None:
         self.objects: dict[str, Entry] = {}
@@ -82,7 +82,7 @@ class MemoryReality(_Reality):
 
 
 class JournalReality(_Reality):
-    """In a file. What is remembered of an object is where the file last tells of it: a million of them have to fit."""
+    """Reality in a file. In memory is only the position of each object's last line, so that a million objects fit."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ class JournalReality(_Reality):
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Read what has been appended since, by whomever. A last line without its end is still being written."""
+        """Read the lines appended since the last read. A last line without a newline is still being written."""
         size = os.fstat(self._file).st_size
         if size < self._read_to:
             raise errors.Permanent("the journal of objects has been cut short")
@@ -139,7 +139,7 @@ class JournalReality(_Reality):
             self._tokens.pop(self._told(before)["token"], None)
 
     def _told(self, place: int) -> Entry:
-        """What the line at this place says."""
+        """Return the change in the line at this position."""
         line = b""
         while b"\n" not in line and (more := os.pread(self._file, _CHUNK, place + len(line))):
             line += more

@@ -1,7 +1,6 @@
-"""What can be said of an object after looking at it: it was seen, it is gone, or it could not be seen.
+"""The results of an observation: the object was seen, it is gone, or it could not be observed.
 
-The last two are not the same: unknown is not gone. Whoever takes the one for the other makes things twice, or deletes
-what is there.
+Unknown is not gone: treating an unseen object as gone would create it twice, or forget an object that exists.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from isotherm import errors
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """It is there, and this is how: live values, by the names of the schema, as JSON data.
+    """The object exists, with these live values: JSON data by the names of the schema.
 
-    A property that is left out was not looked at. `aliases` are, by property, other values that mean the same as the
-    live one: the name of an image where the cloud tells its id.
+    A property that is left out was not observed. `aliases` are, by property, other values that mean the same as the
+    live one: the name of an image where the cloud returns its id.
     """
 
     properties: Mapping[str, Any]
@@ -27,12 +26,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The service answered, and it does not have it."""
+    """The service answered that the object does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Nobody knows: the service did not answer, or nothing of this kind can be looked at. `reason` is for people."""
+    """The object could not be observed: the service did not answer, or the type is not observable.
+
+    `reason` is for users.
+    """
 
     reason: str
     # When it is worth asking again; None: whenever one would look anyway.

@@ -1,7 +1,7 @@
-"""Properties: data from a template, turned into the typed values that a resource type sees.
+"""Converts the properties of a template into the typed values that a resource type sees.
 
-A schema is compiled once per type. Most values are plain and already of the right type, so that is asked first; only
-what is not goes through conversion, nested schemas and constraints. The texts and paths of failures are Heat's.
+A schema is compiled once per type. Most values have the right type already, so that is tested first; only the others go
+through conversion, nested schemas and constraints. Texts and paths of errors are Heat's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LABEL = "Property error"
 
 
 class Invalid(ValueError):
-    """A value that does not fit, and where: `path` is what lies below the property."""
+    """A value does not fit; `path` is the path below the property."""
 
     def __init__(self, message: str, path: str = "", hint: str = "") -> None:
         super().__init__(message)
@@ -32,7 +32,7 @@ class Invalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What to check besides types: names that the schema does not know, and constraints."""
+    """The checks besides types: unknown names and constraints."""
 
     names: bool = True
     constraints: bool = True
@@ -45,7 +45,7 @@ CONVERT_ONLY = Rules(names=False, constraints=False)
 
 
 def step(name: str) -> str:
-    """One step of a path; purely numeric names are shown as an index, as Heat does."""
+    """Return one step of a path; a numeric name is shown as an index, as in Heat."""
     return f"[{name}]" if name.isdigit() else f".{name}"
 
 
@@ -96,7 +96,7 @@ def _to_list(value: Any) -> list[Any]:
 
 
 def _map_or_text(value: Any) -> Any:
-    """A parameter of type json behind a property: it will be parsed over there."""
+    """Accept a map or its JSON text, as a json parameter behind a property does."""
     return json.dumps(value) if isinstance(value, list) else value if isinstance(value, str) else _to_map(value)
 
 
@@ -120,7 +120,7 @@ _PLAIN: dict[Kind, frozenset[type]] = {
 
 
 class Property:
-    """One compiled property. `plain` are the types of values that need no look at all."""
+    """One compiled property. Values of the types in `plain` need no conversion."""
 
     __slots__ = ("_convert", "_item", "_nested", "default", "plain", "required", "schema")
 
@@ -135,7 +135,7 @@ class Property:
         self.default = None if schema.default is None else self.convert(schema.default, CONVERT_ONLY)
 
     def convert(self, value: Any, rules: Rules) -> Any:
-        """The typed value; null stands for the default, or else for the empty value of the type."""
+        """Return the typed value; null stands for the default, or else for the empty value of the type."""
         if type(value) in self.plain:
             return value
         if value is None:
@@ -192,7 +192,7 @@ class Properties:
         self._mutable = [name for name, value in self._defaults.items() if isinstance(value, list | dict)]
 
     def convert_or_raise(self, data: Mapping[str, Any], rules: Rules = CONVERT_ONLY) -> dict[str, Any]:
-        """All properties, typed, defaults filled in; the first thing wrong raises Invalid."""
+        """Return all properties, typed, with defaults. Raises Invalid for the first problem."""
         result = self._filled()
         if self._is_plain(data):
             result.update(data)
@@ -220,14 +220,17 @@ class Properties:
 
     def problems(self, data: Mapping[str, Any], path: str, rules: Rules, *,
                  loose: frozenset[str] = frozenset()) -> Iterator[Problem]:
-        """Everything that is wrong, unknown names first, then by the schema's order. `loose`: judged by type only."""
+        """Yield all problems: unknown names, then in the order of the schema.
+
+        `loose`: names of which only the type is checked.
+        """
         if not self._is_plain(data):
             for wrong in self._wrong(data, rules, loose, {}):
                 yield Problem(str(wrong), path + wrong.path, hint=wrong.hint, label=LABEL)
 
     def _wrong(self, data: Mapping[str, Any], rules: Rules, loose: frozenset[str],
                converted: dict[str, Any]) -> Iterator[Invalid]:
-        """Each thing that is wrong; what is right goes into `converted`."""
+        """Yield each problem; values without one go into `converted`."""
         if rules.names:
             yield from self.unknown(data)
         for name, one in self.by_name.items():
@@ -249,7 +252,7 @@ class Properties:
         return f"did you mean {close[0]}?" if close else f"properties are: {', '.join(self.by_name) or 'none'}"
 
     def unknown(self, data: Mapping[str, Any]) -> Iterator[Invalid]:
-        """Names that the schema does not have."""
+        """Yield a problem for each name that the schema does not have."""
         for name in data:
             if name not in self.by_name:
                 yield Invalid(f"Unknown Property {name}", hint=self._meant(name))
@@ -267,7 +270,7 @@ _COMPILED: dict[int, tuple[Mapping[str, Schema], Properties]] = {}
 
 
 def compiled(schema: Mapping[str, Schema]) -> Properties:
-    """The compiled form of a type's schema, made once."""
+    """Return the compiled form of a type's schema; it is made once."""
     found = _COMPILED.get(id(schema))
     if found is None:
         found = _COMPILED[id(schema)] = (schema, Properties(schema))
@@ -276,7 +279,7 @@ def compiled(schema: Mapping[str, Schema]) -> Properties:
 
 def convert(schema: Mapping[str, Schema], data: Mapping[str, Any], *, path: str = "", rules: Rules = CONVERT_ONLY,
             partial: bool = False) -> dict[str, Any]:
-    """All properties, typed, defaults filled in; raises UserError with Heat's text. `partial`: only those given."""
+    """Return all properties, typed, with defaults; raises UserError with Heat's text. `partial`: only those given."""
     if partial:
         schema = {name: one for name, one in schema.items() if name in data}
         return _located(Properties(schema), data, path, rules)
@@ -292,10 +295,10 @@ def _located(known: Properties, data: Mapping[str, Any], path: str, rules: Rules
 
 
 def scalar(schema: Schema, value: Any) -> Any:
-    """The value as the schema's type, whatever lies below it; None stays None. Raises Invalid if it cannot be."""
+    """Return the value converted to the schema's type, without nested schemas; None stays None. Raises Invalid."""
     return None if value is None else _converter(schema)(value)
 
 
 def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
-    """The names whose typed values differ."""
+    """Return the names whose typed values differ."""
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}

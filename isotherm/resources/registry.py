@@ -1,7 +1,7 @@
-"""The registry: which resource types there are, and which of them a name in a template means.
+"""The registry of resource types: the types that exist, and the type that a name in a template stands for.
 
-Types register once, at start; an Environment may rename them per stack. `list`, `show` and `template` answer what users
-ask of types, in the words of Heat's API.
+Types are registered at start; an Environment may map names to other types per stack. `list`, `show` and `template`
+return the documents of Heat's API.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isotherm.template.parameters.constraints import CustomConstraint
 
 
 class BadTemplate(UserError):
-    """A file that should serve as a type, and cannot."""
+    """A template file that cannot serve as a type."""
 
     def __init__(self, problems: tuple[Problem, ...], file: str) -> None:
         super().__init__(problems=problems)
@@ -32,7 +32,7 @@ class BadTemplate(UserError):
 
 
 class Registry:
-    """All resource types, by name. No template may use those that are `retired`, but what was made of them still works."""
+    """All resource types by name. Templates must not use `retired` types, but their resources still work."""
 
     def __init__(
         self, types: Iterable[type[contract.Resource]] = (), retired: Iterable[type[contract.Resource]] = ()
@@ -94,7 +94,7 @@ class Registry:
         return target.name if target.kind is TypeTargetKind.CLASS else written
 
     def refuse(self, *names: str) -> None:
-        """Raises UserError if one of these types must not be used; asked for what is written, and for what it means."""
+        """Raise UserError if policy forbids one of these types; checks the written name and the type it stands for."""
         for name in dict.fromkeys((*names, *map(heat_types.meaning, names))):
             if self._may_use is not None and not self._may_use(name):
                 raise UserError(f"You are not authorized to use resource_types:{name}.", kind="Forbidden")
@@ -105,7 +105,10 @@ class Registry:
         self.types[one.TYPE] = one
 
     def target(self, type_name: str, environment: Environment, resource_name: str | None = None) -> TypeTarget:
-        """What a type name stands for: a class here or in Heat, or a template. Raises NotFound, in Heat's words."""
+        """Return what a type name stands for: a class here or in Heat, or a template.
+
+        Raises NotFound, in Heat's words.
+        """
         if type_name in self.types and environment.registry.is_empty:
             return TypeTarget(TypeTargetKind.CLASS, type_name)
         try:
@@ -119,18 +122,18 @@ class Registry:
 
     def resolve(self, type_name: str, environment: Environment, resource_name: str | None = None,
                 files: Mapping[str, str] = MappingProxyType({})) -> type[contract.Resource]:
-        """The class behind a type name; for a template, the type that it is."""
+        """Return the class for a type name; for a template, the type made from it."""
         return self._type(self.target(type_name, environment, resource_name), type_name, environment, files)
 
     def facade(self, type_name: str, environment: Environment, resource_name: str,
                files: Mapping[str, str]) -> type[contract.Resource] | None:
-        """The type that the template behind a type name stands in for; None if there is none."""
+        """Return the type that the template behind a type name replaces, or None."""
         target = environment.registry.facade(type_name, resource_name, known=self.types)
         return None if target is None else self._type(target, type_name, environment, files)
 
     def inside(self, environment: Environment, resource_name: str, type_name: str,
                parameters: Mapping[str, Any]) -> Environment:
-        """The environment of the stack that a resource of this type is."""
+        """Return the environment of the nested stack of a resource of this type."""
         try:
             used = self.target(type_name, environment, resource_name).line
         except UserError:
@@ -157,16 +160,16 @@ class Registry:
             raise BadTemplate(problems=error.problems, file=target.name) from error
 
     def implementation(self, name: str) -> type[contract.Resource]:
-        """The class that does the work, by the name under which the engine keeps it.
+        """Return the class by the name under which the store keeps it.
 
-        A template that this process has not met yet (its blob can be read: `learn`) is a KeyError.
+        Raises KeyError for a template that this process has not loaded yet (see `learn`).
         """
         if nested_stack.is_template(name):
             return self._templates[name]
         return self._retired[name] if name in self._retired else self._class(name)
 
     def learn(self, name: str, text: str | None) -> None:
-        """Remember the template behind an implementation. Without its text, only deleting is possible."""
+        """Register the template behind an implementation. Without its text, only deletion is possible."""
         self._templates[name] = nested_stack.TemplateResource if text is None else nested_stack.template_type(text)
 
     def get(self, type_name: str) -> type[contract.Resource]:
@@ -180,17 +183,20 @@ class Registry:
             raise NotFound(f"The Resource Type ({type_name}) could not be found.", kind="EntityNotFound") from None
 
     def list(self, *, name: str = "", status: str = "") -> list[str]:
-        """The names of all types, sorted. `name`: wildcards, or a part of a name. Hidden ones need their `status`."""
+        """Return the names of all types, sorted.
+
+        `name`: wildcards or a part of a name. Hidden types are listed by their `status` only.
+        """
         found = (one for one in self.types.values() if (one.support.status == status if status else
                                                         one.support.status != HIDDEN))
         return sorted(one.TYPE for one in found if _named(one.TYPE, name))
 
     def show(self, type_name: str) -> dict[str, Any]:
-        """The API's document about a type: properties, attributes, support."""
+        """Return the API's document about a type: properties, attributes, support."""
         return type_documents.show(self.get(type_name))
 
     def template(self, type_name: str, form: str = "cfn") -> dict[str, Any]:
-        """A template with one resource of the type, every property a parameter, every attribute an output."""
+        """Return a template with one resource of the type: each property is a parameter, each attribute an output."""
         return type_documents.template(self.get(type_name), form)
 
 
@@ -223,7 +229,7 @@ def _has_cloud_constraint(schema: Schema) -> bool:
 def typed_properties(one: type[contract.Resource], data: Mapping[str, Any], *, path: str = "",
                      rules: properties.Rules = properties.CONVERT_ONLY,
                      id_of: translation.IdOf | None = None) -> dict[str, Any]:
-    """Resolved properties as the type sees them: translated, converted, defaults filled in."""
+    """Return resolved properties as the type sees them: translated, converted, with defaults."""
     if one.traits.accepts_anything:
         return {}  # whatever is given is passed over, so that no change of it is a change of the resource
     if one.translation_rules:

@@ -1,8 +1,8 @@
-"""TaskRunner: runs one operation on one resource, a step at a time.
+"""Runs one operation on one resource, a step at a time.
 
-Both architectures hold a resource's operation in one of these (ledger S0.1, S0.2): it calls `handle_*` once, then
-`check_*` until that is done, and between two steps it holds nothing but a Task, which is data. A step never waits for
-the resource: it says how long to wait, and whoever drives it comes back then, perhaps in another process (S0.4).
+Both architectures run an operation with a TaskRunner (ledger S0.1, S0.2). It calls `handle_*`, then `check_*` until
+that is done. Between two steps there is only a Task, which is data. A step does not wait for the resource: it returns
+how long to wait, and the next step may run in another process (S0.4).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REASON_LIMIT = 1000
 
 @dataclass(slots=True)
 class Task:
-    """An operation that has been decided upon: all that another worker needs to take it up."""
+    """An operation that was decided on: the data with which any worker can continue it."""
 
     action: Action
     # What was applied before, and which of it changes: for updates.
@@ -39,12 +39,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The operation is through."""
+    """The operation is complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Come back in `seconds`; the task holds the progress."""
+    """The operation continues in `seconds`; the task holds the progress."""
 
     seconds: float
     reason: str = ""
@@ -57,7 +57,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The operation failed, and this is what to tell the user."""
+    """The operation failed; `reason` is for the user."""
 
     reason: str
 
@@ -67,7 +67,7 @@ DONE = Done()
 
 
 class NestedFailure(errors.Permanent):
-    """A stack inside this resource failed; its reason is told with the path to the resource that caused it."""
+    """A nested stack of this resource failed. The reason has the path to the resource that caused it."""
 
     def seen_from(self, name: str) -> str:
         """`Resource CREATE failed: ValueError: resources.a: no` becomes `ValueError: resources.NAME.resources.a: no`."""
@@ -135,7 +135,7 @@ class TaskRunner:
 
 
 def describe(name: str, error: BaseException) -> str:
-    """What failed, in the form that Heat's users know: `ValueError: resources.web: no such image`."""
+    """Return the text of a failure in the form that Heat's users know: `ValueError: resources.web: no such image`."""
     if isinstance(error, NestedFailure):
         return _bounded(error.seen_from(name))
     return _bounded(f"{type(error).__name__}: {step(name)}: {error}")

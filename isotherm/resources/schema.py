@@ -1,7 +1,7 @@
-"""What a resource type says of its properties and attributes.
+"""Schemas: what a resource type declares about its properties and attributes.
 
-A schema is plain data beside the type's code: descriptions, defaults, what may change in place. `properties` compiles
-it once per type into something fast; the registry shows it to users.
+A schema is plain data: descriptions, defaults, whether a property may change in place. `properties` compiles it once
+per type; the registry shows it to users.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CACHE_LOCAL, CACHE_NONE = "cache_local", "cache_none"
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Since when something exists, and whether it is on its way out."""
+    """The support status of a type or property: since which version, and whether it is deprecated."""
 
     status: str = SUPPORTED
     version: str | None = None
@@ -67,7 +67,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class AttributeSchema:
-    """One attribute: what others may read of a resource."""
+    """One attribute of a type."""
 
     description: str = ""
     type: Kind | None = None

@@ -1,7 +1,7 @@
-"""The answers of a search for the object of an interrupted creation: found, absent, or nobody can tell.
+"""The results of a search for the object of an interrupted creation: found, absent, or unknown.
 
-The last two are not the same. After Absent the object is made; after CannotTell it may be there already, and to make it
-would make it twice.
+Absent and CannotTell differ: after Absent the object is created; after CannotTell it may exist, and a second create
+could make a second object.
 """
 
 from __future__ import annotations

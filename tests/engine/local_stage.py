@@ -12,7 +12,7 @@ from typing import Any
 from isotherm.resources import contract, drift, registry
 from isotherm.resources.context import local_access
 from isotherm.resources.journal import MemoryReality
-from isotherm.resources.local import confinement, keeper_client
+from isotherm.resources.local import confinement, supervisor_client
 from tests.engine.conftest import PATIENCE_S
 
 # Writes its number down, and stays.
@@ -71,9 +71,9 @@ class SystemClock:
         return asyncio.get_running_loop().time()
 
 
-def state(base: Path) -> keeper_client.State:
+def state(base: Path) -> supervisor_client.State:
     [one] = base.glob(".isotherm/processes/*.json")
-    found = keeper_client.state(confinement.Confined(base), one.stem)
+    found = supervisor_client.state(confinement.Confined(base), one.stem)
     assert found is not None
     return found
 

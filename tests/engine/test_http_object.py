@@ -532,7 +532,7 @@ def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service: Service) -
             return await super().call(one)
 
     held.append(act.LeaseGuard(clock, clock.now() + 30))
-    http = local_access_world.Guarded(Slow(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))), held[0].check)
+    http = local_access_world.LeasedHttp(Slow(config.Settings(allowed_fetch_networks=("127.0.0.0/8",))), held[0].check)
     with pytest.raises(errors.Superseded):
         asyncio.run(resource(service, http=http).handle_create())
     assert service.asked == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from isotherm.observer.service import Tuning
-from isotherm.resources.local import confinement, keeper_client
+from isotherm.resources.local import confinement, supervisor_client
 from isotherm.store.database.writer import Connection
 from isotherm.store.watch import repair_records, views
 from isotherm.store.watch import schedule as watching
@@ -131,7 +131,8 @@ def _is(condition: Callable[[], bool]) -> Callable[[], Awaitable[bool]]:
 
 
 def _running(base: Path) -> set[int]:
-    found = [keeper_client.state(confinement.Confined(base), one.stem) for one in base.glob(".isotherm/processes/*.json")]
+    confined = confinement.Confined(base)
+    found = [supervisor_client.state(confined, one.stem) for one in base.glob(".isotherm/processes/*.json")]
     return {one.child[0] for one in found if one is not None and one.is_running and one.child is not None}
 
 

@@ -15,7 +15,7 @@ from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
 from isotherm.planning import documents
 from isotherm.resources import contract
-from isotherm.resources.context.signals import Taken
+from isotherm.resources.context.signals import HandledSignal
 from isotherm.resources.heat.groups.scaling_policy import ScalingPolicy
 from isotherm.states import Action, NodeKind
 from isotherm.store.database.writer import Connection
@@ -144,7 +144,7 @@ def _gone() -> errors.NotFound:
     return errors.NotFound("The resource that this address was for does not exist any more.", kind="NotFound")
 
 
-def _handle(type_: type[contract.Resource], details: Any, count: int) -> Taken:
+def _handle(type_: type[contract.Resource], details: Any, count: int) -> HandledSignal:
     try:
         return type_.handle_signal(details, count)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What users are shown of a resource type: the API's document about it, and a template to start from."""
+"""Documents about resource types: the API's description, and a template to start from."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _short_name(one: type[contract.Resource]) -> str:
 
 
 def _asked(schema: Schema) -> list[constraints.Constraint]:
-    """The constraints that a parameter can carry: custom ones ask a cloud, and are left to the property."""
+    """Return the constraints that a parameter can have; custom ones stay with the property."""
     return [one for one in schema.constraints
             if not isinstance(one, constraints.CustomConstraint) and schema.type in one.kinds]
 

@@ -1,7 +1,7 @@
-"""What resources may reach of the machine that the engine runs on, and of the network around it.
+"""Ports to the machine that the engine runs on, and to its network.
 
-Both are the operator's to lend: where a port is missing in the World, types that need it say so and do nothing. `Local` is
-a folder, and nothing outside it is touched; `Http` speaks to the addresses that the operator's rules allow.
+The operator enables both: where a port is None, types that need it fail with an explanation. `Local` is a folder, and
+nothing outside of it is touched; `Http` reaches the addresses that the operator's rules allow.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ HINT = "The operator allows them with the option enable_local_resources."
 
 
 def _free() -> None:
-    """Nothing to check: nobody works under a lease."""
+    """Check nothing: there is no lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A folder of this machine. `environment` is all that a process started there gets, besides what a template says."""
+    """A folder of this machine. `environment` is the whole environment of processes, besides the template's variables."""
 
     base: Path
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. The names of headers are in small letters."""
+    """One reply. The names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -54,18 +54,20 @@ class Reply:
 
 
 class Http(Protocol):
-    """Calls by HTTP, to where the operator's rules allow.
+    """Sends HTTP requests to the addresses that the operator's rules allow.
 
-    Raises UserError for what may not be called, Temporary when there is no answer, Permanent when there is one that no
-    retry will mend, such as one beyond the size limit.
+    Raises UserError for a forbidden address, Temporary if there is no reply, Permanent for a reply that no retry
+    changes, such as one that is too large.
     """
 
     async def call(self, call: Call) -> Reply: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
-    """Calls that are sent inside a lease, or not at all: between a decision and its sending a machine may stand still."""
+class LeasedHttp:
+    """Sends requests inside a lease: the client checks the lease right before it sends, since a process may be paused
+    before that.
+    """
 
     http: Http
     check: Callable[[], None]
@@ -76,7 +78,7 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Both together; nothing, where the operator lends nothing."""
+    """Both ports; None where the operator allows nothing."""
 
     local: Local | None = None
     http: Http | None = None

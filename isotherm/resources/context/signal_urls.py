@@ -1,8 +1,8 @@
-"""How the world reaches this engine: the address of its API, and which ways to signal it there are.
+"""URLs at which resources are signalled, and the signal transports that are available.
 
-Heat's types let a template choose a transport for signals. Some of these need services of a cloud (an object store, a
-queue); where there is none, choosing one fails when the resource is made, and says why. What Heat has an identity service
-sign, is signed here: an address that takes signals for one resource, from whoever knows it, until a moment.
+Heat's types let a template choose a transport. Some need cloud services (an object store, a queue); where there is
+none, creating the resource fails and says so. In place of Heat's pre-signed URLs of an identity service, URLs are
+signed here: for one resource, until a time, usable by anyone who has the URL.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DAY_S = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class SignalUrls:
-    """What there is. `address` is the Orchestration API's, without a path; none while the engine runs in a command."""
+    """Builds signal URLs. `address` is the API's base address; empty while no API is served."""
 
     address: str = ""
     project: str = ""
@@ -36,11 +36,11 @@ class SignalUrls:
     lifetime_s: int = 30 * DAY_S
 
     def of(self, project: str) -> SignalUrls:
-        """The same, for the resources of a project."""
+        """Return the same for the resources of a project."""
         return replace(self, project=project)
 
     def require(self, transport: str) -> None:
-        """Raises Permanent if the transport cannot be used here."""
+        """Raise Permanent if the transport is not available."""
         offered = _WITHOUT_API | {CFN} if self.address and self.signer else _WITHOUT_API
         if transport not in offered:
             raise errors.Permanent(
@@ -49,13 +49,13 @@ class SignalUrls:
             )
 
     def signal_url(self, stack_name: str, stack_id: str, resource: str) -> str | None:
-        """Where somebody signals who has a token."""
+        """Return the URL for signals with an authentication token, or None while no API is served."""
         return self._url("stacks", stack_name, stack_id, "resources", resource, "signal") if self.address else None
 
     def signed_url(self, method: str, stack_id: str, token: str, until: int) -> str | None:
-        """Where anybody signals who knows it: one version of one resource, by one method, until a moment.
+        """Return the signed URL of one version of a resource, for one method, until a time.
 
-        It is the same each time that it is asked for, so that those who use it see no change.
+        It is the same for each call, so that resources that read it see no change.
         """
         if not self.address or self.signer is None:
             return None
@@ -72,6 +72,6 @@ def signature_in(url: str) -> str:
 
 
 def token_in(reference: str) -> str:
-    """The token of the resource that a signed address leads to; what is no such address stands for itself."""
+    """Return the token in a signed URL; any other reference is returned unchanged."""
     path = reference.partition("?")[0].split("/")
     return path[-1] if reference.startswith(("http://", "https://")) and path[-3:-2] == ["signal"] else reference

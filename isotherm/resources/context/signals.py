@@ -1,9 +1,9 @@
-"""Signals: what the world tells a resource of its own accord, and how a type takes it.
+"""Signals: messages from outside to a resource, and how a type handles them.
 
-A signal is stored before anybody acts on it. Taking one is pure: `Resource.handle_signal` says under which key it is kept
-(a later signal with the same key takes the place of the earlier one), what is kept of it, and what the user reads of it
-in the events. A resource that waits for signals reads an inbox and answers `contract.wait_for(inbox, ...)`: it is looked
-at again as soon as there is more in the inbox than it has seen, and a signal that arrives in between cannot be missed.
+A signal is stored before it has any effect. `Resource.handle_signal` is pure: it returns the key under which the signal
+is stored (a later signal with the same key replaces the earlier one), the stored details, and the event text. A
+resource that waits for signals reads an inbox and returns `contract.wait_for(inbox, ...)`: it is woken by the next
+signal beyond those it has seen, so that no signal is missed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What a type makes of a signal. No reason: it changes nothing, and is not told of."""
+class HandledSignal:
+    """The result of handling a signal. Without a reason, the signal changes nothing and causes no event."""
 
     key: str
     details: Any
@@ -24,7 +24,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One signal as it is kept. Numbers grow with each signal that the resource gets."""
+    """One stored signal. Numbers grow with each signal of the resource."""
 
     number: int
     key: str
@@ -33,7 +33,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """The signals of one resource at one moment: who got them, and how many there had been."""
+    """The signals of one resource at one time, and their count."""
 
     topic: str
     type: str
@@ -45,16 +45,16 @@ class Signals(Protocol):
     """The inboxes of a stack."""
 
     async def inbox(self, stack_id: str, reference: str, near: Sequence[int] = ()) -> Inbox | None:
-        """That of the resource with this physical id or token; None if there is no such resource.
+        """Return the inbox of the resource with this physical id or token, or None.
 
-        `near` are the numbers of rows to look at first.
+        `near` are row numbers to search first.
         """
         ...
 
     def guarded(self, check: Callable[[], None]) -> Signals:
-        """The same, but whatever changes something calls `check` first."""
+        """Return the same port; each change calls `check` first."""
         ...
 
     async def clear(self, inbox: Inbox) -> None:
-        """Forget what has been seen; what arrived since stays."""
+        """Delete the signals that were seen; later ones stay."""
         ...

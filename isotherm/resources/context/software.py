@@ -1,8 +1,7 @@
-"""Software configurations and their deployments to servers: what is kept of them, and the port through which types do so.
+"""Software configs and their deployments to servers, and the port through which types use them.
 
-They have an API of their own, as in Heat, beside that of stacks; a template's resources are only one of their users: what
-need not be said there may be None here. A config never changes. A deployment says which config a server is to apply, and
-what came of it.
+They have an API of their own, as in Heat, and resources are only one kind of user: fields that the API does not require
+may be None. A config never changes. A deployment says which config a server applies, and its result.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _NAMESPACE = uuid.UUID("5d7c1c0e-8a5b-4f0e-9a43-6f4a5a0b6d11")
 
 
 class Config(msgspec.Struct, frozen=True):
-    """A configuration: for which tool (`group`), what it says, what it takes and what it gives."""
+    """A config: its tool (`group`), content, inputs and outputs."""
 
     id: str
     name: str | None
@@ -34,7 +33,7 @@ class Config(msgspec.Struct, frozen=True):
 
 
 class Deployment(msgspec.Struct, frozen=True):
-    """A configuration on its way to a server, and what came of it."""
+    """A config that is deployed to a server, and its result."""
 
     id: str
     server_id: str | None
@@ -49,10 +48,10 @@ class Deployment(msgspec.Struct, frozen=True):
 
 
 class Software(Protocol):
-    """The configs and deployments of the project that a stack belongs to. Doing something twice is doing it once."""
+    """The configs and deployments of a stack's project. All methods are idempotent."""
 
     def guarded(self, check: Callable[[], None]) -> Software:
-        """The same, but whatever changes something calls `check` first."""
+        """Return the same port; each change calls `check` first."""
         ...
 
     async def create_config(self, stack_id: str, config: Config) -> None: ...
@@ -62,7 +61,7 @@ class Software(Protocol):
     async def delete_config(self, stack_id: str, config_id: str) -> None: ...
 
     async def put_deployment(self, stack_id: str, deployment: Deployment) -> None:
-        """Create it, or bring it to this."""
+        """Create or update a deployment."""
         ...
 
     async def deployment(self, stack_id: str, deployment_id: str) -> Deployment | None: ...
@@ -70,17 +69,17 @@ class Software(Protocol):
     async def delete_deployment(self, stack_id: str, deployment_id: str) -> None: ...
 
     async def deployed(self, stack_id: str, server_id: str) -> Sequence[Config]:
-        """The configs that a server is to apply, by their names."""
+        """Return the configs that a server has to apply, by name."""
         ...
 
 
 def id_for(token: str, *what: object) -> str:
-    """The id of something that is made for a token: the same whoever makes it, and however often."""
+    """Return an id derived from a token: the same for each call."""
     return str(uuid.uuid5(_NAMESPACE, "/".join([token, *map(str, what)])))
 
 
 def outcome(outputs: Sequence[Mapping[str, Any]], details: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """What a server's signal means: status, reason, and the values of the outputs."""
+    """Return the meaning of a server's signal: status, reason, and output values."""
     values: dict[str, Any] = {}
     wrong: dict[str, Any] = {}
     code = details.get(STATUS_CODE)

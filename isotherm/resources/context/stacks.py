@@ -1,4 +1,4 @@
-"""The port through which a type makes and reads stacks inside its own stack."""
+"""The port through which a type creates and reads nested stacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isotherm.states import Action
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A stack inside a stack, as a resource wants it. Files and environment come from the stack around it."""
+    """A wanted nested stack. Files and environment come from the outer stack."""
 
     template: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One resource of a stack inside, as its newest template has it."""
+    """One resource of a nested stack, as in its newest template."""
 
     name: str
     definition: Mapping[str, Any]
@@ -38,31 +38,31 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an operation on another stack ended; a failure says why. If it has not: the operation to wait for."""
+    """The end of an operation on another stack, with the reason of a failure; or the operation to wait for."""
 
     failure: str = ""
     awaits: str = ""
 
 
 class Stacks(Protocol):
-    """Stacks inside stacks. Each method that starts something answers the id of the operation to wait for."""
+    """Creates and reads nested stacks. Methods that start something return the id of the operation to wait for."""
 
     async def create(self, name: str, child: Child) -> tuple[str, str]:
-        """A new stack: its id, and the operation that makes it."""
+        """Create a stack; return its id and the operation."""
         ...
 
     async def update(self, stack_id: str, child: Child) -> str: ...
 
     async def adopt(self, stack_id: str, child: Child) -> str:
-        """Take over what is there already of the stack, and make what is not."""
+        """Adopt the existing objects of a stack, and create the others."""
         ...
 
     async def act(self, stack_id: str, action: Action) -> str | None:
-        """Delete, check, suspend...; None if the stack is gone."""
+        """Start a delete, check, suspend...; None if the stack is gone."""
         ...
 
     async def ending(self, stack_id: str, operation_id: str | None = None) -> Ending:
-        """How that operation ended (the stack's newest, if none is named, or if that one was overtaken)."""
+        """Return how the operation ended; without an id, or if it was superseded, the stack's newest one."""
         ...
 
     async def find(self, name: str, *, owned: bool = True) -> str | None: ...
@@ -72,21 +72,21 @@ class Stacks(Protocol):
     async def outputs(self, stack_id: str) -> Mapping[str, Any]: ...
 
     async def members(self, stack_id: str) -> Sequence[Member]:
-        """The resources that the newest template of the stack has, in its order, and how they are."""
+        """Return the resources of the stack's newest template, in its order, with their states."""
         ...
 
     async def references(self, stack_id: str) -> Mapping[str, Any]:
-        """What get_resource gives for each resource of the stack that has been made, in the order of the template."""
+        """Return the value of get_resource for each created resource of the stack, in the order of the template."""
         ...
 
     async def published(self, stack_id: str, path: Sequence[Any]) -> Mapping[str, Any]:
-        """What get_attr gives for each resource of the stack, if it was among the exports; all in one reading."""
+        """Return the value of get_attr for each resource of the stack, if it was exported; read at once."""
         ...
 
     async def cancelled(self) -> bool:
-        """Whether the operation around was cancelled: then nothing new is begun."""
+        """Return whether the outer operation was cancelled: then nothing new is begun."""
         ...
 
     async def time_left_s(self) -> float | None:
-        """How long the operation around has until it times out; None if there is no end to it."""
+        """Return the time until the outer operation times out; None without a limit."""
         ...

@@ -1,4 +1,4 @@
-"""OS::Heat::AccessPolicy: which resources of the stack a user of it may look at."""
+"""OS::Heat::AccessPolicy: the resources of the stack that a stack user may read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALLOWED = "AllowedResources"
 
 
 class AccessPolicy(contract.RowOnly):
-    """A list of names. The API asks it when a user of the stack wants to see a resource."""
+    """A list of resource names. The API checks it when a stack user reads a resource."""
 
     TYPE = "OS::Heat::AccessPolicy"
     DESCRIPTION = "Says which resources of the stack may be seen by the users that it is given to."

@@ -1,4 +1,4 @@
-"""OS::Heat::Delay: a pause at a chosen place in the graph."""
+"""OS::Heat::Delay: a pause at a chosen position in the graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_NEGATIVE = (constraints.Range(minimum=0),)
 
 
 class Delay(contract.RowOnly):
-    """Waits between what it depends on and what depends on it."""
+    """Waits after its requirements are complete, before its dependants begin."""
 
     TYPE = "OS::Heat::Delay"
     DESCRIPTION = "Waits: what depends on it comes that much later. A random part keeps many from going at once."

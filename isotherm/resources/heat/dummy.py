@@ -1,7 +1,7 @@
-"""OS::Heat::Dummy: a resource that takes its time and does nothing, for trying out orchestration itself.
+"""OS::Heat::Dummy: a resource that waits and does nothing, for testing orchestration.
 
-Its objects exist in the world's `reality`, apart from the engine's tables, so that what the engine believes can be
-compared with what is there.
+Its objects are in `context.reality`, apart from the engine's tables, so that the engine's belief can be compared with
+reality.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SHORTEST_WAIT_S = 1.0
 _ATTEMPTS = 20
 
 
-class Dummy(timer.Pretender):
-    """Waits at each operation, and is done. Made for tests and demonstrations."""
+class Dummy(timer.TimedResource):
+    """Waits at each operation. For tests and demonstrations."""
 
     TYPE = "OS::Heat::Dummy"
     DESCRIPTION = "Does nothing, and takes a random time to do it: for trying out stacks without a cloud."

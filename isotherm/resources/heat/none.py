@@ -1,4 +1,4 @@
-"""OS::Heat::None: stands in for any type, to switch a resource off by a line in the environment."""
+"""OS::Heat::None: replaces any type, to switch a resource off in the environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from isotherm.resources.schema import Support
 
 
 class NoneResource(contract.RowOnly):
-    """Takes any property, has any attribute (null), and is never changed or replaced."""
+    """Accepts any property and has any attribute (null); is never changed or replaced."""
 
     TYPE = "OS::Heat::None"
     DESCRIPTION = "Does nothing, takes any property and has any attribute: stands in for a type that is not wanted."

@@ -1,7 +1,7 @@
-"""OS::Heat::RandomString: a secret made once and kept.
+"""OS::Heat::RandomString: a secret that is generated once and kept.
 
-The string is drawn in `handle_create` and goes into the progress; only `check_create_complete` makes it the resource's
-own. Who takes up an interrupted create therefore finds the same string, and nobody has ever seen another one.
+The string is generated in `handle_create` and stored as progress; `check_create_complete` stores it in the resource. So
+a create that another worker continues has the same string.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MINIMUM = Schema(INTEGER, "How many characters of the string are from here, at 
 
 
 class RandomString(contract.RowOnly):
-    """A random string, the same for as long as the resource lives."""
+    """A random string that stays the same for the life of the resource."""
 
     TYPE = "OS::Heat::RandomString"
     DESCRIPTION = "Draws a random string, for passwords and the like. It stays the same until the resource is replaced."

@@ -1,7 +1,7 @@
-"""OS::Heat::Stack: a stack of its own, made from a template that is a property.
+"""OS::Heat::Stack: an independent stack from a template that is a property.
 
-In Heat it is made through the orchestration endpoint of a region. The only one that is known here is this engine itself:
-other regions and the credentials of other clouds are refused, in Heat's words, before anything is made.
+Heat creates it through the orchestration endpoint of a region. Here only this engine is known: other regions and
+credentials of other clouds are refused, in Heat's words, before anything is created.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SINCE = Support(version="12.0.0")
 
 
 class RemoteStack(nested_stack.StackResource):
-    """A stack of its own."""
+    """An independent stack."""
 
     owned = False
     TYPE = "OS::Heat::Stack"

@@ -1,6 +1,6 @@
-"""OS::Heat::TestResource: stores a text, and waits, fails or insists on replacement when told to.
+"""OS::Heat::TestResource: stores a text; waits, fails or requires replacement as its properties say.
 
-Heat's own functional tests are written with it, so its behaviour is theirs. Its objects exist in the world's `reality`.
+Heat's functional tests use it, so it behaves as Heat's. Its objects are in `context.reality`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _action_wait(action: str) -> Schema:
     return Schema(NUMBER, f"How long {action} takes, in seconds; wait_secs if it is not given.", update_allowed=True)
 
 
-class TestResource(timer.Pretender):
+class TestResource(timer.TimedResource):
     """Stores a text. For tests only."""
 
     __test__ = False  # the name is Heat's: test runners are not to collect it

@@ -1,7 +1,6 @@
-"""Waiting for a moment: what the types that only pretend to work have in common.
+"""Waits that end at a point in time, for types that only pretend to work.
 
-A wait is kept as the moment at which it ends, never as what is left of it: so it ends at the same moment whoever takes
-it up, and however often.
+A wait is stored as the time of its end, so that it ends at the same time whichever worker continues it.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ _FOREVER_S = 3600.0
 
 
 def until(clock: contract.Clock, seconds: float) -> dict[str, Any]:
-    """Progress for a wait that begins now; negative seconds never end."""
+    """Return the progress of a wait that begins now; negative seconds never end."""
     return {"until": clock.now() + seconds if seconds >= 0 else None}
 
 
 def over(clock: contract.Clock, progress: Mapping[str, Any] | None, reason: str) -> bool | contract.Wait:
-    """Whether the wait is over, as a `check_*` method answers. No progress: there was nothing to wait for."""
+    """Return the result of `check_*` for a wait. Without progress there is nothing to wait for."""
     if not progress:
         return True
     end = progress["until"]
@@ -29,8 +28,8 @@ def over(clock: contract.Clock, progress: Mapping[str, Any] | None, reason: str)
     return True if left <= 0 else contract.Wait(left, reason)
 
 
-class Pretender(contract.Resource):
-    """A type whose objects exist in the world's `reality`, and whose deletion is a wait."""
+class TimedResource(contract.Resource):
+    """A type whose objects are in `context.reality`, and whose deletion is a wait."""
 
     async def find_by_token(self) -> contract.Search:
         return contract.found(await self.context.reality.find(self.token))

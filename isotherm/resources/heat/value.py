@@ -1,4 +1,4 @@
-"""OS::Heat::Value: gives a name and a type to an expression, for others to read."""
+"""OS::Heat::Value: gives a name and a type to an expression."""
 
 from __future__ import annotations
 

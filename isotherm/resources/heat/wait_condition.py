@@ -1,7 +1,7 @@
-"""OS::Heat::WaitCondition and its handles: the stack goes on when enough signals have come.
+"""OS::Heat::WaitCondition and its handles: the stack continues when enough signals have arrived.
 
-The handle only receives: each signal is a row of its own in its inbox, under its id. The wait condition reads the handle's
-inbox; it polls nothing, and a signal wakes it. Signals that came before it began to wait count as well.
+The handle only receives: each signal is a row in its inbox. The wait condition reads the inbox of the handle; a signal
+wakes it, and it does not poll. Signals that arrived before the wait began count as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from isotherm import errors
 from isotherm.resources import contract, signal_access
 from isotherm.resources.context import signal_urls
-from isotherm.resources.context.signals import Inbox, Signal, Taken
+from isotherm.resources.context.signals import HandledSignal, Inbox, Signal
 from isotherm.resources.schema import CACHE_NONE, INTEGER, NUMBER, STRING, AttributeSchema, Schema, Support
 from isotherm.template.parameters import constraints
 
@@ -23,15 +23,15 @@ SUCCESS, FAILURE = "SUCCESS", "FAILURE"
 
 
 class WaitConditionFailure(errors.Permanent):
-    """A signal said that it failed."""
+    """A signal reported a failure."""
 
 
 class WaitConditionTimeout(errors.Permanent):
-    """Too few signals came in time."""
+    """Too few signals arrived in time."""
 
 
 class _Handle(contract.RowOnly):
-    """Receives signals. The names that a signal's fields have differ between the kinds of handles."""
+    """Receives signals. The field names of a signal differ between the kinds of handles."""
 
     id_field: ClassVar[str]
     status_field: ClassVar[str]
@@ -40,7 +40,7 @@ class _Handle(contract.RowOnly):
     traits = contract.Traits(signals_awaited_by="OS::Heat::WaitCondition")
 
     @classmethod
-    def handle_signal(cls, details: Any, count: int) -> Taken:
+    def handle_signal(cls, details: Any, count: int) -> HandledSignal:
         fields = cls.filled_in(details, count)
         known = {cls.id_field, cls.status_field, cls.reason_field, cls.data_field}
         if not isinstance(fields, Mapping) or fields.keys() != known:
@@ -49,11 +49,11 @@ class _Handle(contract.RowOnly):
         if status not in (SUCCESS, FAILURE):
             raise ValueError("Metadata format invalid")
         kept = {"status": status, "reason": str(reason), "data": fields[cls.data_field]}
-        return Taken(str(fields[cls.id_field]), kept, f"Signal: status:{status} reason:{reason}"[:1000])
+        return HandledSignal(str(fields[cls.id_field]), kept, f"Signal: status:{status} reason:{reason}"[:1000])
 
     @classmethod
     def filled_in(cls, details: Any, count: int) -> Any:
-        """The signal with all of its fields."""
+        """Return the signal with defaults for missing fields."""
         return details
 
     @classmethod
@@ -67,7 +67,7 @@ class _Handle(contract.RowOnly):
 
 
 class WaitConditionHandle(_Handle):
-    """Receives signals: a JSON map with id, status, reason and data, each of which may be left out."""
+    """Receives signals: a JSON map with id, status, reason and data, each of them optional."""
 
     TYPE = "OS::Heat::WaitConditionHandle"
     DESCRIPTION = "Receives signals from the world, for wait conditions to count."
@@ -138,7 +138,7 @@ class WaitConditionHandle(_Handle):
 
 
 class UpdateWaitConditionHandle(_Handle):
-    """Receives signals in CloudFormation's form, and is made anew by each update: then all have to signal again."""
+    """Receives signals in CloudFormation's form. Each update replaces it, so that all signals have to arrive again."""
 
     TYPE = "OS::Heat::UpdateWaitConditionHandle"
     DESCRIPTION = "Receives signals, and is replaced by each update of the stack, so that signals have to come again."
@@ -151,7 +151,7 @@ class UpdateWaitConditionHandle(_Handle):
         return await super().handle_create()
 
     async def reference(self) -> object:
-        """As in Heat: the address to signal to, where there is one."""
+        """Return the URL to signal to if there is one, as in Heat."""
         return signal_access.signed_url(self, "PUT") or await super().reference()
 
 
@@ -159,7 +159,7 @@ HANDLES = frozenset({WaitConditionHandle.TYPE, UpdateWaitConditionHandle.TYPE})
 
 
 class WaitCondition(contract.RowOnly):
-    """Is complete when its handle has got enough signals."""
+    """Is complete when its handle has received enough signals."""
 
     TYPE = "OS::Heat::WaitCondition"
     DESCRIPTION = "Waits until a handle has received a number of signals; fails if one says so, or if time runs out."

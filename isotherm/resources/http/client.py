@@ -1,7 +1,7 @@
-"""Calls services on behalf of resources: http and https, to addresses that may be spoken to, within a time and a size.
+"""Sends HTTP requests for resources: http and https, to allowed addresses, within limits of time and size.
 
-The rules are those by which templates are fetched. Redirects are answers like any other; nothing is kept between two
-calls, and no URL and no header is in a message or in a log.
+The address rules are those for fetching templates. Redirects are not followed, connections are not kept, and no URL or
+header is in a message or log.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VALUE = re.compile(r"([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7
 
 
 class Client:
-    """A `reach.Http`, under these settings."""
+    """Implements `local_access.Http` under the operator's settings."""
 
     def __init__(self, settings: Settings, resolve: Resolve = look_up, tls: ssl.SSLContext | None = None) -> None:
         self._outside = AllowedAddresses(settings.allowed_fetch_networks, resolve)

@@ -1,8 +1,8 @@
-"""Fills in the places that a template leaves open in URLs and bodies, and finds values in answers. Pure.
+"""Fills placeholders in URLs and bodies, and reads values from replies. Pure.
 
-`{id}` is the physical id, `{token}` what marks the object as ours, `{name}` a readable name, `{object.a.b}` a value of the
-object. In a body, a text that is nothing but one place becomes the value itself, of whatever type; in a URL, values are
-quoted, so that none of them can lead elsewhere. What is not among these places is left as it is.
+`{id}` is the physical id, `{token}` the token, `{name}` a readable name, `{object.a.b}` a value of the object. In a
+body, a text that is only a placeholder becomes the value itself, of any type; in a URL, values are quoted, so that they
+cannot change the path. Other braces are left as they are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def body(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def uses(template: Any, name: str) -> bool:
-    """Whether a place of that name is in it."""
+    """Return whether a placeholder of that name is used."""
     if isinstance(template, Mapping):
         return any(uses(one, name) for one in template.values())
     if isinstance(template, list):
@@ -41,7 +41,7 @@ def uses(template: Any, name: str) -> bool:
 
 
 def found(data: Any, path: str) -> Any:
-    """The value at a path such as `items.0.id`; None if there is none. An empty path is the whole."""
+    """Return the value at a path such as `items.0.id`, or None. An empty path is the whole."""
     here = _found(data, path)
     return None if here is _MISSING else here
 

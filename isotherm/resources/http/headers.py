@@ -1,7 +1,7 @@
-"""Which headers a template may send: all but those by which HTTP itself is spoken.
+"""The headers that a template may send: all but those of the HTTP protocol itself.
 
-Length, framing and fate of a connection are the client's to say. A template that says something else of them could
-smuggle a request of its own past a proxy, or speak to another host than the one that was judged.
+Length, framing and connection headers are set by the client. A template that set them could smuggle a request past a
+proxy, or address another host than the one that was checked.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _OWN_PREFIX = "proxy-"
 
 
 def is_own(name: str) -> bool:
-    """Whether the header is the client's to send."""
+    """Return whether a header is set by the client."""
     lower = name.strip().lower()
     return lower in _OWN or lower.startswith(_OWN_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class Sendable(Constraint):
-    """The name of a header, or a map of headers by name, that a template may send."""
+    """The constraint for names of headers, and maps of headers, that a template may send."""
 
     kinds: ClassVar[frozenset[Kind]] = frozenset({Kind.STRING, Kind.MAP})
     name: ClassVar[str] = "CustomConstraint"

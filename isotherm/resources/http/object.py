@@ -1,4 +1,4 @@
-"""Isotherm::Http::Object: an object of a service that speaks HTTP, told by a template alone."""
+"""Isotherm::Http::Object: an object of an HTTP service, described by the template alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OWN_ID = "{token}"
 
 
 class Object(contract.Resource):
-    """The physical id is what the service calls it."""
+    """An object of an HTTP service. The physical id is the service's id."""
 
     TYPE = "Isotherm::Http::Object"
     DESCRIPTION = ("An object of any service that speaks HTTP. In URLs and bodies, {id}, {token}, {name} and {object.a.b} "
@@ -169,7 +169,7 @@ class Object(contract.Resource):
     # Asking.
 
     async def _read(self) -> local_access.Reply | None:
-        """The answer to a look at it; None if it is gone."""
+        """Return the reply for the object, or None if it is gone."""
         reply = await self._ask(READ, gone_is_fine=True)
         return None if reply.status in _GONE else reply
 
@@ -230,7 +230,7 @@ def _decoded(reply: local_access.Reply) -> Any:
 
 
 def _like(wanted: Any, live: Any) -> Any:
-    """What is live, as far as somebody said what it should be."""
+    """Return the live value, reduced to the keys that the template gives."""
     if not isinstance(wanted, Mapping) or not isinstance(live, Mapping):
         return live
     return {name: _like(one, live[name]) for name, one in wanted.items() if name in live}

@@ -1,4 +1,4 @@
-"""What a template may say of an Isotherm::Http::Object."""
+"""The property schemas of Isotherm::Http::Object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _URL = (constraints.AllowedPattern(pattern="https?://[^ ]+", description="a URL 
 
 
 def _call(what: str, method: str, statuses: Sequence[int], *, url: str = "", body: bool = True) -> dict[str, Schema]:
-    """How one thing is asked of the service. `url` is told where it need not be given."""
+    """Return the schema of one request; `url` is its description where the URL is optional."""
     found = {
         URL: Schema(STRING, f"The address to {what}. " + (url or "It has to be given."), required=not url,
                     constraints=_URL),

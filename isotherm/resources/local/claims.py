@@ -1,7 +1,7 @@
-"""Who a path belongs to: one small file for each path that a resource has made, apart from what stands at the path.
+"""Claims: which resource a path belongs to. One small file for each path, apart from the path itself.
 
-It is written before anything is made, with the resource's token: so what a killed engine left behind is found again, what
-somebody else made is never overwritten, and a version that was replaced does not delete what its successor uses.
+A claim is written with the resource's token before anything is created. So an object of a killed engine is found again,
+objects of others are never overwritten, and a replaced version does not delete what its successor uses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOLDER = "claims"
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """One version of one resource says: this is mine."""
+    """A path belongs to one version of one resource."""
 
     path: str
     token: str
@@ -33,7 +33,7 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 class Claims:
-    """All claims in a folder."""
+    """All claims of a base folder."""
 
     def __init__(self, confined: Confined) -> None:
         self._confined = confined
@@ -48,9 +48,9 @@ class Claims:
             return msgspec.json.decode(opened.read(), type=Claim)
 
     def take(self, parts: Parts, claim: Claim, tokens: Collection[str]) -> None:
-        """Make it ours. Whoever had one of our tokens, or was an older version of the same resource, gives way.
+        """Claim a path. A claim with one of our tokens, or of an older version of the same resource, is replaced.
 
-        Anybody else's claim is a refusal.
+        Refuses a path that another resource has claimed.
         """
         known = self.of(parts)
         if known == claim:
@@ -72,7 +72,7 @@ def _name(parts: Parts) -> str:
 
 
 def _put(folder: int, name: str, data: bytes, *, new: bool) -> bool:
-    """Write a whole file at once; False if it was to be new and is there."""
+    """Write a file atomically; return False if it had to be new and exists."""
     draft = f".{secrets.token_hex(8)}"
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     with os.fdopen(file, "wb") as opened:

@@ -1,8 +1,8 @@
-"""Paths that cannot lead out of a folder.
+"""Paths that cannot lead out of a base folder.
 
-A path is taken apart once, and walked one step at a time from the folder's own descriptor, following no symbolic link:
-what was checked is what is used, whatever somebody does to the tree in the meantime. `.isotherm` in the folder is ours:
-claims, processes and half-written files live there, and no template reaches it.
+A path is split once and walked one name at a time from the folder's descriptor, without following symbolic links: what
+was checked is what is used, even if the tree changes meanwhile. `.isotherm` in the folder holds claims, processes and
+temporary files, and no template reaches it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _LONGEST_NAME = 255
 
 
 class Missing(errors.Permanent):
-    """There is no such file or folder, or something else stands in its place."""
+    """The file or folder does not exist, or is of another kind."""
 
 
 def wrong_with(path: str) -> str | None:
-    """Why a path can never be used, wherever the folder is; None if it may."""
+    """Return why a path can never be used, or None."""
     parts = [part for part in PurePosixPath(path).parts if part != "/"]
     if not parts:
         return "a path has to name something inside the folder"
@@ -43,13 +43,13 @@ def wrong_with(path: str) -> str | None:
 
 
 class Confined:
-    """The folder. It is there before anybody uses it: whoever lends it makes it."""
+    """The base folder. It has to exist."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
 
     def parts(self, path: str) -> Parts:
-        """The names below the folder; absolute paths may be used if they lie in it. Raises Permanent for all others."""
+        """Return the names below the base folder. Raises Permanent for paths outside of it."""
         inside = path
         if path.startswith("/"):
             try:
@@ -66,7 +66,7 @@ class Confined:
 
     @contextlib.contextmanager
     def parent(self, parts: Parts) -> Iterator[int]:
-        """A descriptor of the folder that holds the last name. Raises Missing if it is not there."""
+        """Open the folder that holds the last name. Raises Missing."""
         with self.open(parts[:-1]) as folder:
             yield folder
 
@@ -86,7 +86,7 @@ class Confined:
 
     @contextlib.contextmanager
     def own(self, name: str, *, make: bool = False) -> Iterator[int]:
-        """A descriptor of a folder of ours. Raises Missing, unless it is to be made."""
+        """Open a folder inside `.isotherm`. Raises Missing, unless it is to be created."""
         if make:
             with self.open(()) as base:
                 _make(base, OWN)
@@ -102,7 +102,7 @@ def _make(folder: int, name: str) -> None:
 
 
 def _step(here: int, name: str, path: str) -> int:
-    """Go one name down; closes where it came from, unless that fails."""
+    """Open the next folder of a path and close the current one, unless that fails."""
     try:
         below = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=here)
     except FileNotFoundError:
@@ -116,7 +116,7 @@ def _step(here: int, name: str, path: str) -> int:
 
 
 def status(folder: int, name: str) -> os.stat_result | None:
-    """What stands there, links not followed; None if nothing does."""
+    """Return the status of a name without following links, or None."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -132,8 +132,8 @@ def is_folder(found: os.stat_result | None) -> bool:
 
 
 @contextlib.contextmanager
-def told(path: str) -> Iterator[None]:
-    """Says what the system refused in words of ours, and whether it may be worth while to try again."""
+def translated_errors(path: str) -> Iterator[None]:
+    """Translate errors of the system: into Temporary where a retry may help, else into Permanent."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Isotherm::Local::Directory: a folder on the machine that the engine runs on."""
+"""Isotherm::Local::Directory: a folder on the machine of the engine."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from isotherm.resources import contract
 from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
-from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, local_port
+from isotherm.resources.local.path_resource import MODE, OWNER, PATH, PathResource, local_port
 from isotherm.resources.schema import BOOLEAN, CACHE_NONE, LIST, STRING, AttributeSchema, Schema
 
 PURGE = "purge"
 _FEW = 5
 
 
-class Directory(Placed):
-    """What is in it is others' business, until it is to be deleted."""
+class Directory(PathResource):
+    """A folder. Its content belongs to others, and only matters when the folder is deleted."""
 
     TYPE = "Isotherm::Local::Directory"
     DESCRIPTION = "A folder on the machine that the engine runs on, inside the base folder."
@@ -55,7 +55,7 @@ class Directory(Placed):
         if self.physical_id is None:
             return None
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             if self.is_ours(parts):
                 local_port(self).check()
                 await self._remove(parts)
@@ -64,7 +64,7 @@ class Directory(Placed):
 
     async def handle_get_reality(self) -> contract.LiveState:
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             found = self._status(parts)
         if found is None or not self.fits(found):
             return contract.Gone()
@@ -79,7 +79,7 @@ class Directory(Placed):
 
     def _make(self, parts: Parts) -> None:
         path = "/".join(parts)
-        with confinement.told(path):
+        with confinement.translated_errors(path):
             self.claim_place(parts)
             with self.confined.parent(parts) as folder:
                 found = confinement.status(folder, parts[-1])

@@ -1,4 +1,4 @@
-"""Isotherm::Local::File: a file on the machine that the engine runs on."""
+"""Isotherm::Local::File: a file on the machine of the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isotherm.resources import contract
 from isotherm.resources.local import confinement, ownership
 from isotherm.resources.local.claims import Claims
 from isotherm.resources.local.confinement import Missing, Parts
-from isotherm.resources.local.path_resource import MODE, OWNER, PATH, Placed, local_port
+from isotherm.resources.local.path_resource import MODE, OWNER, PATH, PathResource, local_port
 from isotherm.resources.schema import CACHE_NONE, INTEGER, STRING, AttributeSchema, Schema
 
 CONTENT = "content"
@@ -30,7 +30,7 @@ _DRAFTS = "drafts"
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What is in a file."""
+    """The content of a file."""
 
     status: os.stat_result
     size: int
@@ -65,8 +65,8 @@ def _hashed(digest: str, size: int) -> str:
     return f"sha256:{digest} ({size} bytes)"
 
 
-class File(Placed):
-    """Written as a whole: a reader sees the old content or the new one."""
+class File(PathResource):
+    """A file that is written atomically: a reader sees the old content or the new one."""
 
     TYPE = "Isotherm::Local::File"
     DESCRIPTION = "A file on the machine that the engine runs on, inside the base folder."
@@ -88,14 +88,14 @@ class File(Placed):
 
     async def handle_create(self) -> object:
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             await self._write(parts, new=self.claim_place(parts))
         self.physical_id = "/".join(parts)
         return None
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             await self._write(parts, new=self.claim_place(parts))
         return None
 
@@ -103,7 +103,7 @@ class File(Placed):
         if self.physical_id is None:
             return None
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             if self.is_ours(parts):
                 local_port(self).check()
                 with contextlib.suppress(FileNotFoundError, Missing), self.confined.parent(parts) as folder:
@@ -131,12 +131,12 @@ class File(Placed):
         return confinement.is_file(found)
 
     async def _read(self, parts: Parts) -> _Content | None:
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             size = getattr(self._status(parts), "st_size", 0)
             return self._content(parts) if size <= _QUICK_BYTES else await asyncio.to_thread(self._content, parts)
 
     def _content(self, parts: Parts) -> _Content | None:
-        """What is there, if it is a file; anything else that stands there is not what we made."""
+        """Return the content if the path is a file, else None."""
         if not self.fits(self._status(parts)):
             return None
         try:

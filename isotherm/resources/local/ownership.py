@@ -1,4 +1,4 @@
-"""Mode and owner of files and folders: how templates write them, and what they are called when they are seen."""
+"""Mode and owner of files and folders: their forms in templates and as live values."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def mode(default: str) -> Schema:
 
 
 def apply(file: int, mode_text: str, owner: str | None) -> None:
-    """Set both, by a descriptor. The owner first: giving a file away may change its mode."""
+    """Set owner and mode by a descriptor. The owner first: changing the owner may change the mode."""
     if owner:
         os.fchown(file, *ids(owner))
     os.fchmod(file, int(mode_text, 8))
 
 
 def ids(owner: str) -> tuple[int, int]:
-    """Numbers of user and group; -1 leaves the group as it is."""
+    """Return the numbers of user and group; -1 keeps the group."""
     user, _, group = owner.partition(":")
     try:
         return (int(user) if user.isdigit() else pwd.getpwnam(user).pw_uid,
@@ -44,7 +44,7 @@ def ids(owner: str) -> tuple[int, int]:
 
 
 def seen(found: os.stat_result) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Both as live properties, and all the ways in which the owner can be written."""
+    """Return mode and owner as live properties, and all forms of the owner as aliases."""
     users, groups = [str(found.st_uid)], [str(found.st_gid)]
     with contextlib.suppress(KeyError):
         users.insert(0, pwd.getpwuid(found.st_uid).pw_name)

@@ -1,4 +1,4 @@
-"""What files and folders on this machine have in common: a place inside the base folder, and a claim on it."""
+"""Base classes of types on this machine: a path inside the base folder, and a claim on it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TOKEN = "token"
 
 
 def local_port(resource: contract.Resource) -> local_access.Local:
-    """The folder, if the operator lends one."""
+    """Return the port, if the operator allows local resources. Raises Permanent otherwise."""
     if resource.context.local is None:
         raise errors.Permanent(f"{resource.TYPE} is not allowed here. {local_access.HINT}")
     return resource.context.local
 
 
-class Local(contract.Resource):
-    """Something on this machine, known by the token of whoever made it."""
+class LocalResource(contract.Resource):
+    """An object on this machine, found by the token of its resource."""
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
         # Whoever adopts the stack has a token of his own: this is what the object goes by.
@@ -44,8 +44,8 @@ class Local(contract.Resource):
         return False  # an update says what should be, and makes it so
 
 
-class Placed(Local):
-    """Something at a path. The physical id is the path below the base folder."""
+class PathResource(LocalResource):
+    """An object at a path. The physical id is the path below the base folder."""
 
     # What a type calls itself when it speaks of its objects.
     noun = ""
@@ -57,11 +57,11 @@ class Placed(Local):
             yield wrong
 
     def place(self) -> Parts:
-        """Where it is; before it is made, where it will be."""
+        """Return the path of the object; before its creation, the path of the properties."""
         return self.confined.parts(self.properties[PATH] if self.physical_id is None else self.physical_id)
 
     def claim_place(self, parts: Parts) -> bool:
-        """Make the place ours, or refuse; whether nothing stands there yet. Called before anything is made."""
+        """Claim the path, and return whether nothing exists there. Called before anything is created."""
         claims, path = Claims(self.confined), "/".join(parts)
         known = claims.of(parts)
         with self.confined.parent(parts) as folder:
@@ -77,19 +77,19 @@ class Placed(Local):
         return known is not None and known.token in self.tokens
 
     def fits(self, found: os.stat_result | None) -> bool:
-        """Whether what stands at the place is of our kind."""
+        """Return whether the object at the path is of this type's kind."""
         raise NotImplementedError
 
     async def find_by_token(self) -> contract.Search:
         if self.context.local is None:
             return contract.CannotTell(f"the {self.noun} {self.properties[PATH]}")
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             return contract.found("/".join(parts) if self.is_ours(parts) and self.fits(self._status(parts)) else None)
 
     async def handle_check(self) -> object:
         parts = self.place()
-        with confinement.told("/".join(parts)):
+        with confinement.translated_errors("/".join(parts)):
             if not self.fits(self._status(parts)):
                 raise errors.Permanent(f"the {self.noun} {'/'.join(parts)} does not exist")
         return None

@@ -1,7 +1,7 @@
-"""Isotherm::Local::Process: a command that keeps running on the machine that the engine runs on.
+"""Isotherm::Local::Process: a command that keeps running on the machine of the engine.
 
-It is detached: the engine may end, and finds it again by its token. A change is made in place, by ending the old one
-before the new one begins: two of them would fight for the same port.
+It is detached: the engine may end, and finds the process again by its token. An update ends the old process before the
+new one starts: both would want the same port.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import msgspec
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.local import confinement, keeper_client
-from isotherm.resources.local.path_resource import TOKEN, Local, local_port
+from isotherm.resources.local import confinement, supervisor_client
+from isotherm.resources.local.path_resource import TOKEN, LocalResource, local_port
 from isotherm.resources.schema import CACHE_NONE, INTEGER, LIST, MAP, NUMBER, STRING, AttributeSchema, Schema
 from isotherm.template.parameters import constraints
 
@@ -28,8 +28,8 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _WORDS_ONLY = frozenset({STOP, SETTLE})
 
 
-class Process(Local):
-    """A command with a keeper. The physical id is the token; of one that was imported, the number of the process."""
+class Process(LocalResource):
+    """A command with a supervisor. The physical id is the token; for an imported process, its number."""
 
     TYPE = "Isotherm::Local::Process"
     DESCRIPTION = "A command that keeps running, detached, on the machine that the engine runs on."
@@ -104,7 +104,7 @@ class Process(Local):
             return True
         if not self._ended(progress):
             return contract.Wait(_POLL_S, "ending")
-        keeper_client.forget(self.confined, self._key)
+        supervisor_client.forget(self.confined, self._key)
         return True
 
     async def find_by_token(self) -> contract.Search:
@@ -124,7 +124,7 @@ class Process(Local):
     async def handle_get_reality(self) -> contract.LiveState:
         if self._is_imported():
             return contract.Gone() if self._outsider() is None else contract.Seen({})
-        with confinement.told(self.name):
+        with confinement.translated_errors(self.name):
             found = self._state()
             if found is None or not (found.is_kept or found.is_running or found.has_done_its_work):
                 return contract.Gone()
@@ -138,7 +138,7 @@ class Process(Local):
             return found_one.pid if found_one is not None and name == "pid" else None
         found = self._state()
         if name == "log":
-            return self.confined.absolute(keeper_client.log_parts(self.confined, self._key, self.properties[LOG]))
+            return self.confined.absolute(supervisor_client.log_parts(self.confined, self._key, self.properties[LOG]))
         if found is None:
             return None
         if name == "pid":
@@ -149,25 +149,25 @@ class Process(Local):
 
     @property
     def _key(self) -> str:
-        """The name under which its keeper writes: the token of whoever started it."""
+        """Return the key of the supervisor's files: the token of the resource that started it."""
         found = str(self.data.get(TOKEN, self.token))
         if not _KEY.fullmatch(found):
             raise errors.Permanent("the token of the process is none")
         return found
 
-    def _state(self) -> keeper_client.State | None:
-        return keeper_client.state(self.confined, self._key)
+    def _state(self) -> supervisor_client.State | None:
+        return supervisor_client.state(self.confined, self._key)
 
-    def _state_changed(self, old: Any) -> keeper_client.State | None:
-        """What runs now, if it is not what ran then."""
+    def _state_changed(self, old: Any) -> supervisor_client.State | None:
+        """Return the state if another process runs now than before."""
         found = self._state()
         return found if found is not None and list(found.keeper) != list(old["keeper"]) and found.is_kept else None
 
     async def _start(self) -> None:
         local = local_port(self)
         local.check()
-        with confinement.told(self.name):
-            await asyncio.to_thread(keeper_client.start, self.confined, self._key, self.properties, local.environment)
+        with confinement.translated_errors(self.name):
+            await asyncio.to_thread(supervisor_client.start, self.confined, self._key, self.properties, local.environment)
 
     def _settling(self) -> dict[str, Any]:
         return {"until": self.context.clock.now() + self.properties[SETTLE]}
@@ -182,12 +182,12 @@ class Process(Local):
         return contract.Wait(left, "settling") if left > 0 else True
 
     def _ending(self) -> dict[str, Any]:
-        """Ask what runs to end; the answer says whom we asked, and until when he has time."""
+        """Ask the process to end; the progress has the process and its time limit."""
         local_port(self).check()
-        with confinement.told(self.name):
+        with confinement.translated_errors(self.name):
             found = self._state()
             if found is not None:
-                keeper_client.ask_to_end(found)
+                supervisor_client.ask_to_end(found)
         old = None if found is None else msgspec.to_builtins(found)
         return {"old": old, "kill_at": self.context.clock.now() + self.properties.get(STOP, 0)}
 
@@ -195,17 +195,17 @@ class Process(Local):
         if progress["old"] is None:
             return True
         local_port(self).check()
-        old = msgspec.convert(progress["old"], keeper_client.State)
+        old = msgspec.convert(progress["old"], supervisor_client.State)
         found = self._state()
         if found is not None and found.keeper == old.keeper:
             old = found  # it may have started the command once more in the meantime
-        return keeper_client.has_ended(old, self.context.clock.now() - progress["kill_at"])
+        return supervisor_client.has_ended(old, self.context.clock.now() - progress["kill_at"])
 
     def _last_words(self) -> str:
         found = self._state() if self.context.local is not None else None
         code = "" if found is None or found.code is None else f", with code {found.code}"
-        words = keeper_client.tail(
-            self.confined, keeper_client.log_parts(self.confined, self._key, self.properties.get(LOG))
+        words = supervisor_client.tail(
+            self.confined, supervisor_client.log_parts(self.confined, self._key, self.properties.get(LOG))
         )
         return f"{code}. Its last words: {words}" if words else code
 
@@ -215,4 +215,4 @@ class Process(Local):
     def _outsider(self) -> Any:
         base = str(local_port(self).base)
         is_number = re.fullmatch("[0-9]{1,9}", self.physical_id or "")
-        return keeper_client.outsider(str(self.physical_id), base) if is_number else None
+        return supervisor_client.outsider(str(self.physical_id), base) if is_number else None

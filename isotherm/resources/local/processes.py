@@ -1,7 +1,7 @@
-"""Processes of this machine, known by their number and the moment they began.
+"""Processes of this machine, identified by number and start time.
 
-A number alone means nothing: it is given to somebody else once its process has ended. So no signal is ever sent to a
-process that did not begin when the one that is meant did; a descriptor of the process holds it between look and signal.
+A number alone is reused after its process has ended. So a signal is only sent to a process with the same start time; a
+process descriptor closes the race between check and signal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEAD = frozenset("ZXx")
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process: its number, and when it began, as the system counts."""
+    """A process: its number and its start time."""
 
     pid: int
     start: int
@@ -28,7 +28,7 @@ class Process:
         return of(self.pid) == self
 
     def send(self, number: signal.Signals) -> bool:
-        """Send a signal; False if it is not there any more."""
+        """Send a signal; return False if the process has ended."""
         try:
             held = os.pidfd_open(self.pid)
         except ProcessLookupError:
@@ -44,7 +44,7 @@ class Process:
 
 
 def of(pid: int) -> Process | None:
-    """The process with that number, if it is alive. One that has ended and was not fetched by its parent is not."""
+    """Return the living process with that number, or None; a zombie is not alive."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -54,7 +54,7 @@ def of(pid: int) -> Process | None:
 
 
 def folder_of(pid: int) -> str | None:
-    """The folder that a process works in, if we may know."""
+    """Return the working directory of a process, if it may be read."""
     try:
         return str(Path(f"/proc/{pid}/cwd").readlink())
     except OSError:

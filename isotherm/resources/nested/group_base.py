@@ -1,9 +1,8 @@
-"""Groups: stacks whose resources are members made after one pattern. What all kinds of groups have in common.
+"""Base classes of groups: resources whose nested stack has members made from one definition.
 
-A group changes all its members at once, or in batches with pauses between them. Batches are worked out before the first
-of them begins, and what is left of them is kept with the resource's progress: each is one operation on the stack inside,
-waited for like any other. A batch says what should be (how many members, how many of them as the new pattern wants
-them), never what to add, so that ordering it twice changes nothing.
+A group changes all members at once, or in batches with pauses. Batches are computed before the first one begins, and
+the remaining ones are stored in the resource's progress. Each batch is one operation on the nested stack. A batch
+states the wanted result (number of members, and how many of them are new), so that repeating it changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Definition = Mapping[str, Any]
 
 
 def template(members: Mapping[str, Definition]) -> str:
-    """The template of a stack with these members."""
+    """Return the template of a stack with these members."""
     return json.dumps({"heat_template_version": VERSION, "resources": members})
 
 
@@ -41,10 +40,10 @@ def check_size(size: int) -> int:
 
 
 def batches(target: int, current: int, fresh: int, size: int, in_service: int) -> Iterator[tuple[int, int]]:
-    """How a group goes from `current` members, `fresh` of them up to date, to `target` fresh ones, `size` at a time.
+    """Return the batches from `current` members, `fresh` of them up to date, to `target` fresh ones, `size` at a time.
 
-    Each batch is the number of members after it, and how many of those are up to date then. So that `in_service` members
-    are left alone at any time there may be more than `target` for a while: those on top are gone in the end.
+    Each batch is the number of members after it, and how many of those are up to date. To leave `in_service` members
+    untouched at any time, there may be more than `target` members in between; the last batch removes the surplus.
     """
     while not (current == target and fresh >= target):
         step = min(size, max(target - fresh, 0))
@@ -56,7 +55,7 @@ def batches(target: int, current: int, fresh: int, size: int, in_service: int) -
 
 
 def is_fresh(member: contract.Member, wanted: Definition) -> bool:
-    """Whether a member is as it should be, and so is what it has from the stack around the group."""
+    """Return whether a member has the wanted definition and the current files and environment."""
     return member.current and member.definition == wanted
 
 
@@ -80,7 +79,7 @@ def arrange(
 
 
 def split(attribute: str) -> tuple[str, list[Any]]:
-    """What is asked of a group: a name, and the path after it."""
+    """Return the name and the path of an attribute that is read from a group."""
     if not attribute.startswith("["):
         return attribute, []
     name, *path = json.loads(attribute)
@@ -88,26 +87,26 @@ def split(attribute: str) -> tuple[str, list[Any]]:
 
 
 class Group(nested_stack.StackResource):
-    """A stack of members."""
+    """A resource whose nested stack has members."""
 
     attributes_by_path = True
     traits = contract.Traits(has_more_attributes=True)
 
     async def whole(self) -> contract.Child:
-        """The stack as it should be in the end."""
+        """Return the nested stack as it should be in the end."""
         raise NotImplementedError
 
     async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
         return await self.whole()
 
     async def stage(self, capacity: int, fresh: int, *, last: bool) -> contract.Child:
-        """The stack after a batch: so many members, so many of them as they should be in the end."""
+        """Return the nested stack after a batch with `capacity` members, `fresh` of them as they should be in the end."""
         raise NotImplementedError
 
     # Operations, at once or in batches.
 
     def policy(self, name: str) -> Mapping[str, Any] | None:
-        """One policy for updates, as its schema types it; None if there is none."""
+        """Return one update policy, typed by its schema, or None."""
         given = (self.update_policy or {}).get(name)
         if given is None:
             return None
@@ -124,7 +123,7 @@ class Group(nested_stack.StackResource):
         return {"operation": await self.start(await self.whole())}
 
     async def in_batches(self, steps: Iterable[tuple[int, int]], pause_s: float) -> dict[str, Any]:
-        """The progress of a change in batches. Nothing is begun before it has been stored."""
+        """Return the progress of a change in batches. Nothing begins before the progress is stored."""
         plan = [list(step) for step in steps]
         left_s = await self.stacks.time_left_s()
         if left_s is not None and pause_s * (len(plan) - 1) >= left_s:
@@ -169,7 +168,7 @@ class Group(nested_stack.StackResource):
     # What others may ask for.
 
     def exported(self, paths: Iterable[tuple[str, list[Any]]]) -> dict[str, list[list[Any]]]:
-        """What members have to tell, so that these can be answered: by the member's name, or `*` for all."""
+        """Return the attributes that members have to publish, by member name or `*` for all."""
         wanted: dict[str, list[list[Any]]] = {}
         for name, path in paths:
             member, tail = nested_stack.within(name)
@@ -180,7 +179,7 @@ class Group(nested_stack.StackResource):
         return wanted
 
     def of_members(self, name: str, path: list[Any]) -> list[Any]:
-        """The path that is asked of each member when this is asked of the group; nothing, if none is."""
+        """Return the path to read from each member for an attribute of the group; empty, if none."""
         raise NotImplementedError
 
     def child_of(self, members: Mapping[str, Definition], held: frozenset[str] = frozenset()) -> contract.Child:
@@ -190,7 +189,7 @@ class Group(nested_stack.StackResource):
         return errors.NotFound(f"Member '{member}' not found in group resource '{self.name}'.")
 
     async def of_one(self, member: str, path: list[Any]) -> Any:
-        """What `resource.NAME` or `resource.NAME.ATTRIBUTE` gives."""
+        """Return the value of `resource.NAME` or `resource.NAME.ATTRIBUTE`."""
         if self.physical_id is None:
             return None
         if path:
@@ -212,7 +211,7 @@ REFS, REFS_MAP, ATTRIBUTES, REMOVED = "refs", "refs_map", "attributes", "removed
 
 
 class NumberedGroup(Group):
-    """A group whose members are called 0, 1, 2, ... and can be read in that order."""
+    """A group whose members are named 0, 1, 2, ... and are read in that order."""
 
     @classmethod
     def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:

@@ -1,8 +1,8 @@
-"""Resources that are stacks themselves: what all of them have in common, and templates that serve as types.
+"""Base class of resources that are stacks, and templates that serve as types.
 
-Such a resource starts an operation on its stack and waits for that operation by its id; nobody polls. It says what the
-stack should be (`child`), and the engine's port for stacks does the rest. An update that comes while an older one is
-still at work goes down at once: it takes over the stack inside as well.
+Such a resource starts an operation on its stack and waits for the end of that operation; it does not poll. It describes
+the wanted stack (`child`), and the port `contract.Stacks` does the rest. An update that arrives while an older one is
+running is passed on at once: it supersedes the operation on the nested stack as well.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ class StackResource(contract.Resource):
 
     @classmethod
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
-        """The template of the stack inside, as far as it follows from these properties; None if that is not far enough."""
+        """Return the template of the nested stack as far as these properties determine it, or None."""
         return None
 
     @classmethod
     def parameters_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The parameters that the stack inside is given, as far as they follow from these properties."""
+        """Return the parameters of the nested stack as far as these properties determine them."""
         return {}
 
     @classmethod
     def copies(cls, properties: Mapping[str, Any]) -> int:
-        """How many times what `template_for` tells is made."""
+        """Return how many copies of `template_for` the nested stack has."""
         return 1
 
     @classmethod
     def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
-        """A problem of the stack inside, as it is told outside."""
+        """Return a problem of the nested stack with the path seen from the outer stack."""
         return told_from(problem, f"{around}<{cls.inside}>")
 
     def child(self) -> contract.Child:
-        """The stack that should be there, from `self.properties`."""
+        """Return the wanted nested stack, from `self.properties`."""
         raise NotImplementedError
 
     async def foreseen(self, changed: Mapping[str, Any]) -> contract.Child:
-        """The stack that an update would lead to. It may be read what is there, and nothing is changed."""
+        """Return the nested stack that an update would lead to. Only reads."""
         return self.child()
 
     @property
@@ -157,14 +157,17 @@ class StackResource(contract.Resource):
 
 
 def told_from(problem: errors.Problem, inside: str) -> errors.Problem:
-    """A problem of the stack at `inside`. Kinds that are not a matter of validation become the label, as in Heat."""
+    """Return a problem of the stack at `inside` with its path.
+
+    Kinds other than validation become the label, as in Heat.
+    """
     label = problem.label if problem.kind == errors.UserError.default_kind else problem.kind
     return replace(problem, path=f"{inside}.{problem.path}" if problem.path else inside, label=label,
                    kind=errors.UserError.default_kind)
 
 
 def within(attribute: str) -> tuple[str, list[Any]]:
-    """`resource.web.ip` reads the attribute `ip` of the resource `web` inside; `resource.web` reads its reference."""
+    """Split `resource.web.ip` into the resource `web` and the path `ip`; `resource.web` has no path."""
     if not attribute.startswith("resource."):
         return "", []
     _, inner, *path = attribute.split(".", 2)
@@ -195,7 +198,7 @@ class TemplateResource(StackResource):
                 for name, value in properties.items() if value is not None}
 
     async def reference(self) -> object:
-        """Give what the template says by an output; otherwise the ARN of the stack. Groups go by the id of theirs."""
+        """Return the output OS::stack_id of the template if it has one, else the ARN of the stack."""
         if self.physical_id is None:
             return self.name
         told = (await self.stacks.outputs(self.physical_id)).get(STACK_ID) if STACK_ID in self.attributes_schema else None
@@ -210,7 +213,7 @@ class TemplateResource(StackResource):
 
 
 def _items(value: list[Any]) -> list[Any]:
-    """The items of a list, as the list parameter of a template has them: maps as Heat writes them, nothing as no text."""
+    """Return the items of a list as a list parameter takes them: maps in Heat's form, null as empty text."""
     if value and isinstance(value[0], Mapping):
         return [f".member.{number}.{key}={one}" for number, item in enumerate(value) if isinstance(item, Mapping)
                 for key, one in item.items()]
@@ -218,7 +221,7 @@ def _items(value: list[Any]) -> list[Any]:
 
 
 def is_template(implementation: str) -> bool:
-    """Whether an implementation, by its name, is a template."""
+    """Return whether an implementation name stands for a template."""
     return implementation.startswith(IMPLEMENTATION)
 
 
@@ -233,12 +236,12 @@ def reads_paths(one: type[contract.Resource]) -> bool:
 
 
 def is_inside(one: type[contract.Resource]) -> bool:
-    """Whether its objects are stacks inside the stack that it is in."""
+    """Return whether the objects of a type are nested stacks of the stack that the resource is in."""
     return issubclass(one, StackResource) and one.owned
 
 
 def is_forgotten(one: type[contract.Resource]) -> bool:
-    """Whether it is a template of which nothing is known but that its text was gone when somebody looked for it."""
+    """Return whether a type stands for a template whose text was missing when it was loaded."""
     return issubclass(one, TemplateResource) and not one.template
 
 
@@ -246,10 +249,10 @@ def is_forgotten(one: type[contract.Resource]) -> bool:
 def template_type(
     text: str, type_name: str = "", file: str = "", given: frozenset[str] | None = None
 ) -> type[TemplateResource]:
-    """The type that a template is. Raises UserError if it is none that could be used.
+    """Return the type made from a template. Raises UserError if the template cannot serve as a type.
 
-    `given` are parameters that have a value without being given as properties; None: nothing has to be given, as is right
-    where the template was accepted before.
+    `given` are parameters that have a value without being properties; None: no parameter is required, as for a template
+    that was accepted before.
     """
     found = model.parse(document.load(text))
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -282,7 +285,7 @@ _TYPES = {
 
 
 def _property(parameter: ParameterSchema, given: frozenset[str] | None) -> schema.Schema:
-    """A parameter as a property."""
+    """Return a parameter as a property."""
     required = given is not None and not parameter.has_default and parameter.name not in given
     return schema.Schema(
         _TYPES[parameter.type], parameter.description or "", required=required, update_allowed=True,

@@ -1,4 +1,4 @@
-"""A template that takes the place of a type must look like it: the checks that Heat makes, in its words."""
+"""Checks that a template that replaces a type has the interface of the type, in Heat's words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isotherm.resources.schema import ANY, INTEGER, NUMBER
 
 
 def problems(name: str, facade: type[contract.Resource], provider: type[contract.Resource]) -> Iterator[str]:
-    """Tell what is wrong with the provider of a type: properties, then what it asks for on top, then attributes."""
+    """Yield the problems of a template that replaces a type: properties, additional requirements, attributes."""
     for key, wanted in facade.properties_schema.items():
         offered = provider.properties_schema.get(key)
         if offered is None and wanted.required:

@@ -1,7 +1,7 @@
-"""What is wrong with the properties of a resource, told before anything exists.
+"""Checks the properties of resources before anything exists.
 
-Functions are resolved as far as they can be; what hangs on resources that do not exist is judged by its type only. A
-type that looks at its properties itself is asked once its schema finds nothing wrong with them.
+Functions are resolved as far as possible; of values that depend on resources, only the type is checked. The type's own
+checks run if its schema finds no problem.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOT_ASSIGNED = re.compile("Property (.*) not assigned")
 _MISSING = re.compile("not (assigned|provided)")
 
 
-class Judge:
+class PropertyChecker:
     """Of the properties of one stack's resources. Not `strict`: only their names are judged.
 
     `within`: the stack stands inside another, where values are not judged, but types are asked all the same.
@@ -55,7 +55,7 @@ class Judge:
         yield from self._written(definition, self._resolved(raw or {}, one, path))
 
     def _written(self, definition: Definition, problems: Iterator[Problem]) -> Iterator[Problem]:
-        """A required property that is written, but that an `if` makes disappear, is told where it is written."""
+        """Return the problem of a required property that an `if` removes, at the place where it is written."""
         for problem in problems:
             missing = _NOT_ASSIGNED.fullmatch(problem.message)
             written = self._bound.template.resources[definition.name].get(definition.path[1])
@@ -64,7 +64,7 @@ class Judge:
             yield problem
 
     def _whole(self, raw: node.Function, one: Type, path: str) -> Iterator[Problem]:
-        """Properties that are one function: judged if they can be known."""
+        """Check properties that are one function, if its value is known."""
         try:
             given = definitions.resolve_value(raw, self._unborn)
         except UserError as error:
@@ -75,7 +75,7 @@ class Judge:
             yield from _without_values(found, (path,)) if self._is_secret(raw) else found
 
     def _resolved(self, raw: Mapping[str, Any], one: Type, path: str) -> Iterator[Problem]:
-        """Functions resolved as far as they can be; those that fail are problems where the schema has the name."""
+        """Resolve functions as far as possible; those that fail become problems of their property."""
         data: dict[str, Any] = {}
         loose: set[str] = set()
         failed: dict[str, Problem] = {}
@@ -146,10 +146,10 @@ class Judge:
         yield from sorted(rest, key=lambda problem: order.get(problem.path, len(order)))
 
     def foreseen(self, definition: Definition, one: Type) -> Mapping[str, Any]:
-        """Return the properties as far as they can be told before anything exists.
+        """Return the properties as far as they are known before anything exists.
 
-        A value that cannot be told, or that does not fit, gives way to an empty one of its type, as in Heat. Properties
-        that the type cannot translate are none.
+        A value that is unknown or does not fit becomes the empty value of its type, as in Heat. If translation fails,
+        there are no properties.
         """
         if one.traits.accepts_anything:
             return {}
@@ -180,7 +180,7 @@ def path_to(definition: Definition, word: str) -> str:
 
 
 def _is_simple(one: Type) -> bool:
-    """Nothing but a schema decides over the properties of this type."""
+    """Return whether only the schema checks the properties of a type."""
     root = contract.Resource
     return (not one.translation_rules and one.schema_for.__func__ is root.schema_for.__func__  # type: ignore[attr-defined]
             and one.validate_properties.__func__ is root.validate_properties.__func__  # type: ignore[attr-defined]
@@ -188,14 +188,14 @@ def _is_simple(one: Type) -> bool:
 
 
 def _without_values(problems: Iterator[Problem], secret: tuple[str, ...]) -> Iterator[Problem]:
-    """Problems: of a secret place it is told only that something is wrong there, or what is missing."""
+    """Yield the problems; those of a secret property are reported without its value."""
     for problem in problems:
         quotes = secret and problem.path.startswith(secret) and not _MISSING.search(problem.message)
         yield replace(problem, message=f"{MASK} does not fit here") if quotes else problem
 
 
 def _property_error(error: UserError, path: str) -> Problem:
-    """A function that fails while a property is read is told as a property error, whatever it is by itself."""
+    """Return a failing function as a property error, as Heat does."""
     return replace(error.problems[0], path=path, label=properties.LABEL, kind="StackValidationFailed")
 
 

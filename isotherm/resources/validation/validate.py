@@ -23,7 +23,7 @@ from isotherm.resources.catalog import heat_types
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import BadTemplate, Registry
 from isotherm.resources.validation import custom_constraints, facades
-from isotherm.resources.validation.property_checks import Judge, Type, path_to
+from isotherm.resources.validation.property_checks import PropertyChecker, Type, path_to
 from isotherm.secrets import Redactor
 from isotherm.template.environment import Environment
 from isotherm.template.functions import node
@@ -46,7 +46,7 @@ _LOOKED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How big a tree of stacks may be: how deep, and how many resources in all."""
+    """The limits of a tree of stacks: its depth, and its number of resources."""
 
     depth: int = MAX_DEPTH
     total: int = MAX_TOTAL
@@ -59,9 +59,9 @@ def validate(  # noqa: PLR0913 - what is judged, and how, by name
     bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool = True, inside: bool = True,
     custom: CustomConstraints = custom_constraints.LOCAL, bounds: Bounds = BOUNDS,
 ) -> None:
-    """Raises UserError with all problems. Not `strict`: parameters may be missing, and values are not judged.
+    """Raise UserError with all problems. Not `strict`: parameters may be missing, and values are not checked.
 
-    Not `inside`: stacks inside are left alone, as Heat's validate does.
+    Not `inside`: nested stacks are not validated, as in Heat's validate call.
     """
     run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
     with _untold(bound.values):
@@ -83,9 +83,9 @@ def accept(  # noqa: PLR0913 - what a template is bound to, by name
     files: Mapping[str, str] | None = None, facade: model.Facade | None = None, bounds: Bounds = BOUNDS,
     custom: CustomConstraints = custom_constraints.LOCAL,
 ) -> model.Bound:
-    """Bind a template and validate it, in Heat's order: definitions are read before the parameters are judged.
+    """Bind a template and validate it, in Heat's order: definitions are read before parameters are checked.
 
-    Types that cannot be used come before all else, as far as the template alone says that they are used.
+    Types that cannot be used are reported first, as far as the template alone shows that they are used.
     """
     registry.check(_surely_used(template), environment)
     pseudo = replace(pseudo, dialect=template.dialect)
@@ -98,7 +98,7 @@ def accept(  # noqa: PLR0913 - what a template is bound to, by name
 def bind(
     template: model.Template, values: parameters.Values, *, files: Mapping[str, str], facade: model.Facade | None = None,
 ) -> model.Bound:
-    """`model.bind`, for those who tell people what is wrong: without the values of hidden parameters."""
+    """Bind a template; errors do not quote the values of hidden parameters."""
     with _untold(values):
         return model.bind(template, values, files=files, facade=facade)
 
@@ -114,7 +114,7 @@ def _surely_used(template: model.Template) -> Iterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def _untold(values: parameters.Values) -> Iterator[None]:
-    """What is wrong is told without the values of hidden parameters, whoever quotes them."""
+    """Remove the values of hidden parameters from the errors raised inside."""
     try:
         yield
     except UserError as error:
@@ -127,7 +127,7 @@ def _secrets(values: parameters.Values) -> Redactor:
 
 @dataclass(slots=True)
 class _Tree:
-    """What is known of all stacks inside one stack."""
+    """Facts shared by all nested stacks of one stack."""
 
     # What is wrong with a stack inside, and how many resources it has: one that is used a thousand times costs once.
     known: dict[tuple[object, ...], tuple[tuple[Problem, ...], int]] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class _Tree:
 
 
 class _Validation:
-    """One run. Also what functions ask about other resources (`definitions.Known`)."""
+    """One validation run. It also answers the questions of functions about other resources (`definitions.Known`)."""
 
     def __init__(  # noqa: PLR0913 - what one run knows
         self, bound: model.Bound, environment: Environment, registry: Registry, *, strict: bool, inside: bool = True,
@@ -156,10 +156,10 @@ class _Validation:
         self._tree: _Tree = _Tree() if around is None else around._tree
         self._secrets = _secrets(bound.values)
         self._unborn = definitions.Unresolved(bound.values)
-        self._judge = Judge(bound, self._rules, strict=strict, within=around is not None)
+        self._judge = PropertyChecker(bound, self._rules, strict=strict, within=around is not None)
 
     def check_types(self) -> None:
-        """Raise UserError for types that cannot be used; nothing else is told then. Heat's validate asks no policy."""
+        """Raise UserError for types that cannot be used, and for nothing else. Heat's validate call checks no policy."""
         named = ((name, one.type) for name, one in self._bound.definitions.items())
         self._registry.check(named, self._environment, policy=self._inside)
 
@@ -247,7 +247,7 @@ class _Validation:
             yield from self._facade(definition, one)
 
     def _facade(self, definition: Definition, one: type[nested_stack.StackResource]) -> Iterator[Problem]:
-        """A template must look like the type, or like the other template, that it stands in for."""
+        """Check that a template has the interface of the type or template that it replaces."""
         if not issubclass(one, nested_stack.TemplateResource):
             return
         try:
@@ -262,7 +262,7 @@ class _Validation:
                 yield from (Problem(text) for text in facades.problems(definition.type, facade, one))
 
     def _child(self, definition: Definition, one: type[nested_stack.StackResource]) -> Iterator[Problem]:
-        """The stack inside, judged as far as it is known: its values are judged when it is made."""
+        """Validate a nested stack as far as it is known; its values are checked when it is created."""
         foreseen = self._judge.foreseen(definition, one)
         try:
             text = one.template_for(foreseen)
@@ -285,10 +285,10 @@ class _Validation:
     def _looked_into(
         self, definition: Definition, text: str, given: Mapping[str, Any]
     ) -> tuple[tuple[Problem, ...], int]:
-        """Return what is wrong with a stack inside, and how many resources it has.
+        """Return the problems of a nested stack, and its number of resources.
 
-        The same template with the same parameters is looked at once. After many resources, one look at a template counts
-        for all parameters: the others are judged when their stacks are made.
+        A template with the same parameters is validated once. After many resources, one validation of a template counts
+        for all parameters: the others are checked when their stacks are created.
         """
         surroundings = self._registry.inside(self._environment, definition.name, definition.type, given)
         place = (text, self._depth, repr(surroundings.registry.data))
@@ -349,7 +349,7 @@ def _raised(step: Callable[[], object]) -> Iterator[Problem]:
 
 
 def _unfit(template: model.Template, surroundings: Environment) -> Iterator[Problem]:
-    """What is wrong with the parameters of a stack inside: schemata, and defaults of the environment that are used."""
+    """Return the problems of a nested stack's parameters: schemas, and defaults from the environment."""
     yield from parameters.check(template.parameters, surroundings, require_all=False, check_values=False, custom=None)
     for name, one in template.parameters.items():
         default = surroundings.parameter_defaults.get(name)

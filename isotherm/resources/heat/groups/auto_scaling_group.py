@@ -1,7 +1,7 @@
-"""OS::Heat::AutoScalingGroup: a group whose size is adjusted while it lives, by its template or by scaling policies.
+"""OS::Heat::AutoScalingGroup: a group whose size is changed by its template or by scaling policies.
 
-Members have names that nobody chose and nobody uses twice. The oldest go first when there are to be fewer, but before
-them those that have failed. An update that says nothing about the size leaves it as scaling made it, within the bounds.
+Member names are generated and never reused. When the group shrinks, failed members go first, then the oldest. An update
+without a size keeps the size that scaling set, within the limits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AT_LEAST_NONE, _AT_LEAST_ONE = (constraints.Range(minimum=0),), (constraints.Ra
 
 
 class AutoScalingGroup(group_base.Group):
-    """A group that grows and shrinks."""
+    """A group that scales."""
 
     TYPE = "OS::Heat::AutoScalingGroup"
     DESCRIPTION = "Resources alike, whose number is adjusted while they live."
@@ -101,7 +101,7 @@ class AutoScalingGroup(group_base.Group):
         return await self.in_batches(steps, policy["pause_time"])
 
     def _size(self, there: Sequence[contract.Member], changed: Mapping[str, Any]) -> int:
-        """How many members an update leads to."""
+        """Return the number of members that an update leads to."""
         working = sum(not member.failed for member in there)
         # An update that is about something else leaves the size as scaling has made it.
         return bounded((self.properties[DESIRED] or working) if changed else working, self.properties)
@@ -129,7 +129,7 @@ class AutoScalingGroup(group_base.Group):
         return self._arranged(there, capacity, capacity if last else fresh)
 
     async def resized(self, size: int, there: Sequence[contract.Member]) -> contract.Child:
-        """So many members, all as they should be."""
+        """Return the nested stack with so many members, all with the wanted definition."""
         return self._arranged(there, size, size)
 
     def _arranged(self, there: Sequence[contract.Member], capacity: int, fresh: int) -> contract.Child:
@@ -140,7 +140,7 @@ class AutoScalingGroup(group_base.Group):
         return self.child_of(after, held)
 
     def _new_names(self, taken: set[str]) -> Iterator[str]:
-        """Names that follow from the token, so that whoever orders the same again gives the same names."""
+        """Return names derived from the token, so that a repeated operation chooses the same names."""
         used: int = self.data.get("named", 0)
         for number in itertools.count(used):
             name = member_name(self.token, number)
@@ -149,14 +149,14 @@ class AutoScalingGroup(group_base.Group):
                 yield name
 
     async def in_order(self) -> list[contract.Member]:
-        """Those that go first come first."""
+        """Return the members in the order in which they are removed."""
         found = await self.stacks.members(self.physical_id or "")
         return sorted(found, key=lambda one: (not one.failed, one.made_at is None, one.made_at, one.name))
 
     # What others may ask for.
 
     def exported(self, paths: Any) -> dict[str, list[list[Any]]]:
-        """A member is asked for by its place, which changes: all of them have to tell."""
+        """Return the attributes that members have to publish: all of them, because a member's index changes."""
         wanted = (self.of_members(name, path) for name, path in paths)
         found = [path for path in wanted if path]
         return {"*": found} if found else {}

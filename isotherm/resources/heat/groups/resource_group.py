@@ -1,7 +1,7 @@
-"""OS::Heat::ResourceGroup: so many resources alike, named 0, 1, 2, ... in a stack of their own.
+"""OS::Heat::ResourceGroup: a number of identical resources, named 0, 1, 2, ..., in a nested stack.
 
-Names that a removal policy has taken away are not used again: they are kept in the resource's data. A smaller count
-takes the highest names away.
+Names removed by a removal policy are not reused: they are kept in the resource's data. A smaller count removes the
+highest names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAUSE = Schema(NUMBER, "How long to wait between two batches, in seconds.", defa
 
 
 class ResourceGroup(group_base.NumberedGroup):
-    """So many resources alike."""
+    """A number of identical resources."""
 
     TYPE = "OS::Heat::ResourceGroup"
     DESCRIPTION = "Resources made after one definition, as many as are wanted."
@@ -73,7 +73,7 @@ class ResourceGroup(group_base.NumberedGroup):
 
     @classmethod
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
-        """One member stands for all; a group of none may be defined badly, so that it can be switched off."""
+        """Return a template with one member, which represents all; a group without members is not validated."""
         if not group_base.check_size(properties.get(COUNT) or 0) or not properties.get(RESOURCE_DEF):
             return None
         name = next(_names(_listed(properties)))
@@ -85,7 +85,7 @@ class ResourceGroup(group_base.NumberedGroup):
 
     @property
     def removed(self) -> list[str]:
-        """The names that are not used (any more)."""
+        """Return the names that are not used any more."""
         kept: list[str] = self.data["removed"] if "removed" in self.data else sorted(_listed(self.properties))
         return kept
 
@@ -148,7 +148,7 @@ class ResourceGroup(group_base.NumberedGroup):
         return await self.in_batches(steps or [(len(wanted), len(wanted))], policy["pause_time"])
 
     async def _remove(self) -> None:
-        """Bring the names that are not used any more up to date with the removal policies."""
+        """Apply the removal policies to the names that are not used any more."""
         known = set(self.removed)
         listed = _listed(self.properties)
         names = listed & known
@@ -177,7 +177,7 @@ def _listed(given: Mapping[str, Any]) -> set[str]:
 
 
 def _member(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The definition of one member."""
+    """Return the definition of one member."""
     pattern = given[RESOURCE_DEF]
     made: dict[str, Any] = {"type": pattern["type"]}
     own = {key: value for key, value in (pattern.get("properties") or {}).items() if value is not None}

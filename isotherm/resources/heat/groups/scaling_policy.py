@@ -1,4 +1,4 @@
-"""OS::Heat::ScalingPolicy: a signal to it makes a scaling group larger or smaller. The engine does it: see `scaling`."""
+"""OS::Heat::ScalingPolicy: a signal to it scales a group. The engine does that: see `engine.operations.scaling`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ScalingPolicy(contract.RowOnly):
 
 
 def size_after(current: int, policy: Mapping[str, Any]) -> int:
-    """The size that a policy asks for, whatever the group allows."""
+    """Return the size that a policy asks for, regardless of the group's limits."""
     amount = policy[ADJUSTMENT]
     if policy[KIND] == EXACT:
         return int(amount)

@@ -1,4 +1,4 @@
-"""OS::Heat::DeployedServer: a server that is there already, for deployments to go to."""
+"""OS::Heat::DeployedServer: an existing server as the target of deployments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_EMPTY = (constraints.Length(minimum=1),)
 
 
 class DeployedServer(contract.RowOnly):
-    """Stands for a server that nobody here makes or deletes. Its metadata says what is to be deployed to it."""
+    """Represents a server that is not created or deleted here. Its metadata lists its deployments."""
 
     TYPE = "OS::Heat::DeployedServer"
     DESCRIPTION = "Stands for a server that exists already, so that software can be deployed to it."

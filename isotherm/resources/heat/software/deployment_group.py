@@ -1,4 +1,4 @@
-"""OS::Heat::SoftwareDeploymentGroup and its kin: one configuration on many servers, each with a deployment of its own."""
+"""OS::Heat::SoftwareDeploymentGroup and OS::Heat::StructuredDeploymentGroup: one config for many servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_MEMBERS = {f"{name}s": name for name in (software.STDOUT, software.STDERR, s
 
 
 def _properties(member: type[contract.Resource]) -> dict[str, Schema]:
-    """Those of one deployment, with many servers in place of one."""
+    """Return the properties of one deployment, with many servers in place of one."""
     own = {name: one for name, one in member.properties_schema.items() if name != software_deployment.SERVER}
     servers = Schema(MAP, "The servers by their names; each name is that of a deployment.", required=True,
                      update_allowed=True)

@@ -1,7 +1,7 @@
-"""Software configurations: texts and maps that servers are to apply, kept by an API of their own.
+"""Software configs: texts and maps that servers apply, stored by an API of their own.
 
-OS::Heat::SoftwareConfig and its kin differ only in how the config comes about. None of them can be changed: a change of a
-property makes another config, and whoever refers to it hears of that.
+OS::Heat::SoftwareConfig and its variants differ in how the config is built. A config cannot change: a change of a
+property creates another config, and resources that refer to it get the new id.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class SoftwareConfig(contract.Resource):
         return None if found is None else found.config
 
     async def made(self, id_: str) -> software.Config:
-        """The config that the properties ask for."""
+        """Return the config that the properties describe."""
         given = self.properties
         return software.Config(
             id_, self.physical_name, given[GROUP], given[CONFIG], kept_inputs(given[INPUTS]), kept_outputs(given[OUTPUTS]),
@@ -98,7 +98,7 @@ class SoftwareConfig(contract.Resource):
 
 
 def kept_inputs(inputs: Any) -> list[dict[str, Any]]:
-    """What is kept of the inputs: only what says something."""
+    """Return the inputs without empty fields."""
     return [{name: value for name, value in one.items() if value is not None and (name != "replace_on_change" or value)}
             for one in inputs or ()]
 

@@ -1,8 +1,8 @@
-"""Deployments: a configuration is to be applied on a server, and the server says what came of it.
+"""Deployments: a server applies a config and reports the result.
 
-For each action that the deployment is for, a config is derived from the source: with the values of its inputs, and with
-what the server needs to know to answer. The answer is a signal to this resource. Only signals that came after the config
-was put up count: the answer to an older one means nothing to a newer one.
+For each action of the deployment, a config is derived from the source, with the values of its inputs and with what the
+server needs to report. The report is a signal to this resource. Only signals that arrived after the config was
+published count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from isotherm import errors
 from isotherm.resources import contract, signal_access
 from isotherm.resources.context import signal_urls, software
-from isotherm.resources.context.signals import Taken
+from isotherm.resources.context.signals import HandledSignal
 from isotherm.resources.schema import LIST, MAP, STRING, AttributeSchema, Schema, Support
 from isotherm.template.parameters import constraints
 
@@ -27,11 +27,11 @@ _LOOK_ANYWAY_S = 3600.0
 
 
 class Error(errors.Permanent):
-    """The server said that it did not work out. The name is the one that Heat's users read."""
+    """The server reported a failure. Heat's users read this name."""
 
 
 class SoftwareDeployment(contract.Resource):
-    """A configuration on a server."""
+    """A config on a server."""
 
     TYPE = "OS::Heat::SoftwareDeployment"
     DESCRIPTION = "Has a server apply a software configuration, and waits for what comes of it."
@@ -74,13 +74,13 @@ class SoftwareDeployment(contract.Resource):
     }
 
     @classmethod
-    def handle_signal(cls, details: Any, count: int) -> Taken:
+    def handle_signal(cls, details: Any, count: int) -> HandledSignal:
         if details is not None and not isinstance(details, Mapping):
             raise ValueError("The outputs of a deployment are a map.")
         given = dict(details or {})
         code = given.get(software.STATUS_CODE)
         told = f"failed ({code})" if code and str(code) != "0" else "succeeded"
-        return Taken("outputs", given, f"Signal: deployment {told}")
+        return HandledSignal("outputs", given, f"Signal: deployment {told}")
 
     async def handle_create(self) -> object:
         return await self._deploy("CREATE")
@@ -144,7 +144,7 @@ class SoftwareDeployment(contract.Resource):
         return software.id_for(self.token, "deployment", self.data.get("number", 0))
 
     async def _deploy(self, action: str) -> object:
-        """Put the config up for the server; the progress says from where on signals answer it."""
+        """Publish the config for the server; the progress says from which signal on an answer counts."""
         source = await self._source()
         if action not in _actions(source, self.properties[ACTIONS]):
             return {"idle": True}
@@ -185,11 +185,11 @@ class SoftwareDeployment(contract.Resource):
         return replace(source, id=id_, name=name, config=config or self.nothing, inputs=inputs)
 
     def derived_config(self, source: software.Config, values: Mapping[str, Any]) -> Any:
-        """What the derived config says."""
+        """Return the content of the derived config."""
         return source.config
 
     def _inputs(self, source: software.Config, action: str) -> list[dict[str, Any]]:
-        """The inputs of the source with their values, values that it has no inputs for, and what the server must know."""
+        """Return the inputs of the source with values, values without an input, and what the server needs to report."""
         given = dict(self.properties[VALUES] or {})
         inputs = [{**one, "value": given.pop(one["name"], one.get("default"))} for one in source.inputs]
         inputs += [_input(name, value) for name, value in given.items()]
@@ -208,7 +208,7 @@ class SoftwareDeployment(contract.Resource):
         return inputs
 
     async def _another_is_needed(self) -> bool:
-        """Whether an input has changed with which not even the deployment stays the same."""
+        """Return whether an input changed that requires a new deployment."""
         found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
         applied = None if found is None else await self._software.config(self.stack_id, found.config_id)
         if applied is None:
@@ -229,7 +229,7 @@ class SoftwareDeployment(contract.Resource):
     # Waiting for the answer.
 
     async def _answered(self, progress: Any) -> bool | contract.Wait:
-        """Whether the server has answered; raises Error if it says that it did not work out."""
+        """Return whether the server has reported; raises Error if it reported a failure."""
         # First: whoever changes the deployment after this was counted is not missed.
         inbox = await signal_access.inbox(self)
         found = await self._software.deployment(self.stack_id, self.physical_id) if self.physical_id else None
@@ -255,7 +255,7 @@ class SoftwareDeployment(contract.Resource):
 
 
 def _actions(source: software.Config, own: Sequence[str]) -> Sequence[str]:
-    """The actions at which something is to be applied: those of a component's configs, or the deployment's own."""
+    """Return the actions that apply something: those of a component's configs, or of the deployment."""
     if source.group != software.COMPONENT:
         return own
     return [action for one in source.config["configs"] for action in one["actions"]]
@@ -267,7 +267,7 @@ def _input(name: str, value: Any, description: str = "") -> dict[str, Any]:
 
 
 class StructuredDeployment(SoftwareDeployment):
-    """A configuration that is a map, with the values of its inputs put in."""
+    """A config that is a map, with the values of its inputs inserted."""
 
     TYPE = "OS::Heat::StructuredDeployment"
     traits = dataclasses.replace(SoftwareDeployment.traits, signals_awaited_by=TYPE)
@@ -287,7 +287,7 @@ class StructuredDeployment(SoftwareDeployment):
 
 
 def _filled_in(part: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
-    """The data with each map {key: name} replaced by the value of that input."""
+    """Return the data with each map {key: name} replaced by the value of that input."""
     if isinstance(part, Mapping):
         name = part.get(key) if len(part) == 1 else None
         if not isinstance(name, str):

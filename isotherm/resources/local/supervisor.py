@@ -1,10 +1,10 @@
-"""Starts a command, stays with it, and starts it again if it was told to. A program of its own, without our packages.
+"""Supervises one command: starts it, and restarts it as its policy says. A program without imports of the package.
 
-It is run detached from the engine, which may end and come back: whoever comes later reads in `<token>.json` what runs
-and how it ended. One lock per token, held as long as this lives, sees to it that there is never a second one. What is to
-be run comes by the standard input, and is not written down: the environment may hold secrets.
+It runs detached from the engine, which may end and return: `<token>.json` holds what runs and how it ended. A lock for
+each token prevents a second supervisor. The command comes by standard input and is not written to disk: its environment
+may hold secrets.
 
-Signals: TERM ends the command, and then this; a second TERM does not ask the command any more.
+Signals: TERM ends the command and then the supervisor; a second TERM kills the command.
 """
 
 # Few imports, and none that could be spared: one of these runs for each command.
@@ -41,11 +41,11 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
-    Keeper(told).run()
+    Supervisor(told).run()
 
 
-class Keeper:
-    """Keeps one command running."""
+class Supervisor:
+    """Supervises one command."""
 
     def __init__(self, told: dict) -> None:  # type: ignore[type-arg]
         self.told = told
@@ -72,7 +72,7 @@ class Keeper:
         self._tell(code=code, ended=time.time())
 
     def _start(self) -> str:
-        """Run the command in a session of its own. What went wrong, if anything did."""
+        """Run the command in a session of its own; return the problem, if any."""
         reads, writes = os.pipe()  # a successful exec closes both
         self.child = os.fork()
         if not self.child:
@@ -88,7 +88,7 @@ class Keeper:
         return error
 
     def _wait(self) -> int:
-        """Until the command has ended; how it did."""
+        """Wait until the command has ended, and return its exit status."""
         # It is not fetched before its group was dealt with: until then its number is nobody else's.
         while os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if signal.sigwaitinfo(_SIGNALS).si_signo == signal.SIGTERM:
@@ -111,7 +111,7 @@ class Keeper:
             pass
 
     def _tell(self, **more: object) -> None:
-        """Write down what is so now: whole, or not at all."""
+        """Write the state file atomically."""
         told = self.told
         state = {
             "command": told["command"], "cwd": told["cwd"], "log": told["log"], "restart_policy": told["restart_policy"],
@@ -128,7 +128,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _become(told: dict, writes: int) -> None:  # type: ignore[type-arg]
-    """The command, in the child. Never returns."""
+    """Become the command, in the child process. Never returns."""
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
@@ -145,7 +145,7 @@ def _become(told: dict, writes: int) -> None:  # type: ignore[type-arg]
 
 
 def _identity(pid: int) -> list:  # type: ignore[type-arg]
-    """The number of a process, and when it began; a process that has ended, and was not fetched, has both."""
+    """Return the number and the start time of a process; a zombie has both."""
     with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - see above
         return [pid, int(file.read().rpartition(b")")[2].split()[19])]
 
@@ -155,7 +155,7 @@ def _answer(data: dict) -> None:  # type: ignore[type-arg]
 
 
 def _let_go() -> None:
-    """Hold on to nothing of whoever started this: he waits until we do not."""
+    """Close the descriptors inherited from the engine, which waits for that."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nothing, number)

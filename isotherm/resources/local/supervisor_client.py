@@ -1,6 +1,6 @@
-"""The engine's side of a keeper: start one, read what it wrote down, bring it to an end.
+"""Starts, reads and ends process supervisors.
 
-All of it is found again by the token alone, by another process as well: nothing is kept in memory.
+A supervisor is found by its token alone, also by another process: nothing is kept in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from isotherm import errors
-from isotherm.resources.local import keeper, processes
+from isotherm.resources.local import processes, supervisor
 from isotherm.resources.local.confinement import OWN, Confined, Missing, Parts
 from isotherm.resources.local.processes import Process
 
@@ -31,7 +31,7 @@ Identity = tuple[int, int]
 
 
 class State(msgspec.Struct, frozen=True):
-    """What a keeper wrote down."""
+    """The state file of a supervisor."""
 
     command: list[str]
     cwd: str
@@ -50,7 +50,7 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def is_kept(self) -> bool:
-        """Whether a keeper is with it: then the command runs, or will run again."""
+        """Return whether a supervisor is alive: then the command runs, or will run again."""
         return self.ended is None and self.has_keeper
 
     @property
@@ -59,12 +59,12 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def has_done_its_work(self) -> bool:
-        """It ended well, and was to run until it did."""
+        """Return whether the command ended successfully and was not to be restarted."""
         return self.ended is not None and self.code == 0 and self.restart_policy == "on-failure"
 
 
 def boot() -> str:
-    """Which run of the machine this is: processes of another one are gone, whatever their numbers are."""
+    """Return an id of the current boot: processes of an earlier boot are gone, whatever their numbers."""
     return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
 
 
@@ -83,7 +83,7 @@ def log_parts(confined: Confined, token: str, log: str | None) -> Parts:
 
 
 def start(confined: Confined, token: str, properties: Mapping[str, Any], environment: Mapping[str, str]) -> None:
-    """Start a keeper with the command; if there is one already for this token, that is as good. Blocks for a moment."""
+    """Start a supervisor for the command; one that runs for this token already is kept. Blocks for a moment."""
     with contextlib.ExitStack() as opened:
         here = opened.enter_context(confined.own(FOLDER, make=True))
         cwd = opened.enter_context(confined.open(confined.parts(properties["cwd"]) if properties["cwd"] else ()))
@@ -110,7 +110,7 @@ def _log(confined: Confined, parts: Parts) -> int:
 def _run(told: Mapping[str, Any], files: tuple[int, ...]) -> dict[str, Any]:
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", keeper.__file__], input=msgspec.json.encode(told), stdout=subprocess.PIPE,
+            [sys.executable, "-I", "-S", supervisor.__file__], input=msgspec.json.encode(told), stdout=subprocess.PIPE,
             stderr=told["files"]["log"], pass_fds=files, env={}, start_new_session=True, timeout=_START_S, check=False)
         answer: dict[str, Any] = msgspec.json.decode(done.stdout)
     except subprocess.TimeoutExpired:
@@ -121,13 +121,13 @@ def _run(told: Mapping[str, Any], files: tuple[int, ...]) -> dict[str, Any]:
 
 
 def ask_to_end(now: State) -> None:
-    """TERM, to whoever is there."""
+    """Send TERM to the supervisor, or to the command if there is none."""
     if not (now.is_kept and Process(*now.keeper).send(signal.SIGTERM)) and now.is_running and now.child:
         Process(*now.child).send(signal.SIGTERM)
 
 
 def has_ended(old: State, overdue_s: float) -> bool:
-    """Whether nothing of it runs any more; `overdue_s` after the time that it was given, it is made to end."""
+    """Return whether nothing of it runs any more. Past its time limit, by `overdue_s`, it is killed."""
     kept = old.has_keeper
     if not kept and not old.is_running:
         return True
@@ -141,7 +141,7 @@ def has_ended(old: State, overdue_s: float) -> bool:
 
 
 def tail(confined: Confined, parts: Parts) -> str:
-    """The end of a log, in one line."""
+    """Return the end of a log in one line."""
     try:
         with confined.parent(parts) as folder:
             file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -153,7 +153,7 @@ def tail(confined: Confined, parts: Parts) -> str:
 
 
 def forget(confined: Confined, token: str) -> None:
-    """Remove what is left of one that has ended."""
+    """Remove the files of a supervisor that has ended."""
     with contextlib.suppress(Missing), confined.own(FOLDER) as here:
         for end in ("json", "new", "log", "lock"):
             with contextlib.suppress(FileNotFoundError):
@@ -161,7 +161,7 @@ def forget(confined: Confined, token: str) -> None:
 
 
 def outsider(pid: str, base: str) -> Process | None:
-    """A process that somebody else started, if it lives and works inside the folder; others are none of our business."""
+    """Return a process that was started elsewhere, if it lives and works inside the base folder, else None."""
     found = processes.of(int(pid))
     folder = None if found is None else processes.folder_of(found.pid)
     inside = folder is not None and (folder == base or folder.startswith(f"{base}/"))
