@@ -118,11 +118,11 @@ NOT_OBSERVED = "not_observed"
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Not done yet: ask again in `seconds`; None: after the pause that the type's Poll says.
+    """The operation is not done: ask again in `seconds`; None: after the next pause of the type's Poll.
 
-    `reason` is shown to the user. `progress`, when given, replaces what is stored. `awaits` names an operation on another
-    stack: its end wakes this resource, however long `seconds` is. With `seen` it names an inbox, and a signal beyond those
-    seen wakes the resource (see `wait_for`).
+    `reason` is shown to the user. `progress`, when given, replaces the stored progress. `awaits` names an operation on
+    another stack: its end wakes this resource, however long `seconds` is. With `seen`, `awaits` names an inbox, and a
+    signal beyond those seen wakes the resource (see `wait_for`).
     """
 
     seconds: float | None = None
@@ -133,7 +133,7 @@ class Wait:
 
 
 def wait_for(inbox: signals.Inbox, seconds: float, reason: str = "", progress: object = None) -> Wait:
-    """Not done until there is more in the inbox, or `seconds` are over."""
+    """Return a wait until the inbox has another signal, or `seconds` have passed."""
     return Wait(seconds, reason, progress, inbox.topic, inbox.seen)
 
 
@@ -166,16 +166,16 @@ def physical_name(stack_name: str, name: str, token: str) -> str:
 
 
 class Resource:
-    """The root of all resource types. See the module's text for the contract."""
+    """The base class of all resource types. The module's docstring is the reference of the contract."""
 
     TYPE: ClassVar[str] = ""
     DESCRIPTION: ClassVar[str] = ""
     properties_schema: ClassVar[Mapping[str, Schema]] = {}
     attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {}
     update_policy_schema: ClassVar[Mapping[str, Schema]] = {}
-    # Since when the type exists, and whether it is on its way out.
+    # Since which version the type exists, and whether it is deprecated.
     support: ClassVar[Support] = Support()
-    # Old spellings of properties, brought into the new form before anything looks at them.
+    # Rules that bring old forms of properties into the new one, and names of cloud objects into ids.
     translation_rules: ClassVar[tuple[Rule, ...]] = ()
     traits: ClassVar[Traits] = Traits()
 
@@ -197,7 +197,7 @@ class Resource:
 
     @property
     def physical_id(self) -> str | None:
-        """The name of the physical object where it lives. Whatever a type sets, it is kept as text."""
+        """The id of the physical object. Any value that a type sets is stored as text."""
         return self._physical_id
 
     @physical_id.setter
@@ -206,7 +206,7 @@ class Resource:
 
     @property
     def physical_name(self) -> str:
-        """A name for the physical object: readable, unique by the token's end, and no longer than clouds take it."""
+        """A name for the physical object: see `contract.physical_name`."""
         return physical_name(self.stack_name, self.name, self.token)
 
     @classmethod
@@ -223,7 +223,7 @@ class Resource:
         return True
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        """`self.properties` is what should be; `before` what was last applied; `changed` the new values that differ."""
+        """Apply `self.properties`; `before` are the properties last applied, `changed` the new values that differ."""
         return None
 
     async def check_update_complete(self, progress: Any) -> bool | Wait:
@@ -252,7 +252,7 @@ class Resource:
         return True
 
     async def handle_adopt(self) -> object:
-        """Take over the object `self.physical_id`, which has to be there: unless a type knows better, it is checked."""
+        """Adopt the existing object `self.physical_id`. By default, the object is checked."""
         return await gate.call(self, self.handle_check)
 
     async def check_adopt_complete(self, progress: Any) -> bool | Wait:
@@ -266,42 +266,46 @@ class Resource:
         return True
 
     async def handle_resume(self) -> object:
-        """Also called for what may never have been suspended: then there is nothing to do."""
+        """Resume the object. Also called for an object that may never have been suspended: then it does nothing."""
         return None
 
     async def check_resume_complete(self, progress: Any) -> bool | Wait:
         return True
 
     async def handle_snapshot(self) -> object:
-        """What is returned (or last given as the progress of a Wait) is kept as this resource's part of the snapshot."""
+        """Take a snapshot. The returned value, or the last progress of a Wait, is stored as the resource's part of it."""
         return None
 
     async def check_snapshot_complete(self, progress: Any) -> bool | Wait:
         return True
 
     async def handle_delete_snapshot(self, data: Any) -> None:
-        """Delete what `handle_snapshot` returned `data` for. It may be called again, and for what is gone already."""
+        """Delete the snapshot for which `handle_snapshot` returned `data`.
+
+        May be called again, and for one that is gone.
+        """
 
     async def find_by_token(self) -> Search:
-        """Search for the object that carries `self.token`. A type that makes objects overrides this, if it can search."""
+        """Search for the object with `self.token`. A type that creates objects overrides this if it can search."""
         return CannotTell()
 
     # Reality.
 
     async def handle_get_reality(self) -> LiveState:
-        """Look at the object `self.physical_id`. A type whose objects can be looked at overrides this."""
+        """Observe the object `self.physical_id`. An observable type overrides this."""
         return Unseen(f"{self.TYPE or 'a resource of this type'} cannot be observed")
 
     @classmethod
     async def observe_many(cls, context: Context, many: Sequence[ResourceState]) -> Sequence[LiveState]:
-        """The same for many objects, in their order. Types whose cloud lists cheaply ask once for all of them."""
+        """Observe many objects, in their order. A type whose service can list objects overrides this with one call."""
         return [await observe(cls(one, context)) for one in many]
 
     # Signals.
 
     @classmethod
     def handle_signal(cls, details: Any, count: int) -> signals.HandledSignal:
-        """What is kept of a signal; `count` is how many are kept already. Pure: it runs in the store's transaction.
+        """Return what is stored of a signal; `count` signals are stored already. Pure: it runs in the store's
+        transaction.
 
         Raising ValueError refuses the signal with that text. A type that takes signals overrides this.
         """
@@ -310,60 +314,60 @@ class Resource:
 
     @classmethod
     def metadata_with(cls, metadata: Mapping[str, Any], received: Sequence[signals.Signal]) -> Mapping[str, Any]:
-        """What the metadata of a resource shows that has received these signals. Pure."""
+        """Return the metadata that is shown for a resource that has received these signals. Pure."""
         return metadata
 
     # Decisions: pure, no calls to anything.
 
     @classmethod
     def schema_for(cls, properties: Mapping[str, Any]) -> Mapping[str, Schema]:
-        """The schema for these (raw) properties. Always one of a few constant maps: they are compiled once each."""
+        """Return the schema for these (raw) properties: one of a few constant maps, each of which is compiled once."""
         return cls.properties_schema
 
     @classmethod
     def validate_properties(cls, properties: Mapping[str, Any]) -> Iterator[str]:
-        """What is wrong with the (typed) properties together, beyond what the schema can say."""
+        """Yield the problems of the (typed) properties that the schema cannot express."""
         return iter(())
 
     @classmethod
     def restored_properties(cls, properties: Mapping[str, Any], data: Any) -> Mapping[str, Any]:
-        """The (raw) properties that bring back what `handle_snapshot` returned `data` for; never without data."""
+        """Return the (raw) properties that restore the snapshot for which `handle_snapshot` returned `data`."""
         return properties
 
     @classmethod
     def validate_in_stack(cls, properties: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
-        """What is wrong with them in a stack that has resources of these names."""
+        """Yield the problems of the (typed) properties in a stack with resources of these names."""
         return iter(())
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:
-        """The name of the property that forces a replacement although the schema would allow an update, or None."""
+        """Return the name of a property that forces a replacement although the schema allows an update, or None."""
         return None
 
     def needs_replace_failed(self) -> bool:
-        """Whether a resource whose last operation failed is replaced by the next update, or updated in place."""
+        """Return whether the next update replaces a resource whose last operation failed, or updates it in place."""
         return True
 
     # What others may ask for.
 
     async def reference(self) -> object:
-        """Return what get_resource gives."""
+        """Return the value of get_resource."""
         return self.physical_id if self.physical_id is not None else self.name
 
     async def attribute(self, name: str) -> object:
-        """The value of one attribute of the schema. `show` and unknown names are dealt with by the caller."""
+        """Return the value of an attribute of the schema. The engine handles `show` and unknown names."""
         return None
 
 
 class RowOnly(Resource):
-    """The root of types that make nothing outside of the engine: their resources are rows, and have no object to lose."""
+    """The base class of types without objects outside of the engine: their resources are rows only."""
 
     async def find_by_token(self) -> Search:
         return Absent()
 
 
 async def observe(resource: Resource) -> LiveState:
-    """Return what can be seen of the resource's object now. Never raises, except to be cancelled or superseded."""
+    """Observe the resource's object. Never raises, except to be cancelled or superseded."""
     return await observation.attempt(resource.physical_id, gate.call, resource, resource.handle_get_reality)
 
 
