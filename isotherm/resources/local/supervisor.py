@@ -41,10 +41,10 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
-    Supervisor(told).run()
+    CommandSupervisor(told).run()
 
 
-class Supervisor:
+class CommandSupervisor:
     """Supervises one command."""
 
     def __init__(self, told: dict) -> None:  # type: ignore[type-arg]
