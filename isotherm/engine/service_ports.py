@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.nested import inner_reads
+from isotherm.engine.stack_lifecycle import StackLifecycle
 from isotherm.identity.requester import Requester
 from isotherm.planning.planner import Planning
 from isotherm.resources import cloud_lookups, contract
@@ -40,6 +41,9 @@ class ServicePorts:
 
     # Returns the cloud with the credential of a request; None where no cloud is configured.
     cloud_of: Callable[[Requester], contract.Cloud | None] = _no_cloud
+
+    # The plug-ins that are asked before an operation is accepted.
+    lifecycle: StackLifecycle = StackLifecycle()  # noqa: RUF009 - without plug-ins, it has no state
 
     async def ask_cloud(
         self, requester: Requester, questions: Iterable[cloud_lookups.Question]

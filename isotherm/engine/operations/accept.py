@@ -137,6 +137,7 @@ class Acceptor:
             accept.create(connection, stack, acceptance, now)
             write_plan(connection, acceptance.operation_id, now)
 
+        await ports.lifecycle.before_create(stack, acceptance.action)
         await ports.store.write(unit)
         ports.wake(stack.id)
         return Accepted(stack.id, acceptance.operation_id, 1)
@@ -150,9 +151,14 @@ class Acceptor:
             write_plan(connection, acceptance.operation_id, now)
             return generation
 
+        await self.ask_plugins(acceptance.stack_id, acceptance.action)
         generation = await self._ports.store.write(unit)
         self._ports.wake(acceptance.stack_id)
         return Accepted(acceptance.stack_id, acceptance.operation_id, generation)
+
+    async def ask_plugins(self, stack_id: str, action: Action) -> None:
+        """Raise UserError if a lifecycle plug-in refuses the operation."""
+        await self._ports.lifecycle.before(self._ports.store, self._requester.project, stack_id, action)
 
 
 def refuse_deleted(stack: lookups.Row) -> None:

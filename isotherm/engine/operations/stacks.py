@@ -62,6 +62,7 @@ class StackService(StackQueries):
             accept.roll_back(connection, stack["id"], operation_id, self._ports.clock.now(), "Rollback was asked for")
             return int(stack["generation"]) + 1
 
+        await self._acceptor.ask_plugins(stack["id"], Action.ROLLBACK)
         generation = await self._store.write(unit)
         self._ports.wake(stack["id"])
         return Accepted(stack["id"], operation_id, generation)

@@ -24,7 +24,7 @@ from isotherm.states import (
 )
 from isotherm.store import rows, scheduling
 from isotherm.store import tables as t
-from isotherm.store.operations import order, snapshots
+from isotherm.store.operations import ends, order, snapshots
 from isotherm.store.records import Edge, Event, NodeWrite, Operation
 from isotherm.store.signals import hooks
 from isotherm.store.transitions import nodes, operations
@@ -195,6 +195,7 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     ended = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action, status,
                   reason)
     rows.insert_events(connection, [ended], now)
+    ends.note(connection, operation, operation.failure)
     order.clear(connection, operation.stack_id)
     if operation.ordered:
         order.clear_visits(connection, operation.stack_id)
@@ -228,6 +229,7 @@ def fail(connection: sa.Connection, operation: Operation, failure: str, now: flo
     failed = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action,
                    Status.FAILED, failure)
     rows.insert_events(connection, [failed], now)
+    ends.note(connection, operation, failure)
 
 
 def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> None:
