@@ -67,10 +67,24 @@ class Plugins:
     def broken(self) -> list[Plugin]:
         return [one for one in self.found if one.error]
 
-    def registry(self, *, reaching: bool = True) -> Registry:
-        """Return a registry with the built-in types and those of the plug-ins."""
-        whole = builtin.registry(reaching=reaching)
-        return whole.with_types(self.types.values()) if self.types else whole
+    def registry(self, origin_of: Callable[[str], str], *, reaching: bool = True) -> Registry:
+        """Return a registry with the built-in types and those of the plug-ins.
+
+        `origin_of` returns the package or file that a type came from which is not here any more; "" if it is not known.
+        """
+        return builtin.registry(reaching=reaching).with_types(
+            self.types.values(), lambda name: self._explain(origin_of(name)))
+
+    def _explain(self, origin: str) -> str:
+        """Return where a missing type came from, as a sentence."""
+        if not origin:
+            return ""
+        package = origin.rpartition(" ")[0]
+        if any(one.origin == origin or (package and one.origin.rpartition(" ")[0] == package) for one in self.broken):
+            return f"It came with {origin}, which could not be loaded here: `isotherm plugin list` says why."
+        if origin.endswith(".py"):
+            return f"It came with {origin}, which is not in a folder of the option plugin_dirs here."
+        return f"It came with {origin}, which is not installed here."
 
 
 @functools.cache

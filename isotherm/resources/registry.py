@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -31,14 +31,21 @@ class BadTemplate(UserError):
         self.file = file
 
 
+def _no_origin(type_name: str) -> str:
+    return ""
+
+
 class Registry:
     """All resource types by name. Templates must not use `retired` types, but their resources still work."""
 
     def __init__(
-        self, types: Iterable[type[contract.Resource]] = (), retired: Iterable[type[contract.Resource]] = ()
+        self, types: Iterable[type[contract.Resource]] = (), retired: Iterable[type[contract.Resource]] = (),
+        explain_missing: Callable[[str], str] = _no_origin,
     ) -> None:
         self.types: dict[str, type[contract.Resource]] = {}
         self._retired = {one.TYPE: one for one in retired}
+        # Returns where a type came from whose plug-in is not here, as a sentence; "" if that is not known.
+        self._explain_missing = explain_missing
         self._templates: dict[str, type[contract.Resource]] = {}
         self._may_use: Callable[[str], bool] | None = None
         self._services: Container[str] | None = None
@@ -58,12 +65,16 @@ class Registry:
             return self
         found = Registry()
         found.types, found._templates, found._may_use = self.types, self._templates, may_use
+        found._explain_missing = self._explain_missing
         found._retired, found._services, found.is_lenient = self._retired, services, is_lenient
         return found
 
-    def with_types(self, types: Iterable[type[contract.Resource]]) -> Registry:
-        """Return a registry that has more types, such as those of plug-ins."""
-        return Registry((*self.types.values(), *types), self._retired.values())
+    def with_types(self, types: Collection[type[contract.Resource]], explain_missing: Callable[[str], str]) -> Registry:
+        """Return a registry with the types of plug-ins; `explain_missing` says where a type came from."""
+        found = Registry((*self.types.values(), *types), self._retired.values(), explain_missing)
+        if not types:
+            found.types, found._templates = self.types, self._templates
+        return found
 
     def check(self, named: Iterable[tuple[str, str]], environment: Environment, *, policy: bool = True) -> None:
         """Raise UserError for types that cannot be used: first what policy denies, then what is not available.
@@ -116,7 +127,7 @@ class Registry:
         except NotFound:
             if type_name not in self._retired:
                 self.require(type_name)
-                raise
+                raise self._not_found(type_name) from None
             raise NotFound(f"The Resource Type ({type_name}) is not allowed here. {local_access.HINT}",
                            kind="EntityNotFound") from None
 
@@ -180,7 +191,11 @@ class Registry:
         try:
             return self.types[type_name]
         except KeyError:
-            raise NotFound(f"The Resource Type ({type_name}) could not be found.", kind="EntityNotFound") from None
+            raise self._not_found(type_name) from None
+
+    def _not_found(self, type_name: str) -> NotFound:
+        text = f"The Resource Type ({type_name}) could not be found."
+        return NotFound(f"{text} {self._explain_missing(type_name)}".rstrip(), kind="EntityNotFound")
 
     def list(self, *, name: str = "", status: str = "") -> list[str]:
         """Return the names of all types, sorted.

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +21,6 @@ LAMP = """
     TYPES = [Lamp]
 """
 TEMPLATE = "heat_template_version: 2021-04-16\nresources: {l: {type: Example::Lamp, properties: {colour: {shout: red}}}}\n"
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Any:
-    """Run a command with plug-ins from a folder, in a process of its own: plug-ins are loaded once per process."""
-    folder, home = tmp_path / "plugins", tmp_path / "home"
-    folder.mkdir()
-    home.mkdir()
-    (home / "isotherm.conf").write_text(f"[DEFAULT]\nplugin_dirs = {folder}\n")
-
-    def command(*arguments: str, **files: str) -> tuple[int, Any]:
-        for name, text in files.items():
-            (folder / f"{name}.py").write_text(textwrap.dedent(text))
-        done = subprocess.run([sys.executable, "-m", "isotherm.cli.main", *arguments, "--json"], check=False, text=True,
-                              capture_output=True, env={**os.environ, "ISOTHERM_HOME": str(home)}, cwd=tmp_path)
-        assert not done.stderr.startswith("Traceback"), done.stderr
-        return done.returncode, json.loads(done.stdout) if done.stdout.strip() else done.stderr
-
-    return command
 
 
 def test_a_type_of_a_file_is_used_like_any_other(run: Any, tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from isotherm import config
 from isotherm.cli.client import home
-from isotherm.engine.process.home import CONFIG
+from isotherm.engine.process.home import CONFIG, DATABASE, Folder
 from isotherm.plugins import discover
 from isotherm.resources.registry import Registry
 
@@ -16,4 +18,12 @@ def plugins() -> discover.Plugins:
 
 def registry() -> Registry:
     """Return all types."""
-    return plugins().registry()
+    return plugins().registry(_origin_of)
+
+
+def _origin_of(name: str) -> str:
+    """Return the package or file that a missing type came from, as the home's database recorded it; "" if it did not."""
+    if not (home.location() / DATABASE).exists():
+        return ""
+    with contextlib.closing(Folder(home.location(), home.files())) as folder:
+        return folder.type_origins().get(name, "")

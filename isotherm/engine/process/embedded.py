@@ -28,6 +28,7 @@ from isotherm.engine.process.heartbeat import Heartbeat, Load
 from isotherm.engine.process.home import JOURNAL, Folder
 from isotherm.engine.queries.feed import Feed
 from isotherm.engine.service_ports import ServicePorts
+from isotherm.engine.stack_lifecycle import StackLifecycle
 from isotherm.engine.steps.ports import EnginePorts
 from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.identity.requester import Requester
@@ -45,6 +46,7 @@ from isotherm.resources.service_threads import ServiceThreads
 from isotherm.secrets import ring as _ring  # noqa: F401
 from isotherm.secrets.signing import Signer
 from isotherm.states import ServiceKind
+from isotherm.store.admin import type_origins
 
 
 class Embedded(Folder):
@@ -58,15 +60,22 @@ class Embedded(Folder):
         self._seen: JournalReality | None = None
         self.heartbeat = Heartbeat(self.store, self.clock, self.path)
         self.plugins = discover.load(self.settings.plugin_dirs)
-        self.types = self.plugins.registry(reaching=local_access.is_allowed(self.settings))
+        origins = self.type_origins()
+        self.types = self.plugins.registry(
+            lambda name: origins.get(name, ""), reaching=local_access.is_allowed(self.settings))
+        # The plug-in types whose origin is not recorded yet, or has changed.
+        self._new_origins = dict(self.plugins.origins.items() - origins.items())
+        self._lifecycle = StackLifecycle(self.plugins.lifecycle)
+        # The store for all that may end an operation: lifecycle plug-ins learn of the end.
+        self._watched_store = self._lifecycle.watched(self.store)
         self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
         # Shared by everything in this process: a service is called with at most so many threads.
         self._threads = ServiceThreads(self.settings.max_threads_per_service)
-        self._plans = planner.Planning(self.store, self.types, self.clock, off_loop.beside)
+        self._plans = planner.Planning(self._watched_store, self.types, self.clock, off_loop.beside)
         self.service_ports = ServicePorts(
-            self.store, self.types, self.clock, new_id, self._plans, self.settings, self._wake,
-            lambda: self._process_ports(self._reality()))
+            self._watched_store, self.types, self.clock, new_id, self._plans, self.settings, self._wake,
+            lambda: self._process_ports(self._reality()), lifecycle=self._lifecycle)
         self.orchestrator = self.orchestrator_for(Requester())
         #: Takes notifications about reality.
         self.hints = HintCollector(self.store, self.clock, self._wake)
@@ -79,6 +88,7 @@ class Embedded(Folder):
 
     def close(self) -> None:
         super().close()
+        self._lifecycle.close()
         if self._seen is not None:
             self._seen.close()
             self._seen = None
@@ -113,11 +123,13 @@ class Embedded(Folder):
         even that, and leaves the rest to the next worker.
         """
         async with self._registered(ServiceKind.ENGINE, self._engine_load) as (name, reality):
+            if self._new_origins:
+                await self.store.write(lambda connection: type_origins.record(connection, self._new_origins))
             context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
-            types = self.types
-            nesting = InnerStacksFactory(self.store, types, self._plans, self.clock, new_id, self._wake_here, self.settings)
+            types, store = self.types, self._watched_store
+            nesting = InnerStacksFactory(store, types, self._plans, self.clock, new_id, self._wake_here, self.settings)
             concurrency = self.settings.engine_concurrency
-            ports = EnginePorts(self.store, context, types.implementation, self._plans, new_id, self.settings, nesting,
+            ports = EnginePorts(store, context, types.implementation, self._plans, new_id, self.settings, nesting,
                                 TypeThrottle.of(self.settings, context))
             self._worker = Worker(name, ports, WorkerTuning(concurrency=concurrency), self.bus)
             self._legacy = LegacyEngine(name, ports, LegacyTuning(concurrency=concurrency))

@@ -17,6 +17,7 @@ from isotherm.engine.queries.follow import StackFollower
 from isotherm.engine.queries.lists import EventList, ResourceList
 from isotherm.engine.queries.stacks import StackQueries
 from isotherm.identity.requester import DEFAULT_PROJECT
+from isotherm.store.admin import type_origins
 from isotherm.store.database import connect
 from isotherm.store.database.writer import ThreadedStore
 from isotherm.store.reads import live
@@ -50,6 +51,10 @@ class Folder:
 
     def close(self) -> None:
         self.store.close()
+
+    def type_origins(self) -> dict[str, str]:
+        """Return the packages and files that types of plug-ins came from. Blocks: for a process whose loop does not run."""
+        return self.store.read_at_start(type_origins.read)
 
     def follow(self, stack_id: str) -> StackFollower:
         return StackFollower(self.store, self.clock, stack_id)

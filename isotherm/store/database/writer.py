@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
 
@@ -141,6 +141,13 @@ class ThreadedStore:
 
     async def read(self, unit: Unit[T]) -> T:
         return await _ask(self._reads, unit)
+
+    def read_at_start(self, unit: Unit[T]) -> T:
+        """Read and block meanwhile: for a process whose loop does not run yet."""
+        answer = _read(self._reader, unit)
+        if isinstance(answer, Exception):
+            raise answer
+        return cast(T, answer)
 
     def close(self) -> None:
         self._writes.put(None)

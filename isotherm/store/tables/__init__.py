@@ -19,6 +19,7 @@ from isotherm.store.tables.services import services
 from isotherm.store.tables.snapshots import snapshot_parts, snapshots
 from isotherm.store.tables.software import software_configs, software_deployments
 from isotherm.store.tables.stacks import stack_locks, stack_tags, stacks
+from isotherm.store.tables.type_origins import type_origins
 from isotherm.store.tables.watch import observations, observers, repairs, watch_projects, watches
 from isotherm.store.tables.writers import sequences, signatures, turns
 
@@ -48,6 +49,7 @@ __all__ = [
     "stack_tags",
     "stacks",
     "turns",
+    "type_origins",
     "uses",
     "watch_projects",
     "watches",
