@@ -39,9 +39,11 @@ QUICK = ["tests/unit", "tests/cli"]
 # Tracing adds half to the processor time of tests, so `make test` measures the coverage of these, and `make cover` of more.
 # Each has a floor: the measured coverage of `isotherm/`, less a point.
 COVERED = ["tests/unit", "tests/cli", "tests/store"]
-COVERED_FLOOR = 78
-COVER = [*COVERED, "tests/engine", "tests/api"]
-COVER_FLOOR = 88
+COVERED_FLOOR = 77
+COVER = [*COVERED, "tests/engine", "tests/api",
+         # Made-up input: minutes of processor time, and no line that the others do not reach.
+         "--ignore=tests/engine/test_any_values.py", "--ignore=tests/api/test_generated.py"]
+COVER_FLOOR = 89
 # Folders whose tests use SQL: run again on each server, with a broker. tests/of_one_database.py has the exceptions.
 FUNCTIONAL = ["tests/store", "tests/engine", "tests/importing", "tests/api"]
 SERVERS = ("postgresql", "mariadb")
