@@ -26,7 +26,7 @@ from tests.sim.bugs import BUGS
 REPLAY = """
 import hashlib
 from isotherm.sim import run
-from isotherm.sim.histories import history
+from isotherm.sim.histories import drawn_histories
 drawn = [drawn_histories.draw(seed) for seed in range(40, 80)]
 chosen = [*drawn[:4], *[one for one in drawn if one.watched.observers][:3]]
 lines = [line for one in chosen for line in run.play(one).lines]
