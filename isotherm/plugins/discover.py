@@ -10,7 +10,6 @@ import functools
 import importlib.metadata
 import importlib.util
 import inspect
-import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,10 +22,9 @@ from isotherm.resources import builtin, contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.validation import custom_constraints
 from isotherm.template import functions, versions
+from isotherm.template.functions import descriptions
 from isotherm.template.functions.node import Function
 from isotherm.template.parameters.constraints import Validator
-
-log = logging.getLogger(__name__)
 
 TYPES, CONSTRAINTS = "isotherm.types", "isotherm.constraints"
 FUNCTIONS, LIFECYCLE = "isotherm.functions", "isotherm.stack_lifecycle"
@@ -98,8 +96,6 @@ def load(folders: tuple[str, ...] = ()) -> Plugins:
             loading.add(point.name, group, origin, point.load)
     for path in _files(folders):
         loading.add_file(path)
-    for one in loading.plugins.broken:
-        log.error("a plug-in could not be loaded", extra={"plugin": one.name, "origin": one.origin, "reason": one.error})
     return loading.plugins
 
 
@@ -191,6 +187,7 @@ def _take_functions(plugins: Plugins, found: Any, name: str, origin: str) -> lis
     for key, one in given.items():
         functions.add(one)
         versions.add_function(key, one.form)
+        descriptions.DESCRIPTIONS[key] = (one.__doc__ or "").partition("\n")[0]
         plugins.functions[key] = one
     return list(given)
 

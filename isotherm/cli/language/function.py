@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from isotherm import errors
 from isotherm.cli import options
+from isotherm.cli.client import type_registry
 from isotherm.cli.show import console
 from isotherm.template import versions
 from isotherm.template.functions.descriptions import DESCRIPTIONS
@@ -29,6 +30,8 @@ def list_functions(printer: console.Printer, version: str) -> None:
 
     VERSION is a version of `isotherm template-version list`, the part of it after the dot, or an alias.
     """
+    # Plug-ins bring functions along.
+    type_registry.plugins()
     dialect = find(version)
     names = sorted({*dialect.functions, *dialect.condition_functions}, key=str.lower)
     rows = [_row(dialect, name) for name in names]

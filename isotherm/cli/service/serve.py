@@ -98,6 +98,7 @@ def run(
 
     with contextlib.closing(Embedded(folder, files)) as engine:
         _checked(engine.settings)
+        _name_broken_plugins(engine)
         with logs.configured(engine.settings, folder / log_file if log_file else None):
             try:
                 asyncio.run(whole(engine))
@@ -105,6 +106,12 @@ def run(
                 # The next start continues what was in progress.
                 raise KeyboardInterrupt from None
     return codes.OK
+
+
+def _name_broken_plugins(engine: Embedded) -> None:
+    """Print a line for each plug-in that could not be loaded. On stderr: a program may read the start-up message."""
+    for one in engine.plugins.broken:
+        click.echo(f"The plug-in {one.name} ({one.group}) from {one.origin} could not be loaded: {one.error}", err=True)
 
 
 def worker_plan(
