@@ -25,6 +25,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not apart[item]]
 
 
+@pytest.hookimpl(specname="pytest_collection_modifyitems", trylast=True)
+def restore_order(items: list[pytest.Item]) -> None:
+    """Put the tests of a module that says `IN_ORDER` back into the order in which they are written.
+
+    Its tests share a service that takes long to start, and see each other's stacks.
+    """
+    places: dict[object, list[int]] = {}
+    for place, item in enumerate(items):
+        if isinstance(item, pytest.Function) and getattr(item.module, "IN_ORDER", False):
+            places.setdefault(item.module, []).append(place)
+    for found in places.values():
+        written = sorted((items[place] for place in found), key=_line)
+        for place, item in zip(found, written, strict=True):
+            items[place] = item
+
+
+def _line(item: pytest.Item) -> tuple[int, str]:
+    return item.location[1] or 0, item.name
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the seed of the order, which pytest-randomly puts into a header that `-q` leaves out."""
     seed = config.getoption("randomly_seed", None)

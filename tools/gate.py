@@ -53,7 +53,9 @@ ALL = {"ISOTHERM_TEST_ALL": "1"}
 
 def pytest(jobs: str, arguments: list[str]) -> Step:
     workers = ["-n", jobs, "--maxprocesses", "8", "--dist", "worksteal"] if jobs != "0" else []
-    return Step("pytest", [sys.executable, "-m", "pytest", "-q", *workers, *arguments])
+    # CI shuffles in one order, so that a failure there can be repeated; everywhere else each run draws a new one.
+    order = ["--randomly-seed=1"] if os.environ.get("CI") else []
+    return Step("pytest", [sys.executable, "-m", "pytest", "-q", *workers, *order, *arguments])
 
 
 def covered(jobs: str, folders: list[str], floor: int, *, report: str = "") -> Step:

@@ -17,6 +17,9 @@ from tests.clients.exercise import exercises
 
 Create = Callable[..., str]
 
+#: See tests/conftest.py.
+IN_ORDER = True
+
 
 def site(openstack: OpenStack) -> tuple[Any, ...]:
     """Write a template with a parameter, a nested stack, a file and an output, and an environment."""

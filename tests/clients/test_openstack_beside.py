@@ -14,6 +14,9 @@ from tests.clients.exercise import exercises
 # What openstacksdk says of its own future.
 pytestmark = pytest.mark.filterwarnings("ignore::openstack.warnings._RemovedInSDKWarning")
 
+#: See tests/conftest.py.
+IN_ORDER = True
+
 
 @exercises("orchestration resource type list", "orchestration resource type show", "orchestration template version list",
            "orchestration template function list", "orchestration build info", "orchestration service list")
