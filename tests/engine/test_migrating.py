@@ -471,7 +471,7 @@ def test_what_the_legacy_engine_made_is_migrated_whole(lab: Tell) -> None:
         assert {row["name"] for row in await rows(it.engine, t.events) if row["id"] > last} == {""}
         assert (it.objects(), await it.physical()) == (objects, physical)
         # Convergence takes another operation while one is under way, on every stack of the tree.
-        slow = {**TEMPLATE, "a": resource("5", action_wait_secs={"update": 60})}
+        slow = {**TEMPLATE, "a": resource("5", action_wait_secs={"update": 30})}
         await it.api.stacks.update("s", it.request(slow, files=FILES))
         stack = await it.update({**TEMPLATE, "c": nested("middle.yaml", value="7")}, files=FILES)
         assert stack["stack_status"] == "UPDATE_COMPLETE", stack["stack_status_reason"]
