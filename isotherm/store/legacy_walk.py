@@ -217,7 +217,7 @@ def hand_on(connection: sa.Connection, lock: Lock, now: float) -> None:
 
 
 class WalkNews(msgspec.Struct, frozen=True, gc=False):
-    """What an engine has to know of an operation whose nodes all wait."""
+    """The state of an operation whose nodes all wait, as its engine needs it."""
 
     # A newer operation was accepted, or this one has ended.
     superseded: bool

@@ -183,7 +183,7 @@ def test_in_the_body(shared: Api, known: dict[str, str], what: str) -> None:
 
 
 def test_in_what_is_adopted(shared: Api) -> None:
-    """Whatever an export document contains, a stack adopted from it can be deleted."""
+    """A stack adopted from any export document can be deleted."""
     for number, (place, value, exported) in enumerate(variants(EXPORTED)):
         if number % 3:
             continue

@@ -138,7 +138,7 @@ def test_what_was_being_created_and_never_was_is_created(lab: Tell) -> None:
 
 
 def test_abandoned_in_the_middle_of_everything(lab: Tell) -> Any:
-    """Whatever was under way, in the stack or in one inside of it: after the adoption each is there once."""
+    """Each resource that was in progress, nested ones too, exists once after the adoption."""
 
     async def story(it: Lab) -> None:
         slow = INNER.replace("{value: z}", "{value: z, wait_secs: 0.2}")
@@ -245,7 +245,7 @@ def test_the_members_of_a_group_come_along(lab: Tell, kind: Any) -> Any:
 
 
 def test_an_update_overtakes_an_abandon(tmp_path: Path) -> None:
-    """What is not let go of after all is deleted with its stack, inside as well."""
+    """Resources whose abandon was called off are deleted with their stack, nested ones too."""
     template = {"a": resource("a"), "n": inside("outer.yaml")}
 
     async def story() -> None:

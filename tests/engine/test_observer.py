@@ -380,7 +380,7 @@ def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab: Tell, tmp_p
 
 
 def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab: Tell, tmp_path: Path) -> None:
-    """What was given up in it has another chance, and whoever looks at it just now cannot write the old counts again."""
+    """Repairs that were given up may be tried again, and an observer at work cannot write the old counts again."""
     inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
             "properties: {path: a.txt, content: x}}\n"
 

@@ -46,7 +46,7 @@ class Mistaken(TestResource):
 
 
 class Refused(TestResource):
-    """What it is asked for cannot be had."""
+    """A resource whose attribute cannot be had."""
 
     TYPE = "Test::Refused"
 

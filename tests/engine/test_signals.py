@@ -32,7 +32,7 @@ async def is_(it: Lab, name: str, status: str) -> bool:
 
 
 async def still_waits(it: Lab) -> None:
-    """What was sent wakes the condition, which finds that this is not enough."""
+    """A signal wakes the condition, which finds that one signal is not enough."""
     async def is_waiting() -> bool:
         return await it.status("condition") == "CREATE_IN_PROGRESS"
 

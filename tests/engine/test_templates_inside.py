@@ -54,7 +54,7 @@ async def inner(it: Lab, name: str, stack: str = "s") -> str:
 
 
 async def changes(it: Lab, resources: dict[str, Any], **options: Any) -> dict[str, str]:
-    """What an update would do."""
+    """Return the preview of an update."""
     told = await it.api.preview.changes("s", it.request(resources, **options))
     return {one.name: one.action for one in told.items}
 
