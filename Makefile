@@ -10,22 +10,29 @@ PYTHON  ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do 
              command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
              2>/dev/null && echo $$p && break; done)
 
+PAGE    := tools/page.py $(wildcard web/*.json web/*.html web/.npmrc) $(shell find web/src -type f)
+
 JOBS    ?= auto
 SEEDS   ?= 2000
 ARGS    ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all quick cover check fmt sim scenarios soak bench bench-million docs ledger pages build release-check diff-heat import-heat migrate-torture torture tempest pins clean
+.PHONY: help setup run test test-all quick cover check fmt sim scenarios soak bench bench-million screenshots docs ledger pages build release-check diff-heat import-heat migrate-torture torture tempest cloud cloud-down test-cloud pins clean
 
 help: ## this list
 	@echo "Isotherm. The commands (each does its own set-up):"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## make .venv and install everything into it
+setup: $(STAMP) $(VENV)/.ready-page ## make .venv, install everything into it, and build the page
 
 $(STAMP): $(SOURCES)
 	@test -n "$(PYTHON)" || { echo "setup: no Python 3.11, 3.12 or 3.13 was found on the PATH" >&2; exit 1; }
 	@$(PYTHON) tools/environment.py
+	@touch $@
+
+# The page is built again when its sources change. Without npm a note says so, and the service works without the page.
+$(VENV)/.ready-page: $(STAMP) $(PAGE)
+	@$(BIN)/python tools/page.py
 	@touch $@
 
 run: setup ## deploy, update and roll back sample templates, live
@@ -70,6 +77,9 @@ ledger: setup ## write docs/ledger.md from the markers of the tests
 pages: setup ## write the generated tables of the documentation: packages, layers, invariants, commands, decisions
 	@$(BIN)/python tools/pages.py
 
+screenshots: setup ## make the pictures of docs/page.md anew, from a service of their own
+	@$(BIN)/python -m tools.screenshots
+
 docs: setup ledger pages $(VENV)/.ready-docs ## build the documentation as HTML into build/docs
 	@$(BIN)/sphinx-build -q -W -b html docs build/docs && echo "docs: build/docs/index.html"
 
@@ -91,8 +101,17 @@ migrate-torture: setup ## kill a migration to convergence a hundred times at ran
 torture: setup ## run real processes with a fault every few seconds: make torture ARGS="--help"
 	@$(BIN)/python -m tools.torture $(ARGS)
 
-tempest: setup ## run OpenStack's own tests of Heat against this service and a real Keystone
+tempest: setup ## run OpenStack's own tests of Heat against this service: ARGS=--cloud on a real cloud
 	@$(BIN)/python -m tools.tempest $(ARGS)
+
+cloud: setup ## start a small real OpenStack, and say how to use it
+	@$(BIN)/python -m tools.cloud up $(ARGS)
+
+cloud-down: setup ## end the small OpenStack; its data stay: ARGS=--forget deletes them
+	@$(BIN)/python -m tools.cloud down $(ARGS)
+
+test-cloud: setup ## the tests on a small real OpenStack, which is started for them
+	@$(BIN)/python tools/gate.py test-cloud --jobs $(JOBS) $(ARGS)
 
 pins: setup $(VENV)/.ready-release ## write the newest versions that pyproject.toml allows to constraints.txt
 	@UV_PYTHON_DOWNLOADS=never $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --group docs --group release \

@@ -118,16 +118,16 @@ class Engines:
             for one in started:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(one.pid, signal.SIGTERM)
-            told = [(await one.communicate())[0] for one in started]
-        self.counts = [json.loads(one) for one in told]
+            outputs = [(await one.communicate())[0] for one in started]
+        self.counts = [json.loads(one) for one in outputs]
 
     def total(self, what: str) -> float:
         return sum(one[what] for one in self.counts)
 
     def peak(self) -> float:
         """Return the peak memory of the largest running engine, in MiB."""
-        told = (Path(f"/proc/{pid}/status").read_text() for pid in self._pids)
-        return max(int(text.split("VmHWM:")[1].split()[0]) / 1024 for text in told)
+        texts = (Path(f"/proc/{pid}/status").read_text() for pid in self._pids)
+        return max(int(text.split("VmHWM:")[1].split()[0]) / 1024 for text in texts)
 
 
 # The measurements.

@@ -29,7 +29,7 @@ from bench import harness, shapes
 from isotherm import collector
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
-from isotherm.planning.desired import Asked, Identity, desire
+from isotherm.planning.desired import Identity, StackInput, desire
 from isotherm.resources import builtin
 from isotherm.store import tables as t
 
@@ -74,7 +74,7 @@ async def _life(folder: Path, shape: str, size: int) -> dict[str, Any]:
 
 
 def _read(template: str) -> None:
-    desire(Asked(template, {}, {}), Identity("s", "id", "project"), builtin.registry())
+    desire(StackInput(template, {}, {}), Identity("s", "id", "project"), builtin.registry())
 
 
 def bare(path: Path, size: int, sample: dict[str, Any]) -> float:

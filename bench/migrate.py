@@ -64,12 +64,12 @@ async def migrated(engine: Embedded, count: int) -> tuple[float, float]:
     """Migrate all stacks; return the seconds, and the seconds of processor time."""
     migrating = Migrator(engine.store, engine.types, engine.clock, new_id)
     began, worked = time.perf_counter(), time.process_time()
-    told = [await migrating.migrate(root) for root in await migrating.roots()]
+    reports = [await migrating.migrate(root) for root in await migrating.roots()]
     spent, work = time.perf_counter() - began, time.process_time() - worked
-    outcomes = [one.outcome for one in told]
+    outcomes = [one.outcome for one in reports]
     if (outcomes.count(Outcome.MIGRATED), outcomes.count(Outcome.REFUSED)) != (count - len(busy(count)), len(busy(count))):
         raise SystemExit(f"migrate: {outcomes.count(Outcome.MIGRATED)} of {count} were migrated")
-    if any(one.unproven for one in told):
+    if any(one.unproven for one in reports):
         raise SystemExit("migrate: an update would have to look at resources")
     return spent, work
 

@@ -23,7 +23,7 @@ from bench import harness
 from isotherm import collector
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.store import tables as t
 from isotherm.store.watch import schedule, views
 
@@ -74,7 +74,7 @@ class Watched:
         return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - worked}
 
     async def _looked(self, at: float) -> None:
-        column = t.watches.c.looked_at
+        column = t.watches.c.observed_at
         query = sa.select(sa.func.count()).where(column >= at)
         end = time.monotonic() + PATIENCE_S
         while await self.engine.store.read(lambda c: c.execute(query).scalar_one()) < self.stacks:

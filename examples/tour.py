@@ -49,7 +49,7 @@ That was the tour; its stacks are gone. Yours live in ~/.local/share/isotherm, o
 
   . .venv/bin/activate
   isotherm deploy demo -t examples/site.yaml        Ctrl-C or kill -9 does no harm ...
-  isotherm watch demo                               ... this goes on
+  isotherm work demo                                ... this goes on
   isotherm plan demo -t examples/site.yaml -e examples/production.env.yaml
   isotherm deploy web -t examples/webapp.yaml       then see "Repair drift" in README.md
   isotherm --help"""
@@ -109,9 +109,23 @@ def broken(config: Path, number: int) -> bool:
     return True
 
 
+def is_looked_at() -> bool:
+    """Return whether a user sits at the terminal: the service would wait for ever for anything else."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not os.environ.get("CI")
+
+
+def stay() -> int:
+    """Run the service with the stacks of the tour, until Ctrl-C."""
+    print("\nThe service runs with the stacks of the tour: open the page. Ctrl-C ends it and deletes them.\n", flush=True)
+    code = main.main(["up", "--port", "0"])
+    return codes.OK if code == codes.INTERRUPTED else code
+
+
 def tour(home: Path) -> int:
     os.chdir(Path(__file__).resolve().parent.parent)
     code = take(TOUR, 1) or heal(home, len(TOUR) + 1)
+    if not code and is_looked_at():
+        code = stay()
     if not code:
         print(NEXT)
     return code

@@ -108,12 +108,23 @@ class NotBegun(Temporary):
     """The call was not sent, so it created nothing: there is no need to search by token."""
 
 
+class CreateAgain(Temporary):
+    """The created object has failed and was deleted: nothing is left, and it is to be created again."""
+
+
 class Unavailable(Temporary):
     """The database or the identity service does not answer. The step is retried; the resource does not fail."""
 
 
 class Permanent(CloudError):
-    """The call will not succeed; do not retry it."""
+    """The call will not succeed; do not retry it.
+
+    `object_exists`: an equal object is there already, which an import can take in.
+    """
+
+    def __init__(self, message: str = "", *, object_exists: bool = False) -> None:
+        super().__init__(message)
+        self.object_exists = object_exists
 
 
 class Superseded(IsothermError):

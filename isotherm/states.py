@@ -37,6 +37,8 @@ ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.AD
 HARMLESS = frozenset({Action.SUSPEND, Action.SNAPSHOT, Action.ADOPT})
 
 
+# Follows the id of a stack in the physical id of a resource that reads its outputs.
+OUTPUTS_OF = "/outputs"
 # Reason of a resource after a check, if its type cannot be observed.
 UNCHECKED = "CHECK not supported for"
 
@@ -132,6 +134,15 @@ class DeletionPolicy(IntEnum):
 
 #: Policies under which the object is not deleted.
 KEPT = frozenset({DeletionPolicy.RETAIN, DeletionPolicy.ABANDON})
+
+
+class Protection(IntEnum):
+    """The level of a protection: what the object is protected from. Each level includes those before it."""
+
+    NONE = 0
+    REPLACE = 1
+    DELETE = 2  # a replacement ends in a deletion
+    UPDATE = 3  # any change
 
 
 class ServiceKind(IntEnum):

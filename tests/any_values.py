@@ -1,4 +1,4 @@
-"""Values and calls that nobody meant, for tests that throw them at everything: the same ones for the same seed."""
+"""Unlikely values and function calls, for tests that give them to every property: the same ones for the same seed."""
 
 from __future__ import annotations
 

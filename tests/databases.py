@@ -1,4 +1,4 @@
-"""What the tests are on: a file of SQLite in each folder, or a database of a server for each folder, and a broker.
+"""The databases of the tests: a file of SQLite in each folder, or a database of a server for each folder, and a broker.
 
     ISOTHERM_TEST_ON=postgresql pytest tests/engine tests/store tests/api tests/importing
 
@@ -21,7 +21,8 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm import config
-from isotherm.engine.process.home import CONFIG, DATABASE, database_url
+from isotherm.engine.process.home import database_url
+from isotherm.engine.process.home_files import CONFIG, DATABASE
 from isotherm.store import limits, tables
 from isotherm.store.database import connect as connect_database
 from isotherm.store.database import schema, sealing
@@ -30,7 +31,7 @@ from tools import services
 ON = os.environ.get("ISOTHERM_TEST_ON", "sqlite")
 SERVERS = ("postgresql", "mariadb")
 assert ON in ("sqlite", *SERVERS), f"ISOTHERM_TEST_ON={ON}: sqlite, postgresql or mariadb"
-# An order of letters that is nobody's idea of a default: what relies on another one is found out.
+# An unusual order of letters: code that relies on another one fails.
 _CREATE = {
     "postgresql": "CREATE DATABASE {} TEMPLATE template0 LOCALE 'C.UTF-8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'",
     "mariadb": "CREATE DATABASE {} CHARACTER SET latin1 COLLATE latin1_swedish_ci",
@@ -45,7 +46,7 @@ def variable(name: str) -> str:
 
 
 def start(config_: pytest.Config) -> None:
-    """Services for this run and its workers, unless somebody has started them."""
+    """Start services for this run and its workers, unless they are running already."""
     wanted = [name for name in (ON, "rabbitmq") if variable(name) not in os.environ]
     if wanted and ON != "sqlite" and not hasattr(config_, "workerinput"):
         stack = contextlib.ExitStack()
@@ -138,7 +139,7 @@ def _empty(engine: sa.Engine) -> None:
 class _Engines:
     """What SQLAlchemy has compiled is kept from test to test: it is a quarter of all the work of a test.
 
-    Connections are not: whoever closes an engine closes its own, and nobody else's.
+    Connections are not: closing an engine closes its own connections only.
     """
 
     def __init__(self, connect: Callable[..., sa.Engine]) -> None:
@@ -146,16 +147,17 @@ class _Engines:
         self._known: dict[tuple[Any, ...], sa.Engine] = {}
         self._compiled: dict[Any, Any] = {}
 
-    def __call__(self, url: str | sa.URL, ring: Any = None, *, reading: bool = False, max_events: int = -1) -> sa.Engine:
+    def __call__(self, url: str | sa.URL, ring: Any = None, *, reading: bool = False, max_events: int = -1,
+                 max_history: int = limits.HISTORY) -> sa.Engine:
         if not pool().has(url):
-            return self._connect(url, ring, reading=reading, max_events=max_events)
+            return self._connect(url, ring, reading=reading, max_events=max_events, max_history=max_history)
         # A test may have other ideas of how long to wait.
         key = (url, reading, connect_database.SILENCE_S, connect_database.LOCK_S, connect_database.PATIENCE_S)
         if key not in self._known:
             self._known[key] = self._connect(url, reading=reading)
         known = self._known[key]
         return sa.Engine(known.pool.recreate(), known.dialect, known.url, hide_parameters=known.hide_parameters,
-                         execution_options={**sealing.options(ring), **limits.options(max_events),
+                         execution_options={**sealing.options(ring), **limits.options(max_events, max_history),
                                             "compiled_cache": self._compiled})
 
 

@@ -29,11 +29,13 @@ ON_SQLITE: dict[str, str] = {
     "clients": "they see what the API answers",
     "compat": "it has no database",
     "e2e": "processes are started, killed and replaced; test_torture has a farm of them on each server",
+    "openstack": "it is about what types do in a real cloud",
     "plugins": "it has no database",
     "testing": "it is about what types do",
     "fetch": "it has no database",
     "sim": "its database is in memory",
     "tempest": "it sees what the API answers",
+    "web": "the page sees what the API answers",
     "unit": "it has no database, or a file that is read for something else",
 }
 
@@ -57,6 +59,7 @@ ONCE: dict[str, str] = {
     "api/test_policy": _DECIDED,
     "api/test_remote": "it is about what is fetched",
     "api/test_sockets": _REFUSED,
+    "api/test_stack_users": _DECIDED,
     "api/test_transport": _REFUSED,
     "api/test_trusts": _DECIDED,
     "api/test_types": _READ,
@@ -72,15 +75,15 @@ ONCE: dict[str, str] = {
 # Modules that need a server.
 OF_SERVERS: dict[str, str] = {
     "store/test_lost": "there is a way to a server, which can be cut",
-    "store/test_opening": "several may open a database of a server before it has any table",
+    "store/test_open": "several may open a database of a server before it has any table",
 }
 
 # By test: why it is about SQLite only.
 OF_SQLITE: dict[str, str] = {
     "test_what_is_acknowledged_is_durable": "it asks for SQLite's own settings",
-    "test_who_opens_a_file_that_somebody_is_just_making_waits": "servers know no files",
+    "test_opening_a_file_that_is_being_created_waits": "servers know no files",
     "test_an_index_leads_to_what_is_due": "it reads SQLite's own words; test_plans asks all of them",
-    "test_a_worker_hears_what_was_accepted_elsewhere": "it listens to the file; elsewhere the bus carries the news",
+    "test_a_worker_is_woken_for_the_operations_of_others": "it listens to the file; elsewhere the bus carries the news",
 }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Options = Mapping[str, Mapping[str, str]]
-PATIENCE = 60.0
+PATIENCE = 240.0
 KEY = "0123456789abcdef-a-key-for-tests"
 
 

@@ -102,15 +102,20 @@ class Keystone:
 
     def options(self) -> dict[str, str]:
         """Return the [keystone_authtoken] section of a service that uses this Keystone."""
-        return {"www_authenticate_uri": self.v3, "auth_type": "password", "auth_url": self.v3, "username": "isotherm",
-                "password": seed.PASSWORD, "user_domain_id": "default", "project_name": "service",
-                "project_domain_id": "default", "region_name": seed.REGION}
+        return options(self.v3)
 
     def clouds(self) -> dict[str, Any]:
         """Return the content of a clouds.yaml with every seeded person."""
         return {"clouds": {name: {"region_name": seed.REGION, "auth": {
             "auth_url": self.v3, "username": name, "password": seed.PASSWORD, "project_name": person.project,
             "user_domain_id": "default", "project_domain_id": "default"}} for name, person in seed.PEOPLE.items()}}
+
+
+def options(v3: str) -> dict[str, str]:
+    """Return the [keystone_authtoken] section of a service that uses the Keystone at this address."""
+    return {"www_authenticate_uri": v3, "auth_type": "password", "auth_url": v3, "username": "isotherm",
+            "password": seed.PASSWORD, "user_domain_id": "default", "project_name": "service",
+            "project_domain_id": "default", "region_name": seed.REGION}
 
 
 @contextlib.contextmanager
@@ -206,8 +211,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> int:
-    told = __doc__.splitlines()[0] if __doc__ else ""
-    parser = argparse.ArgumentParser(prog="python -m tools.keystone", description=told)
+    summary = __doc__.splitlines()[0] if __doc__ else ""
+    parser = argparse.ArgumentParser(prog="python -m tools.keystone", description=summary)
     parser.add_argument("--orchestration", default="http://127.0.0.1:8004",
                         help="where the catalogue says that Isotherm is (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print a clouds.yaml with everyone, as JSON, and nothing else")

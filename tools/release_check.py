@@ -1,4 +1,5 @@
-"""Checks that this tree can be released: builds wheel and sdist, installs the wheel elsewhere, and runs the tour from it.
+"""Checks that this tree can be released: builds wheel and sdist, installs the wheel elsewhere, and runs the tour and the
+page from it.
 
 Called by `make release-check`. Nothing of the repository is on the path of the installed program: the environment, the
 working directory and the examples (share/isotherm/examples, which the wheel brings along) are in a scratch folder.
@@ -6,6 +7,7 @@ working directory and the examples (share/isotherm/examples, which the wheel bri
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,10 +15,13 @@ import sys
 import tarfile
 import tempfile
 import tomllib
+import urllib.request
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+INDEX = "isotherm/web/static/index.html"
 IN_SDIST = {"isotherm/__init__.py", "examples/tour.py", "CHANGELOG.md", "LICENSE", "README.md", "constraints.txt"}
 
 
@@ -68,10 +73,55 @@ def install(wheel: Path, folder: Path) -> Path:
     return python
 
 
-def tour(python: Path, scratch: Path) -> None:
-    """Run the installed program and the tour, with nothing of the repository within reach."""
+def check_wheel(wheel: Path) -> None:
+    """Fail if the wheel lacks the page, or a file that the page names."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        index = archive.read(INDEX).decode() if INDEX in names else ""
+    missing = [INDEX] if not index else sorted(
+        path for path in assets(index) if INDEX.replace("index.html", path.removeprefix("/ui/")) not in names)
+    if missing:
+        raise SystemExit(f"release-check: the wheel lacks {', '.join(missing)}: `make setup` builds the page")
+
+
+def assets(index: str) -> list[str]:
+    """Return the paths of the files that the front of the page names."""
+    found = re.findall(r'(?:src|href)="(/ui/assets/[^"]+)"', index)
+    if not found:
+        raise SystemExit("release-check: the front of the page names no script and no style")
+    return found
+
+
+def environment(python: Path, scratch: Path) -> dict[str, str]:
+    """Return the variables of the installed program: nothing of the repository is within reach."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ISOTHERM", "VIRTUAL_ENV"))}
-    env = {**env, "PATH": f"{python.parent}:{os.environ['PATH']}", "ISOTHERM_HOME": str(scratch / "home")}
+    return {**env, "PATH": f"{python.parent}:{os.environ['PATH']}", "ISOTHERM_HOME": str(scratch / "home")}
+
+
+def serve_page(python: Path, scratch: Path) -> None:
+    """Run the installed service without Node.js, and read every file of the page that its front names."""
+    env = {**environment(python, scratch), "PATH": str(python.parent)}
+    command = [str(python.with_name("isotherm")), "up", "--port", "0", "--json"]
+    with subprocess.Popen(command, cwd=scratch, env=env, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            for path in ["/ui/", *assets(_read(f"{told['url']}/ui/").decode())]:
+                print(f"{path}: {len(_read(told['url'] + path)):,} bytes", flush=True)
+        finally:
+            process.terminate()
+
+
+def _read(address: str) -> bytes:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(address, timeout=60) as answer:
+        found: bytes = answer.read()
+    return found
+
+
+def tour(python: Path, scratch: Path) -> None:
+    """Run the installed program and the tour."""
+    env = environment(python, scratch)
     inside = "import isotherm, pathlib, sys; sys.exit(not pathlib.Path(isotherm.__file__).is_relative_to(sys.prefix))"
     run(python, "-c", inside, cwd=scratch, env=env)
     run(python.with_name("isotherm"), "--version", cwd=scratch, env=env)
@@ -88,7 +138,10 @@ def main() -> None:
         try:
             wheel, sdist = build(scratch / "dist")
             check_sdist(sdist)
-            tour(install(wheel, scratch / "empty"), scratch)
+            check_wheel(wheel)
+            python = install(wheel, scratch / "empty")
+            tour(python, scratch)
+            serve_page(python, scratch)
         except subprocess.CalledProcessError as error:
             raise SystemExit(f"release-check: FAILED with exit code {error.returncode}") from None
         print(f"release-check: passed ({wheel.name}, {sdist.name})")

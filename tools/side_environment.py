@@ -26,15 +26,21 @@ def alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def python_of(name: str, requirements: Path) -> Path:
-    """Return the interpreter of `.venv-NAME`, which has exactly the given requirements."""
+def python_of(name: str, requirements: Path, interpreter: Path | None = None) -> Path:
+    """Return the interpreter of `.venv-NAME`, which has exactly the given requirements.
+
+    The environment is made with the given interpreter, by default with this one.
+    """
     folder = ROOT / f".venv-{name}"
     python, ready = folder / "bin" / "python", folder / ".ready"
     wanted = requirements.read_text()
     with alone(ROOT / ".venv-locks" / name):
         if not ready.exists() or ready.read_text() != wanted:
             print(f"{name}: making {folder.name} (once)", file=sys.stderr, flush=True)
-            venv.create(folder, clear=True, with_pip=True)
+            if interpreter is None:
+                venv.create(folder, clear=True, with_pip=True)
+            else:
+                subprocess.run([interpreter, "-m", "venv", "--clear", folder], check=True)
             install(python, requirements)
             ready.write_text(wanted)
     return python

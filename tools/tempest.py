@@ -1,6 +1,8 @@
 """Runs heat-tempest-plugin, OpenStack's tests of Heat, against Isotherm with a real Keystone; both unchanged.
 
     python -m tools.tempest                       the 89 tests that need only these two: tests/tempest/runnable.txt
+    python -m tools.tempest --cloud               the 36 that need a cloud, on a real one: tests/tempest/cloud.txt
+    python -m tools.tempest --legacy              with stacks of the legacy path
     python -m tools.tempest --match hooks         those of them whose names contain a text
     python -m tools.tempest --half 1              every other one, always the same
     python -m tools.tempest --keep FOLDER         leave logs and tempest's workspace there
@@ -20,15 +22,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tools import instance, keystone, side_environment
+from tools import side_environment, tempest_sites
 from tools.identity import seed
+from tools.tempest_sites import Site
 
 TESTS = side_environment.ROOT / "tests" / "tempest"
-HIDDEN = "hidden"
+REQUIREMENTS = TESTS / "requirements.txt"
 
 CONFIG = """\
 [oslo_concurrency]
@@ -41,12 +44,7 @@ auth_version = v3
 region = {region}
 [service_available]
 heat = true
-nova = false
-neutron = false
-glance = false
-cinder = false
-swift = false
-[heat_plugin]
+{services}[heat_plugin]
 auth_url = {v3}
 username = demo
 password = {password}
@@ -62,10 +60,10 @@ region = {region}
 catalog_type = orchestration
 endpoint_type = public
 build_interval = 1
-build_timeout = 120
+build_timeout = {timeout_s}
 hidden_stack_tag = {hidden}
-convergence_engine_enabled = true
-[heat_features_enabled]
+convergence_engine_enabled = {convergence}
+{cloud}[heat_features_enabled]
 stack_cancel = true
 multi_cloud = false
 """
@@ -86,9 +84,9 @@ class Outcome:
         return bool(self.passed) and not (self.failed or self.skipped or self.missing)
 
 
-def chosen(match: str = "", half: int = 0) -> list[str]:
+def chosen(match: str = "", half: int = 0, listed: str = "runnable.txt") -> list[str]:
     """Return the tests to run. Those of one gabbi file depend on each other, so halves are cut between groups."""
-    names = [name for name in (TESTS / "runnable.txt").read_text().split() if match in name]
+    names = [name for name in (TESTS / listed).read_text().split() if match in name]
     groups = sorted({group(name) for name in names})
     return [name for name in names if not half or groups.index(group(name)) % 2 == half - 1]
 
@@ -99,32 +97,23 @@ def group(name: str) -> str:
     return gabbi[1] if gabbi else name.rpartition(".")[0]
 
 
-@contextlib.contextmanager
-def site(folder: Path) -> Iterator[keystone.Keystone]:
-    """Run Isotherm and Keystone, each configured with the other's address."""
-    with keystone.started(folder / "keystone") as identity:
-        options = instance.with_keystone(identity.options(), hidden_stack_tags=HIDDEN, enable_stack_abandon="true",
-                                        enable_stack_adopt="true")
-        with instance.isotherm(folder / "isotherm", options) as service:
-            identity.point(service.url)
-            yield identity
-
-
-def workspace(folder: Path, identity: keystone.Keystone, names: Sequence[str]) -> Path:
+def workspace(folder: Path, site: Site, names: Sequence[str], *, legacy: bool) -> Path:
     """Write tempest's workspace, without its own `init`, which looks for files outside."""
     made = folder / "tempest"
     (made / "etc").mkdir(parents=True)
     (made / "etc" / "tempest.conf").write_text(CONFIG.format(
-        folder=made, v3=identity.v3, region=seed.REGION, password=seed.PASSWORD, hidden=HIDDEN))
+        folder=made, v3=site.v3, region=seed.REGION, password=seed.PASSWORD, hidden=tempest_sites.HIDDEN,
+        services=site.services, cloud=site.cloud, timeout_s=site.timeout_s, convergence=str(not legacy).lower()))
     (made / "list.txt").write_text("\n".join(names) + "\n")
     return made
 
 
-def run(folder: Path, names: Sequence[str], workers: int) -> Outcome:
+def run(folder: Path, names: Sequence[str], workers: int, *, on_cloud: bool = False, legacy: bool = False) -> Outcome:
     """Run these tests, and read tempest's report."""
-    python = side_environment.python_of("tempest", TESTS / "requirements.txt")
-    with site(folder) as identity:
-        made = workspace(folder, identity, names)
+    python = side_environment.python_of("tempest", REQUIREMENTS)
+    place = tempest_sites.on_cloud if on_cloud else tempest_sites.without_cloud
+    with place(folder, legacy=legacy) as site:
+        made = workspace(folder, site, names, legacy=legacy)
         places = subprocess.run([python, "-c", "import heat_tempest_plugin; print(heat_tempest_plugin.__path__[0])"],
                                 capture_output=True, text=True, check=True)
         plugin = Path(places.stdout.strip())
@@ -153,7 +142,7 @@ def read(report: list[tuple[str, str, str]], names: Sequence[str], seconds: floa
     return Outcome(passed, failed, skipped, [name for name in names if name not in seen], seconds)
 
 
-def told(outcome: Outcome) -> None:
+def show(outcome: Outcome) -> None:
     for name, why in outcome.failed.items():
         last = [line for line in why.strip().splitlines() if line.strip()][-1:]
         print(f"FAILED  {name}\n        {''.join(last).strip()[:300]}")
@@ -167,6 +156,9 @@ def told(outcome: Outcome) -> None:
 def main() -> int:
     about = __doc__.splitlines()[0] if __doc__ else ""
     parser = argparse.ArgumentParser(prog="python -m tools.tempest", description=about)
+    parser.add_argument("--cloud", action="store_true",
+                        help="the tests that need a cloud: on that of ISOTHERM_TEST_CLOUD, or on one that is started")
+    parser.add_argument("--legacy", action="store_true", help="stacks take the legacy path")
     parser.add_argument("--match", default="", help="only tests whose names contain this")
     parser.add_argument("--half", type=int, choices=(1, 2), default=0, help="only every other group of tests")
     parser.add_argument("--workers", type=int, default=4, help="how many run at the same time (default: %(default)s)")
@@ -175,11 +167,12 @@ def main() -> int:
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tempest-")))
-        outcome = run(folder.resolve(), chosen(options.match, options.half), options.workers)
+        names = chosen(options.match, options.half, "cloud.txt" if options.cloud else "runnable.txt")
+        outcome = run(folder.resolve(), names, options.workers, on_cloud=options.cloud, legacy=options.legacy)
     if options.json:
         print(json.dumps(asdict(outcome)))
     else:
-        told(outcome)
+        show(outcome)
     return 0 if outcome.good else 1
 
 

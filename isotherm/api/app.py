@@ -13,17 +13,21 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from isotherm import errors
-from isotherm.api import routes
+from isotherm.api import cfn, routes
 from isotherm.api.auth import stack_users
 from isotherm.api.auth.standalone import Authenticator
+from isotherm.api.browser import routes as browser
+from isotherm.api.browser.access import PageAccess
+from isotherm.api.browser.sessions import SessionAuthenticator
 from isotherm.api.http import faults, responses
 from isotherm.api.http.early_close import EarlyClose
 from isotherm.api.monitoring import health
-from isotherm.api.monitoring.metrics import Metrics
+from isotherm.api.monitoring.metrics import RequestMetrics
 from isotherm.api.monitoring.requests import RequestMonitor
 from isotherm.api.openapi import document
 from isotherm.api.policy.enforcer import Policy
@@ -51,18 +55,24 @@ class _Arn(Convertor[str]):
 register_url_convertor("arn", _Arn())
 
 
-def build(service: ApiPorts, authenticator: Authenticator, policy: Policy) -> ASGIApp:
-    """Build the API as an ASGI application."""
-    places = [
+def build(service: ApiPorts, authenticator: Authenticator, policy: Policy, page: PageAccess | None = None) -> ASGIApp:
+    """Build the API as an ASGI application; with `page`, also the page."""
+    beside: list[BaseRoute] = []
+    if page is not None:
+        sessions = SessionAuthenticator(authenticator, page.sessions, service.settings)
+        beside = browser.routes(page, sessions, policy, service.settings)
+        authenticator = sessions
+    mounted = [
         StarletteRoute(f"/v1/{{project}}{path}", _Endpoint(service, authenticator, policy, methods))
         for path, methods in _by_path().items()
     ]
-    metrics = Metrics()
-    open_ = [*health.routes(service, metrics), document.route()]
-    inner = Starlette(routes=[*open_, *places, StarletteRoute("/v1{rest:path}", _UnknownPath(authenticator))],
+    probes = health.routes(service.gauges, service.metrics, serves_metrics=service.settings.metrics)
+    open_ = [*probes, document.route(), cfn.route(service, policy)]
+    inner = Starlette(routes=[*open_, *beside, *mounted, StarletteRoute("/v1{rest:path}", _UnknownPath(authenticator))],
                       exception_handlers={HTTPException: _refused})
     inner.router.redirect_slashes = False
-    return RequestMonitor(EarlyClose(Versions(inner)), metrics)
+    return RequestMonitor(EarlyClose(Versions(inner, has_page=page is not None)),
+                          RequestMetrics(service.metrics.registry))
 
 
 def _by_path() -> dict[str, dict[str, routes.Route]]:
@@ -113,6 +123,8 @@ class _Endpoint:
             response = await self._serve(request)
         except Exception as error:  # noqa: BLE001 - the outermost edge: every error becomes a response
             response = faults.response(error)
+        if request.scope["state"].get("by_cookie"):
+            response.headers.setdefault("Cache-Control", "no-store")
         await response(scope, receive, send)
 
     async def _serve(self, request: Request) -> Response:
@@ -140,9 +152,13 @@ class _Endpoint:
 
     async def _known(self, request: Request) -> Caller:
         """Return the caller. Refuse a caller who may not use the project of the path."""
-        caller = await self._authenticator.authenticate(request)
-        if request.path_params["project"] != caller.project and not caller.is_admin:
+        given = await self._authenticator.authenticate(request)
+        caller = await stack_users.recognised(given, self._service)
+        if request.path_params["project"] not in (given.project, caller.project) and not caller.is_admin:
             raise faults.forbidden()
+        if caller.stack_user is not None:
+            # The project of its token is that of stack users; its resource is in the project of the stack.
+            request.path_params["project"] = caller.project
         return caller
 
     def _check(self, route: routes.Route, caller: Caller, request: Request) -> None:
@@ -174,8 +190,9 @@ async def _answer_stable(route: routes.Route, call: Call) -> Response:
 class Versions:
     """Negotiates the API version, by path or by the Accept header."""
 
-    def __init__(self, inner: ASGIApp) -> None:
+    def __init__(self, inner: ASGIApp, *, has_page: bool = False) -> None:
         self._inner = inner
+        self._has_page = has_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -188,6 +205,8 @@ class Versions:
     def _dispatch(self, scope: Scope) -> ASGIApp:
         path = scope["path"]
         first = path.split("/", 2)[1] if path.startswith("/") else ""
+        if path == "/" and self._has_page and scope["method"] == "GET" and _wants_html(scope):
+            return Response(b"", 303, {**responses.SAFE, "Location": "/ui/", "Vary": "Accept"})
         if path in ("/", "/versions") or (first[:1] == "v" and first[1:2].isdigit() and first not in ("v1", "v1.0")):
             return self._versions(scope)
         if first == "v1.0":
@@ -206,3 +225,8 @@ class Versions:
 
 def _accepts(scope: Scope) -> bool:
     return Request(scope).headers.get("accept", "").partition(";")[0].strip() in ACCEPTED
+
+
+def _wants_html(scope: Scope) -> bool:
+    """Return whether the client names HTML, as browsers do; a client that accepts anything gets the versions."""
+    return "text/html" in Request(scope).headers.get("accept", "")

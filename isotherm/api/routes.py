@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
+from isotherm.api.extensions import protection
 from isotherm.api.handlers import (
     actions,
     drift,
     events,
-    export,
     lookup,
     outputs,
     preview,
@@ -29,6 +29,7 @@ from isotherm.api.handlers import (
     types,
 )
 from isotherm.api.monitoring import services
+from isotherm.api.overview import graphs, history, imports, live, load, plans, summaries, timelines
 from isotherm.api.request.call import Call
 
 STACK = "/stacks/{stack_name}/{stack_id}"
@@ -88,6 +89,45 @@ _DRIFT = [
     Route("PUT", "/drift", drift.set_project, "drift:set_project"),
 ]
 
+_PROTECTION = [
+    Route("GET", STACK + "/protection", protection.of_stack, "protection:show"),
+    Route("PUT", STACK + "/protection", protection.protect_stack, "protection:set"),
+    Route("DELETE", STACK + "/protection", protection.unprotect_stack, "protection:lift"),
+    Route("GET", RESOURCE + "/protection", protection.of_resource, "protection:show"),
+    Route("PUT", RESOURCE + "/protection", protection.protect_resource, "protection:set"),
+    Route("DELETE", RESOURCE + "/protection", protection.unprotect_resource, "protection:lift"),
+    Route("POST", STACK + "/forget", protection.forget_stack, "stacks:forget"),
+    Route("POST", RESOURCE + "/forget", protection.forget_resource, "resource:forget"),
+]
+
+# Not in Heat's API either: docs/page-api.md.
+_OVERVIEW = [
+    Route("GET", STACK + "/summary", summaries.show, "stacks:summary"),
+    Route("GET", STACK + "/graph", graphs.show, "stacks:graph"),
+    Route("GET", STACK + "/members", graphs.members, "stacks:members"),
+    Route("GET", RESOURCE + "/why", graphs.why, "resource:why"),
+    Route("GET", STACK + "/operations", timelines.operations, "stacks:operations"),
+    Route("GET", STACK + "/operations/{operation_id}/timeline", timelines.timeline, "stacks:timeline"),
+    Route("GET", STACK + "/history", history.index, "stacks:history"),
+    Route("GET", STACK + "/history/diff", history.diff, "stacks:history"),
+    Route("GET", STACK + "/live", live.of_stack, "stacks:live"),
+    Route("GET", STACK + "/follow", live.follow, "stacks:live"),
+    Route("GET", STACK + "/tree", resources.tree, "resource:index"),
+    Route("GET", STACK + "/hooks", resources.hooks, "resource:index"),
+    Route("POST", STACK + "/plan", plans.update, "stacks:plan_update"),
+    Route("POST", STACK + "/snapshots/{snapshot_id}/plan", plans.restore, "stacks:plan_restore"),
+    Route("POST", STACK + "/import", imports.take, "stacks:import"),
+    Route("POST", STACK + "/import/plan", imports.plan, "stacks:plan_import"),
+    Route("POST", "/import", imports.create, "stacks:import"),
+    Route("POST", "/import/plan", imports.plan_create, "stacks:plan_import"),
+    Route("POST", "/import/template", imports.template, "stacks:import_template"),
+    Route("POST", STACK + "/repair", plans.repair, "drift:repair"),
+    Route("POST", "/plan", plans.create, "stacks:plan"),
+    Route("POST", "/problems", plans.problems, "stacks:problems"),
+    Route("GET", "/summaries", summaries.index, "stacks:summaries"),
+    Route("GET", "/load", load.show, "service:index"),
+]
+
 _SOFTWARE = [
     Route("GET", "/software_configs", software.configs, "software_configs:index"),
     Route("POST", "/software_configs", software.create_config, "software_configs:create"),
@@ -127,10 +167,12 @@ TABLE: list[Route] = [
     Route("GET", STACK + "/files", templates.files, "stacks:files"),
     Route("PUT", STACK + "/preview", preview.update, "stacks:preview_update"),
     Route("PATCH", STACK + "/preview", preview.patch, "stacks:preview_update_patch"),
-    Route("DELETE", STACK + "/abandon", export.abandon, "stacks:abandon"),
-    Route("GET", STACK + "/export", export.export, "stacks:export"),
+    Route("DELETE", STACK + "/abandon", stacks.abandon, "stacks:abandon"),
+    Route("GET", STACK + "/export", stacks.export, "stacks:export"),
     *_INSIDE_STACKS,
     *_DRIFT,
+    *_PROTECTION,
+    *_OVERVIEW,
     *_SOFTWARE,
     Route("GET", "/events/stream", stream.of_project, "events:index"),
     Route("GET", "/build_info", services.build_info, "build_info:build_info"),
@@ -138,7 +180,10 @@ TABLE: list[Route] = [
 ]
 
 # Routes without a token: the URL carries a signature, which the handler checks.
-SIGNED = [Route(method, "/signal/{stack_id}/{token}", signed_signals.signal, "signed") for method in ("POST", "PUT")]
+SIGNED = [
+    *(Route(method, "/signal/{stack_id}/{token}", signed_signals.signal, "signed") for method in ("POST", "PUT")),
+    Route("GET", "/metadata/{stack_id}/{token}", signed_signals.metadata, "signed"),
+]
 
 # Paths that answer 404 instead of 405 to a method they do not have, as Heat does.
 SILENT = frozenset({"/services"})

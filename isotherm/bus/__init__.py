@@ -14,9 +14,9 @@ import importlib
 
 from isotherm.bus import address
 from isotherm.bus.local import LocalBus
-from isotherm.bus.ports import Bus, BusListener, Counts
+from isotherm.bus.ports import Bus, BusListener, Counts, NotPublished, Publisher
 
-__all__ = ["Bus", "BusListener", "Counts", "LocalBus", "of"]
+__all__ = ["Bus", "BusListener", "Counts", "LocalBus", "NotPublished", "Publisher", "of", "publisher"]
 
 
 def of(url: str, name: str = "") -> Bus:
@@ -30,3 +30,10 @@ def of(url: str, name: str = "") -> Bus:
     # The import is slow, and most installations have no broker.
     bus: Bus = importlib.import_module("isotherm.bus.amqp").AmqpBus(addresses, name)
     return bus
+
+
+def publisher(url: str, exchange: str, *, durable: bool) -> Publisher:
+    """Return a publisher to an exchange of a broker. Raises UserError for an invalid URL."""
+    found: Publisher = importlib.import_module("isotherm.bus.publish").AmqpPublisher(
+        address.parse(url), exchange, durable=durable)
+    return found

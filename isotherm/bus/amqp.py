@@ -46,7 +46,7 @@ class AmqpBus(LocalBus):
         self._name = name
         self._sender = ""
         self._outbox = Outbox(self.counts)
-        self._bell = asyncio.Event()
+        self._changed = asyncio.Event()
         # None before the first attempt.
         self._up: bool | None = None
         self._been_up = False
@@ -63,7 +63,7 @@ class AmqpBus(LocalBus):
         self._on_loop(self._outbox.call_for_help)
 
     def capacity_changed(self) -> None:
-        self._on_loop(self._bell.set)
+        self._on_loop(self._changed.set)
 
     @asynccontextmanager
     async def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:
@@ -74,7 +74,7 @@ class AmqpBus(LocalBus):
             try:
                 yield
             finally:
-                await self._send_rest()
+                await self._send_remaining()
                 task.cancel()
                 await asyncio.wait({task})
                 await self._listener.leave(_LAST_S)
@@ -84,7 +84,7 @@ class AmqpBus(LocalBus):
         super()._announce(stack_ids)
         self._outbox.announce(stack_ids)
 
-    async def _send_rest(self) -> None:
+    async def _send_remaining(self) -> None:
         if self._up is False:
             return
         try:
@@ -100,7 +100,7 @@ class AmqpBus(LocalBus):
             self._good_at = math.inf
             try:
                 await self._session(address, listener, hints=hints)
-            except Exception as error:  # noqa: BLE001 - whatever a broker does, the engine goes on without it
+            except Exception as error:  # noqa: BLE001 - the engine works without the broker, whatever the error
                 self._is_down(address, error)
                 self._silences = self._silences + 1 if _is_silence(error) else 0
             pause_s = _FIRST_S if loop.time() > self._good_at else min(2 * pause_s, _LONGEST_S)
@@ -124,7 +124,7 @@ class AmqpBus(LocalBus):
                 tasks.create_task(link.lost())
                 tasks.create_task(Sender(self._sender, self._outbox, self.counts).run(link, channel))
                 if listener is not None:
-                    tasks.create_task(receive.WorkConsumer(self._listener, self.counts, self._bell).run(link))
+                    tasks.create_task(receive.WorkConsumer(self._listener, self.counts, self._changed).run(link))
         finally:
             await link.close()
 

@@ -70,10 +70,14 @@ class Link:
         self._connection.close_callbacks.add(self._closed)
         await self.call(self._connection.connect(), CONNECT_S)
 
-    async def channel(self, *, prefetch: int = 0) -> AbstractChannel:
-        """Open a channel. If it is closed, or loses a consumer because its queue is deleted, the connection ends."""
+    async def channel(self, *, prefetch: int = 0, is_vital: bool = True) -> AbstractChannel:
+        """Open a channel. If it is closed, or loses a consumer because its queue is deleted, the connection ends.
+
+        A channel that is not vital may be closed by the broker.
+        """
         channel = self._connection.channel(on_return_raises=True)
-        channel.close_callbacks.add(self._closed)
+        if is_vital:
+            channel.close_callbacks.add(self._closed)
         await self.call(channel.initialize())
         if prefetch:
             await self.call(channel.set_qos(prefetch_count=prefetch))

@@ -28,10 +28,10 @@ class LocalBus:
             self._on_loop(self._announce, tuple(stack_ids))
 
     def call_for_help(self) -> None:
-        """There are no other processes."""
+        """Do nothing: there are no other processes."""
 
     def capacity_changed(self) -> None:
-        """There are no calls for help."""
+        """Do nothing: there are no calls for help."""
 
     @asynccontextmanager
     async def listening(self, listener: BusListener | None = None, *, hints: bool = True) -> AsyncIterator[None]:

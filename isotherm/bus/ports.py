@@ -51,11 +51,11 @@ class Bus(Protocol):
 
     @property
     def connected(self) -> bool:
-        """Whether messages can be sent at this moment."""
+        """Return whether messages can be sent now."""
         ...
 
     def announce(self, stack_ids: Sequence[str]) -> None:
-        """Tell all processes, this one first, that these stacks have changed."""
+        """Notify all processes, this one first, that these stacks have changed."""
 
     def call_for_help(self) -> None:
         """Ask any one process with capacity to take a turn."""
@@ -69,3 +69,17 @@ class Bus(Protocol):
         Without a listener, the process only sends. `hints`: the process takes its share of notifications about reality.
         """
         ...
+
+
+class NotPublished(Exception):
+    """The broker did not confirm a message. The text has no secrets."""
+
+
+class Publisher(Protocol):
+    """Publishes messages for other programs, each confirmed by the broker."""
+
+    async def publish(self, queue: str, body: bytes, message_id: str) -> None:
+        """Return when the message is in the queue. Raises NotPublished."""
+
+    async def close(self) -> None:
+        """Close the connection; the next message opens another."""

@@ -77,21 +77,21 @@ class HintConsumer:
 class WorkConsumer:
     """Answers calls for help, one at a time, while the process has capacity."""
 
-    def __init__(self, listener: SafeListener, counts: Counts, bell: asyncio.Event) -> None:
+    def __init__(self, listener: SafeListener, counts: Counts, changed: asyncio.Event) -> None:
         self._listener = listener
         self._counts = counts
         # Set when a call has arrived, and when the capacity may have changed.
-        self._bell = bell
+        self._changed = changed
         self._calls: deque[AbstractIncomingMessage] = deque()
         self._source: tuple[AbstractQueue, str] | None = None
 
     async def run(self, link: Link) -> None:
         """Run until the connection is lost."""
         channel = await link.channel(prefetch=_CALLS)
-        self._bell.set()
+        self._changed.set()
         while True:
-            await self._bell.wait()
-            self._bell.clear()
+            await self._changed.wait()
+            self._changed.clear()
             if not self._listener.has_capacity():
                 await self._stop(link)
                 continue
@@ -100,16 +100,16 @@ class WorkConsumer:
             if self._calls and not await self._answer(link, self._calls.popleft()):
                 await self._stop(link)
                 await asyncio.sleep(_PAUSE_S)
-                self._bell.set()
+                self._changed.set()
 
     async def _called(self, message: AbstractIncomingMessage) -> None:
         self._calls.append(message)
-        self._bell.set()
+        self._changed.set()
 
     async def _answer(self, link: Link, message: AbstractIncomingMessage) -> bool:
         """Take a turn for the call. Return whether it succeeded."""
         # The capacity is checked again afterwards.
-        self._bell.set()
+        self._changed.set()
         try:
             wire.decode(message.body)
         except wire.MessageRefused:

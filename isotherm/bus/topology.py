@@ -41,7 +41,7 @@ async def prepare(link: Link, channel: AbstractChannel, *, anew: bool = False) -
     """Create the shared exchanges and queues, if they are missing.
 
     A broker that was killed just after it created a quorum queue may know only the name of the queue from then on. Such a
-    queue raises `QueueUnresponsive`, and has to be created `anew`; its hints are lost.
+    queue raises `QueueUnresponsive`, and has to be created again (`anew`); its hints are lost.
     """
     for name, kind, arguments in ((WORK, ExchangeType.DIRECT, _WORK), (HINTS, ExchangeType.TOPIC, _HINTS)):
         if anew:

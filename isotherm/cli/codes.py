@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-OK, WRONG, USAGE, NOT_FOUND, CONFLICT, FAILED, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 5, 70, 130
+OK, WRONG, USAGE, NOT_FOUND, CONFLICT, FAILED, CHANGES, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 70, 130
 
 #: The end of `isotherm --help`.
 HELP = f"""\b
@@ -13,5 +13,6 @@ Exit codes:
   {NOT_FOUND}    not found: a stack, a resource or a file that was named
   {CONFLICT}    conflict with what exists, or with a concurrent request
   {FAILED}    the operation was accepted, but failed, was rolled back or superseded
+  {CHANGES}    `plan --detailed-exitcode`: the plan changes something
   {BUG}   a defect in Isotherm
   {INTERRUPTED}  interrupted"""

@@ -63,7 +63,7 @@ class Settings:
         64 * MIB, "Maximum size in bytes of a template, of an environment, of each file, and of anything fetched by URL.",
         least=1, heat="524288")
     max_hidden_size: int = option(
-        MIB, "Maximum total length in characters of the hidden parameters of a stack.", least=0)
+        MIB, "Maximum total length in characters of hidden parameters and write-only values in a template.", least=0)
     max_files_size: int = option(64 * MIB, "Maximum total size in bytes of the files of a request.", least=0)
     max_files: int = option(10_000, "Maximum number of files of a request.", least=0)
     max_json_body_size: int = option(
@@ -77,6 +77,8 @@ class Settings:
     max_event_streams_per_user: int = option(
         100, "Maximum number of event streams that a user has open to one process. -1: no limit.", least=-1)
     max_snapshots_per_stack: int = option(32, "Maximum number of snapshots of a stack. -1: no limit.", least=-1)
+    max_operation_history: int = option(
+        20, "Number of inputs of a stack that its history keeps, to compare them and to go back to them. 0: none.", least=0)
     max_software_configs_per_tenant: int = option(
         UNLIMITED, "Maximum number of software configs of a project. -1: no limit.", least=-1, heat="4096")
     max_software_deployments_per_tenant: int = option(
@@ -96,6 +98,14 @@ class Settings:
     enable_stack_abandon: bool = option(True, "Whether stacks can be abandoned and exported.", heat="false")
     enable_stack_adopt: bool = option(True, "Whether stacks can be adopted.", heat="false")
 
+    max_server_name_length: int = option(
+        53, "Maximum length of the default name of a server. 0: as long as the default names of other objects.", least=0,
+        most=53)
+    stack_scheduler_hints: bool = option(
+        False, "Whether the schedulers of Nova and Cinder are told which stack and resource a new server or volume belongs "
+        "to: heat_root_stack_id, heat_stack_id, heat_stack_name, heat_path_in_stack, heat_resource_name and "
+        "heat_resource_uuid. Their filters may use it.")
+
     # Parallelism.
     max_parallel_steps_per_project: int = option(
         0, "Maximum number of steps of a project that run at once, over all engines. A resource that waits for the cloud "
@@ -114,6 +124,33 @@ class Settings:
         "lifecycle hooks. Installed packages are found without this option.",
         heat="/usr/lib64/heat,/usr/lib/heat,/usr/local/lib/heat,/usr/local/lib64/heat")
 
+    # Clouds.
+    region_name_for_services: str = option(
+        "", "The region whose services are called. Not set: the first of the catalogue.")
+    endpoint_type: str = option(
+        "public", "The interface of the endpoints that are called.", group="clients",
+        choices=("public", "internal", "admin", "publicURL", "internalURL", "adminURL"))
+    ca_file: str = option("", "The certificates that services of a cloud are verified with. Not set: the system's.",
+                          group="clients")
+    cert_file: str = option("", "The client certificate that services of a cloud are shown.", group="clients")
+    key_file: str = option("", "The key of the client certificate.", group="clients")
+    insecure: bool = option(False, "Whether the certificates of services are accepted unseen.", group="clients")
+    client_retry_limit: int = option(
+        3, "How often a reading call is repeated that does not reach the service, or finds it busy. Calls that change "
+        "something are not repeated, because they may have been carried out.", least=0, heat="2")
+    client_connect_timeout: float = option(
+        5.0, "Timeout in seconds of a connection to a service of a cloud.", group="clients", name="connect_timeout",
+        least=0)
+    client_request_timeout: float = option(
+        60.0, "Timeout in seconds of a call of a service, from the wait for a free place to the last byte.",
+        group="clients", name="request_timeout", least=0)
+    client_concurrency: int = option(
+        30, "Maximum number of calls of a service that one process makes at once, for each endpoint.", group="clients",
+        name="max_concurrent_calls", least=1)
+    client_rate: float = option(
+        0.0, "Maximum number of calls of a service that one process begins in a second, for each endpoint. 0: no limit.",
+        group="clients", name="max_calls_per_second", least=0)
+
     # Fetching.
     template_fetch_timeout: float = option(
         60.0, "Timeout in seconds of fetching a template or a file, from name resolution to the last byte.", least=0)
@@ -123,8 +160,8 @@ class Settings:
     # Access of resources to this machine and its network.
     enable_local_resources: str = option(
         "standalone", "Who may use the types Isotherm::Local::* and Isotherm::Http::*, which run commands and call "
-        "services with the rights of the engine. standalone: everybody, if auth_strategy is "
-        "standalone. always: everybody. never: nobody.", choices=("standalone", "always", "never"))
+        "services with the rights of the engine. standalone: all users, if auth_strategy is "
+        "standalone. always: all users. never: no user.", choices=("standalone", "always", "never"))
     local_base_folder: str = option(
         "", "The folder that files and processes of these resources are confined to. Not set: `local` in the home.")
 
@@ -172,6 +209,20 @@ class Settings:
         choices=("standalone", "keystone"))
     trusts_delegated_roles: tuple[str, ...] = option(
         (), "The roles that a trust delegates to the service. Empty: all roles of the user.")
+    stack_user_domain_id: str = option(
+        "", "The domain of Keystone in which stack users are created, by id: users that servers and signal senders log in "
+        "as, each for one resource. Not set: stack_user_domain_name.")
+    stack_user_domain_name: str = option(
+        "", "The domain of stack users, by name. Neither set: there are no stack users, and what needs them fails.")
+    stack_domain_admin: str = option("", "The user who is the administrator of the domain of stack users, in that domain.")
+    stack_domain_admin_password: str = option("", "The password of that user.", secret=True)
+    heat_stack_user_role: str = option("heat_stack_user", "The role of stack users in their projects.")
+    guest_auth_url: str = option(
+        "", "The address of Keystone for guests of servers. Not set: that at which the service itself "
+        "logs in.", group="clients_keystone", name="auth_uri")
+    heat_metadata_server_url: str = option(
+        "", "The base of the addresses at which guests read metadata: the address under which servers reach the API. Not "
+        "set: heat_waitcondition_server_url, or the address that the API listens on.")
     policy_file: str = option(
         "policy.yaml", "Policy rules that differ from the defaults. A relative path is relative to the configuration file.",
         group="oslo_policy")
@@ -181,6 +232,9 @@ class Settings:
         "127.0.0.1", "The address that the API listens on.", group="heat_api", heat="0.0.0.0")
     bind_port: int = option(8004, "The port that the API listens on. 0: any free port.", group="heat_api", least=0,
                             most=65535)
+    page_hosts: tuple[str, ...] = option(
+        (), "Host names under which the page is served. Not set: with auth_strategy = standalone those of loopback, "
+        "otherwise any.", group="heat_api")
     client_header_timeout: int = option(
         20, "Seconds a client may take to send the headers of a request.", group="heat_api", least=1)
     client_body_timeout: int = option(
@@ -211,12 +265,56 @@ class Settings:
         1000, "Maximum number of steps that one engine runs at once. A resource that waits for the cloud is not running a "
         "step.", least=1)
 
+    # Notifications and webhooks.
+    notification_driver: str = option(
+        "", "How notifications about stacks are sent. messagingv2, messaging: over the broker, with or without the "
+        "envelope of oslo.messaging. noop, or not set: not at all.", group="oslo_messaging_notifications", name="driver",
+        choices=("", "noop", "messaging", "messagingv2"))
+    notification_topics: tuple[str, ...] = option(
+        ("notifications",), "The topics of notifications. The queue of each is the topic and the priority: "
+        "notifications.info, notifications.error.", group="oslo_messaging_notifications", name="topics")
+    notification_transport_url: str = option(
+        "", "The broker of notifications. Not set: transport_url.", group="oslo_messaging_notifications",
+        name="transport_url", secret=True)
+    control_exchange: str = option("heat", "The exchange of notifications.")
+    amqp_durable_queues: bool = option(
+        False, "Whether the exchange and the queues of notifications are created durable, where they are missing. As they "
+        "are otherwise: they are never created anew.", group="oslo_messaging_rabbit")
+    default_notification_level: str = option(
+        "INFO", "The priority of notifications. Those of failures have ERROR.",
+        choices=("DEBUG", "INFO", "WARN", "ERROR", "CRITICAL"))
+    default_publisher_id: str = option(
+        "", "The publisher of notifications. Not set: `orchestration.` and the name of the host.")
+    webhook_urls: tuple[str, ...] = option(
+        (), "URLs that are called when an operation ends or fails, drift is seen, or a repair is given up.",
+        group="webhooks", name="urls", secret=True)
+    webhook_secret: str = option(
+        "", "The key with which calls are signed, at least 16 characters. URLs need it.", group="webhooks", name="secret",
+        secret=True)
+    webhook_events: tuple[str, ...] = option(
+        ("operation.ended", "operation.failed", "drift.seen", "repair.given_up"), "The events that are called about.",
+        group="webhooks", name="events")
+    webhook_networks: tuple[str, ...] = option(
+        (), "Private networks that may be called, for example 10.1.0.0/16. All other private addresses are refused.",
+        group="webhooks", name="allowed_networks")
+    webhook_timeout: float = option(
+        10.0, "Timeout in seconds of a call.", group="webhooks", name="timeout", least=0, most=20)
+    webhook_attempts: int = option(
+        10, "How often a call is tried, with pauses that double from 1 second to 5 minutes. Then it is dropped, with a "
+        "warning in the log.", group="webhooks", name="attempts", least=1)
+
     # Logs and metrics.
     debug: bool = option(False, "Whether to log at level DEBUG.")
     use_json: bool = option(True, "Whether each log line is a JSON object. false: text.", heat="false")
     log_file: str = option(
         "", "The log file. Not set: standard error; for `isotherm up`, engine.log in the home.")
     metrics: bool = option(True, "Whether the API serves /metrics, without authentication.", group="observability")
+    metrics_host: str = option(
+        "127.0.0.1", "The address at which `isotherm engine` and `isotherm observer` serve /metrics and health checks, "
+        "without authentication.", group="observability")
+    metrics_port: int = option(
+        0, "The port of that address; engines and observers of one host need different ones. 0: they serve none.",
+        group="observability", least=0, most=65535)
 
     @property
     def tolerates_unseen(self) -> bool:

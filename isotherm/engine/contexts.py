@@ -6,17 +6,21 @@ from it: each call that changes something checks the step's lease first (I5). `r
 
 from __future__ import annotations
 
+import importlib
 import random as random_
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isotherm.config import Settings
 from isotherm.engine import stored_ports
 from isotherm.resources import cloud_lookups, contract, gate, service_threads
 from isotherm.resources.context import local_access
+from isotherm.resources.context.polls import PollHub
+from isotherm.resources.context.shared_outputs import SharedOutputs
 from isotherm.resources.context.signal_urls import SignalUrls
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.context.stack_users import StackUsers
+from isotherm.resources.reality.journal import MemoryReality
 from isotherm.store.database.writer import Store
 
 _SETTINGS, _REACH, _SIGNAL_URLS = Settings(), local_access.Reach(), SignalUrls()
@@ -35,6 +39,8 @@ class ProcessPorts:
     threads: gate.Threads | None = None
     cloud: contract.Cloud | None = None
     lookups: cloud_lookups.Lookups = _LOOKUPS
+    polls: PollHub = field(default_factory=PollHub)
+    stack_users: StackUsers | None = None
 
 
 def nothing() -> ProcessPorts:
@@ -42,15 +48,28 @@ def nothing() -> ProcessPorts:
     return ProcessPorts(MemoryReality(), random_.SystemRandom())
 
 
-def shared(store: Store, clock: contract.Clock, process: ProcessPorts, settings: Settings = _SETTINGS) -> contract.Context:
+def shared(
+    store: Store, clock: contract.Clock, process: ProcessPorts, settings: Settings = _SETTINGS,
+    outputs: SharedOutputs | None = None,
+) -> contract.Context:
     """Build the context that the steps of one process have in common. Signals and software configs are rows."""
     threads = process.threads or service_threads.ServiceThreads(settings.max_threads_per_service)
     return contract.Context(
         clock=clock, random=process.random, reality=process.reality, signal_urls=process.signal_urls,
         signals=stored_ports.StoredSignals(store), software=stored_ports.StoredSoftware(store, clock, settings),
         local=process.reach.local, http=process.reach.http, threads=threads, cloud=process.cloud,
-        lookups=process.lookups,
+        lookups=process.lookups, polls=process.polls, stack_users=process.stack_users, fetch=_fetch(settings),
+        servers=stored_ports.server_rules(store, settings), outputs=outputs,
     )
+
+
+def _fetch(settings: Settings) -> Callable[[str], Awaitable[str]]:
+    async def text(url: str) -> str:
+        # Loaded at the first use: few templates name another by a URL.
+        found: str = await importlib.import_module("isotherm.fetch").Fetcher(settings).text(url)
+        return found
+
+    return text
 
 
 def leased(
@@ -60,11 +79,12 @@ def leased(
     check = lease.check
     return contract.Context(
         clock=base.clock, random=base.random, reality=LeasedReality(base.reality, lease), project=project, lease=lease,
-        cloud=_leased_cloud(base, lease, stack_id), lookups=base.lookups, stacks=stacks,
+        cloud=_leased_cloud(base, lease, stack_id), lookups=base.lookups, polls=base.polls, stacks=stacks,
         signals=base.signals and base.signals.guarded(check),
         signal_urls=base.signal_urls.of(project), software=base.software and base.software.guarded(check),
+        stack_users=base.stack_users and base.stack_users.guarded(check), servers=base.servers,
         local=base.local and base.local.guarded(check), http=base.http and local_access.LeasedHttp(base.http, check),
-        threads=base.threads,
+        threads=base.threads, fetch=base.fetch, outputs=base.outputs and base.outputs.of(project),
     )
 
 
@@ -79,11 +99,12 @@ def _leased_cloud(base: contract.Context, lease: contract.Lease, stack_id: str) 
 
 def reading(base: contract.Context, project: str, stacks: Any) -> contract.Context:
     """Derive a context outside of any step, for methods that change nothing; `stacks` need only answer."""
-    return replace(base, project=project, stacks=stacks, signal_urls=base.signal_urls.of(project))
+    return replace(base, project=project, stacks=stacks, signal_urls=base.signal_urls.of(project),
+                   outputs=base.outputs and base.outputs.of(project))
 
 
 def inner(clock: contract.Clock, project: str, stacks: Any) -> contract.Context:
-    """Build a context for reading stacks inside stacks; `stacks` need only answer, and nothing else is reached."""
+    """Build a context for reading nested stacks. It has no port but `stacks`, which is only read."""
     return contract.Context(clock=clock, random=random_.Random(0), reality=MemoryReality(), project=project, stacks=stacks)
 
 
@@ -93,22 +114,38 @@ def arriving(clock: contract.Clock, reality: contract.Reality, prepared: Any) ->
                             software=prepared)
 
 
+def of_operation(context: contract.Context, operation_id: str) -> contract.Context:
+    """Derive the context of a step of an operation: services find the operation's id in the requests, and log it."""
+    if not isinstance(context.cloud, LeasedCloud):
+        return context
+    return replace(context, cloud=replace(context.cloud, request_id=f"req-{operation_id}"))
+
+
 @dataclass(frozen=True, slots=True)
 class LeasedCloud:
     """A cloud whose calls are sent as long as the lease lasts: the adapter checks it right before it sends."""
 
     cloud: contract.Cloud
     lease: contract.Lease
+    # Empty: the adapter gives each request an id of its own.
+    request_id: str = ""
 
     @property
     def credential(self) -> contract.Credential:
         return self.cloud.credential
 
     def of_stack(self, stack_id: str) -> contract.Cloud:
-        return LeasedCloud(self.cloud.of_stack(stack_id), self.lease)
+        return replace(self, cloud=self.cloud.of_stack(stack_id))
 
     async def call(self, service: str, call: local_access.Call) -> local_access.Reply:
-        return await self.cloud.call(service, replace(call, check=self.lease.check))
+        named = {local_access.REQUEST_ID: self.request_id} if self.request_id else {}
+        return await self.cloud.call(service, replace(call, check=self.lease.check, headers={**named, **call.headers}))
+
+    async def endpoint(self, service: str) -> str:
+        return await self.cloud.endpoint(service)
+
+    async def project_id(self) -> str:
+        return await self.cloud.project_id()
 
 
 class LeasedReality:

@@ -1,4 +1,4 @@
-"""What resources reach through the engine's own store: ports of the contract, made of units of work.
+"""Ports of a type's context that are implemented with the engine's store.
 
 Each can be `guarded`: then whatever changes something happens inside the lease of the step that asks for it (I5). A
 store that does not answer is no failure of the resource: it is asked again later.
@@ -13,9 +13,12 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.planning import documents
 from isotherm.resources import contract
+from isotherm.resources.context.servers import ServerRules, StackLevel
 from isotherm.resources.context.signals import Inbox, Signal
-from isotherm.resources.context.software import Config, Deployment
-from isotherm.store import software
+from isotherm.resources.context.software import Config, Deployment, SoftwareTarget
+from isotherm.secrets import is_sealed
+from isotherm.states import Action
+from isotherm.store import software, stack_paths
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.signals import signals
 
@@ -24,16 +27,26 @@ T = TypeVar("T")
 
 
 def _free() -> None:
-    """Nothing to check: nobody works under a lease."""
+    """Check nothing: there is no lease."""
 
 
-async def _asked(answer: Awaitable[T]) -> T:
+async def _answered(answer: Awaitable[T]) -> T:
     try:
         return await answer
     except errors.IsothermError:
         raise
     except Exception as error:
         raise errors.Temporary(f"the store did not answer: {type(error).__name__}") from error
+
+
+def server_rules(store: Store, settings: Settings) -> ServerRules:
+    """Return the rules for servers that the options say."""
+
+    async def path_of(stack_id: str) -> list[StackLevel]:
+        found = await _answered(store.read(lambda connection: stack_paths.stack_path(connection, stack_id)))
+        return [StackLevel(*one) for one in found]
+
+    return ServerRules(settings.max_server_name_length, path_of if settings.stack_scheduler_hints else None)
 
 
 class StoredSignals:
@@ -47,7 +60,7 @@ class StoredSignals:
         return StoredSignals(self._store, check)
 
     async def inbox(self, stack_id: str, reference: str, near: Sequence[int] = ()) -> Inbox | None:
-        found = await _asked(
+        found = await _answered(
             self._store.read(lambda connection: signals.inbox(connection, stack_id, reference, near))
         )
         if found is None:
@@ -57,7 +70,7 @@ class StoredSignals:
 
     async def clear(self, inbox: Inbox) -> None:
         self._check()
-        await _asked(self._store.write(lambda connection: signals.clear(connection, inbox.topic, inbox.seen)))
+        await _answered(self._store.write(lambda connection: signals.clear(connection, inbox.topic, inbox.seen)))
 
 
 class StoredSoftware:
@@ -103,14 +116,24 @@ class StoredSoftware:
         found = await self._read(stack_id, lambda c, project: software.deployed(c, project, server_id))
         return [config_of(row) for row in found]
 
+    async def server(self, stack_id: str, server_id: str) -> SoftwareTarget | None:
+        found = await self._read(stack_id, lambda c, project: software.server(c, project, server_id))
+        if found is None or any(map(is_sealed, (found.data, found.metadata, found.intent or ""))):
+            return None
+        data, metadata = documents.decode(found.data, dict[str, Any]), documents.decode_any(found.metadata)
+        # The metadata of an update under way are shown to the server already.
+        intent = documents.decode(found.intent, documents.Intent) if found.intent else None
+        is_changing = intent is not None and intent.action in (Action.CREATE, Action.UPDATE)
+        return SoftwareTarget(found.token, data, intent.metadata if intent is not None and is_changing else metadata)
+
     async def _read(self, stack_id: str, unit: Callable[[Connection, str], Any]) -> Any:
-        return await _asked(
+        return await _answered(
             self._store.read(lambda connection: unit(connection, software.project_of(connection, stack_id)))
         )
 
     async def _change(self, stack_id: str, unit: Callable[[Connection, str], None]) -> None:
         self._check()
-        await _asked(
+        await _answered(
             self._store.write(lambda connection: unit(connection, software.project_of(connection, stack_id)))
         )
 

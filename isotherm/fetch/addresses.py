@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from isotherm import errors
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # (host, port) -> the addresses of a name, as text.
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]

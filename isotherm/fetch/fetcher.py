@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
-
-import httpcore2
-import httpx2
 
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.fetch import connect
 from isotherm.fetch.addresses import AllowedAddresses, Resolve, look_up
 
+if TYPE_CHECKING:
+    import aiohttp
+
 _HOPS = 3
 _MOVED = (301, 302, 303, 307, 308)
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "Connection": "close", "User-Agent": "isotherm"}
 
 
 class Fetcher:
@@ -34,14 +36,15 @@ class Fetcher:
 
     async def text(self, url: str) -> str:
         """Return the text at a URL. Raise UserError with a message that reveals nothing about the network."""
+        failures = connect.failures()
         try:
             async with asyncio.timeout(self._timeout_s):
                 return _decoded(await self._follow(url))
+        except (*failures.unreached, *failures.broken):
+            raise _failed("the server does not answer") from None
         except TimeoutError:
             raise _failed(f"it took longer than {self._timeout_s:g} seconds") from None
-        except (httpcore2.TimeoutException, httpcore2.NetworkError):
-            raise _failed("the server does not answer") from None
-        except (httpcore2.ProtocolError, httpcore2.UnsupportedProtocol):
+        except failures.nonsense:
             raise _failed("the server does not speak HTTP as it should") from None
 
     async def _follow(self, url: str) -> bytes:
@@ -52,27 +55,21 @@ class Fetcher:
             url = urljoin(url, answer.location)
         raise _failed("there are too many redirects")
 
-    async def _get(self, target: httpx2.URL) -> bytes | _Moved:
-        address = await self._outside.address(target.raw_host.decode("ascii"), connect.port(target))
-        # One connection per fetch, to the checked address: nothing is reused.
-        async with httpcore2.AsyncConnectionPool(
-            ssl_context=self._tls, http2=False, max_keepalive_connections=0, network_backend=connect.PinnedBackend(address)
-        ) as pool:
-            request = {"timeout": {"connect": 10.0, "read": None, "write": 10.0, "pool": None}}
-            async with pool.stream("GET", connect.raw(target), headers=_headers(target), extensions=request) as response:
-                return await self._read(response)
+    async def _get(self, target: connect.FetchTarget) -> bytes | _Moved:
+        address = await self._outside.address(target.host, target.port)
+        async with connect.response(connect.PinnedRequest("GET", target, _HEADERS, tls=self._tls), address) as response:
+            return await self._read(response)
 
-    async def _read(self, response: httpcore2.Response) -> bytes | _Moved:
-        headers = {name.lower(): value for name, value in response.headers}
-        if response.status in _MOVED and b"location" in headers:
-            return _Moved(headers[b"location"].decode("latin-1"))
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes | _Moved:
+        if response.status in _MOVED and "location" in response.headers:
+            return _Moved(connect.header(response.headers["location"]))
         if response.status != 200:
             raise _failed(f"the server answered {response.status}")
-        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
             # Not requested, and a compressed body could exceed the size limit when unpacked.
             raise _failed("the server sent it compressed")
         content = bytearray()
-        async for chunk in response.aiter_stream():
+        async for chunk in response.content.iter_any():
             content += chunk
             if len(content) > self._limit:
                 raise _failed(f"it exceeds maximum allowed size ({self._limit} bytes)", kind="DownloadLimitExceeded")
@@ -82,11 +79,6 @@ class Fetcher:
 @dataclass(frozen=True, slots=True)
 class _Moved:
     location: str
-
-
-def _headers(target: httpx2.URL) -> list[tuple[bytes, bytes]]:
-    return [(b"Host", target.netloc), (b"Accept", b"*/*"), (b"Accept-Encoding", b"identity"), (b"Connection", b"close"),
-            (b"User-Agent", b"isotherm")]
 
 
 def _decoded(content: bytes) -> str:

@@ -84,6 +84,17 @@ class DependencyTaskGraph(Generic[Key]):
                     todo.append(dependant)
         return reached
 
+    def needs(self, start: Iterable[Key]) -> set[Key]:
+        """Return the given nodes and all their direct and indirect requirements."""
+        reached = set(start)
+        todo = list(reached)
+        while todo:
+            for need in self._requires[todo.pop()]:
+                if need not in reached:
+                    reached.add(need)
+                    todo.append(need)
+        return reached
+
     def cycle(self) -> list[Key]:
         """Return one cycle, as a list whose last element requires its first; empty if there is none."""
         done: set[Key] = set()

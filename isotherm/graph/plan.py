@@ -53,9 +53,9 @@ class Version:
     requires: Collection[int] = ()
 
 
-def clean_up(doomed: Iterable[Version]) -> dict[int, tuple[int, ...]]:
+def clean_up(unwanted: Iterable[Version]) -> dict[int, tuple[int, ...]]:
     """Plan the deletions, dependants first: return, by version, the versions that have to be deleted before it."""
-    versions = {version.id: version for version in doomed}
+    versions = {version.id: version for version in unwanted}
     waits_for: dict[int, list[int]] = {id_: [] for id_ in versions}
     for version in versions.values():
         for need in version.requires:

@@ -22,3 +22,7 @@ class Requester:
     services: Container[str] | None = None
     # The id of the credential that acceptance binds to the stack; empty: none.
     credential: str = field(default="", repr=False)
+    # The user's token; empty: there is no Keystone.
+    token: str = field(default="", repr=False)
+    # The entry of clouds.yaml that the request names; empty: that of the stack.
+    cloud: str = ""

@@ -38,7 +38,7 @@ PATH = "/OS-TRUST/trusts"
 _TIMEOUT_S = 20
 _THREADS = 4
 _SWEEP_S = 10.0
-# The pause that a client is told when Keystone does not answer.
+# The Retry-After for clients when Keystone does not answer.
 _RETRY_S = 5.0
 # The first second in which a trust expires; the last is 2^32 seconds later.
 _EXPIRES = datetime.datetime(2200, 1, 1)
@@ -52,7 +52,7 @@ class Trusts:
 
     def __init__(self, conf: cfg.ConfigOpts, settings: Settings, credential_store: CredentialStore) -> None:
         self._conf = conf
-        self._section = _section(conf)
+        self._section = service_section(conf)
         self._roles = settings.trusts_delegated_roles
         self._credentials = credential_store
         self._session = session.Session(timeout=_TIMEOUT_S, app_name="isotherm")
@@ -194,11 +194,12 @@ def _mark(row: str) -> str:
     return (_EXPIRES + datetime.timedelta(seconds=uuid.UUID(row).int >> 96)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def _section(conf: cfg.ConfigOpts) -> str:
+def service_section(conf: cfg.ConfigOpts) -> str:
+    """Return the section that names the service's own user, with its options registered."""
     for section in SECTIONS:
         loading.register_auth_conf_options(conf, section)
         if conf[section].auth_type:
             for option in loading.get_auth_plugin_conf_options(conf[section].auth_type):
                 conf.register_opt(option, group=section)
             return section
-    raise errors.UserError("neither [trustee] nor [keystone_authtoken] says as whom to ask Keystone")
+    raise errors.UserError("neither [trustee] nor [keystone_authtoken] names the service's own user of Keystone")

@@ -11,13 +11,13 @@ from isotherm.planning import desired, documents
 from isotherm.template.text import document
 
 
-def asked(stack: heat_rows.HeatStack, decryptor: decrypt.Decryptor) -> desired.Asked:
+def stack_input(stack: heat_rows.HeatStack, decryptor: decrypt.Decryptor) -> desired.StackInput:
     """Return the input of a stack, with hidden parameters decrypted. Raises NotImportable where that fails."""
     try:
         opened = decryptor.environment(stack.environment)
     except decrypt.CannotDecrypt as error:
         raise NotImportable(f"a parameter of {stack.name} cannot be read: {error}") from error
-    return desired.Asked(documents.encode(stack.template), stack.files, _as_given(opened))
+    return desired.StackInput(documents.encode(stack.template), stack.files, _as_given(opened))
 
 
 def same(ours: str, theirs: Mapping[str, Any], sections: Sequence[str]) -> bool:
@@ -26,7 +26,7 @@ def same(ours: str, theirs: Mapping[str, Any], sections: Sequence[str]) -> bool:
     return all((one.get(section) or {}) == (other.get(section) or {}) for section in sections)
 
 
-def _as_given(surroundings: Mapping[str, Any]) -> dict[str, Any]:
+def _as_given(env: Mapping[str, Any]) -> dict[str, Any]:
     """Return the environment without the sections that Heat adds and without types mapped to themselves."""
-    registry_ = {name: one for name, one in (surroundings.get("resource_registry") or {}).items() if one not in (name, {})}
-    return {name: one for name, one in {**surroundings, "resource_registry": registry_}.items() if one}
+    registry_ = {name: one for name, one in (env.get("resource_registry") or {}).items() if one not in (name, {})}
+    return {name: one for name, one in {**env, "resource_registry": registry_}.items() if one}

@@ -21,8 +21,8 @@ from isotherm.planning.references import PublishedReferences
 from isotherm.resources import contract, properties, registry, signal_access
 from isotherm.resources.context.signals import Signal
 from isotherm.resources.heat.groups import auto_scaling_group
-from isotherm.resources.journal import MemoryReality
 from isotherm.resources.nested import group_base, nested_stack
+from isotherm.resources.reality.journal import MemoryReality
 from isotherm.resources.validation import custom_constraints
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store.operations.arrive import Arrival
@@ -38,7 +38,7 @@ _ANOTHER = "~brought-over"
 async def prepare(tree: heat_rows.HeatStack, tools: ImportTools) -> Prepared:
     """Prepare a stack tree. Raises NotImportable, or UserError, for what is not understood."""
     preparing = _Preparing(tools)
-    stack = _Stack(preparing, tree, heat_inputs.asked(tree, tools.decryptor))
+    stack = _Stack(preparing, tree, heat_inputs.stack_input(tree, tools.decryptor))
     await stack.prepare(validate=True)
     return preparing.prepared
 
@@ -57,12 +57,12 @@ class _Preparing:
 class _Stack:
     """The preparation of one stack of the tree."""
 
-    def __init__(self, tree: _Preparing, stack: heat_rows.HeatStack, asked: desired.Asked) -> None:
+    def __init__(self, tree: _Preparing, stack: heat_rows.HeatStack, input_: desired.StackInput) -> None:
         self._tree = tree
         self._tools = tree.tools
         self._stack = stack
-        self._asked = asked
-        self._secrets = masking.redactor(asked)
+        self._input = input_
+        self._secrets = masking.redactor(input_)
         self._identity = desired.Identity(stack.name, stack.id, tree.tools.project or stack.project)
         self._versions: list[Version] = []
         self._proven: set[str] = set()
@@ -73,9 +73,9 @@ class _Stack:
         self._operation = tree.tools.new_id()
 
     async def prepare(self, *, validate: bool) -> None:
-        goal = desired.desire(self._asked, self._identity, self._tools.types, validate=validate)
+        goal = desired.desire(self._input, self._identity, self._tools.types, validate=validate)
         ready = self._tree.arriving.stacks[self._stack.id] = PreparedStack(
-            self._identity, goal, self._asked.template, self._made_at)
+            self._identity, goal, self._input.template, self._made_at)
         position = len(self._tree.prepared.arrivals)
         wanted = {want.name: want for want in goal.wanted}
         present = {row.name: row for row in self._stack.resources if not row.replaced}
@@ -99,8 +99,8 @@ class _Stack:
             return
         inputs = [Input(need, None, ready.published.get(need)) for need in want.requires]
         resolved = definition.resolve(PublishedReferences(inputs, ready.goal.values.__getitem__))
-        asked = decide.given(type_, resolved.properties or {}, None)
-        after = registry.typed_properties(type_, asked, rules=_RULES)
+        stored = decide.given(type_, resolved.properties or {}, None)
+        after = registry.typed_properties(type_, stored, rules=_RULES)
         item = ImportedResource(row, type_, target, definition, after, self._translated(type_, row))
         resource = self._resource(item, resolved)
         if isinstance(resource, nested_stack.StackResource):
@@ -151,14 +151,14 @@ class _Stack:
         # Heat's template of a group has outputs for attributes that we read in another way.
         read = () if isinstance(resource, group_base.Group) else ("outputs", "conditions")
         if not heat_inputs.same(ours.template, stack.template, ("resources", *read)):
-            theirs = heat_inputs.asked(stack, self._tools.decryptor)
+            theirs = heat_inputs.stack_input(stack, self._tools.decryptor)
             values = environment.load(theirs.environment).parameters
             ours = contract.Child(theirs.template, values, exports=ours.exports)
         facade = {"metadata": item.metadata(resolved), "update_policy": resolved.update_policy,
                   "deletion_policy": item.definition.deletion_policy.capitalize()}
         around = masking.OuterResource(item.row.name, item.definition.type, facade)
-        asked = masking.inner(self._asked, around, ours, self._tools.types, self._secrets)
-        await _Stack(self._tree, stack, asked).prepare(validate=False)
+        input_ = masking.inner(self._input, around, ours, self._tools.types, self._secrets)
+        await _Stack(self._tree, stack, input_).prepare(validate=False)
 
     def _keep(self, item: ImportedResource, want: Wanted, resolved: Any, published: str) -> None:
         row = item.row
@@ -194,9 +194,9 @@ class _Stack:
         resources = template.get("resources") or template.get("Resources") or {}
         one = resources.get(row.name) or {}
         name = one.get("type") or one.get("Type") or ""
-        surroundings = environment.load(self._asked.environment)
+        env = environment.load(self._input.environment)
         try:
-            type_ = self._tools.types.resolve(name, surroundings, row.name, self._asked.files)
+            type_ = self._tools.types.resolve(name, env, row.name, self._input.files)
         except errors.UserError:
             type_ = contract.Resource
         if not translate.understands(type_) or issubclass(type_, nested_stack.StackResource):
@@ -216,10 +216,10 @@ class _Stack:
 
     def _arrival(self, goal: desired.Desired, older: list[Version]) -> Arrival:
         stack = self._stack
-        input_, blobs = requests.stored(self._asked)
+        input_key, blobs = requests.stored(self._input)
         action, status = Action[stack.action], Status[stack.status]
         acceptance = Acceptance(
-            stack.id, 0, self._operation, action, input_, stack.disable_rollback, stack.timeout_s,
+            stack.id, 0, self._operation, action, input_key, stack.disable_rollback, stack.timeout_s,
             documents.encode(list(stack.tags)), blobs, "Brought over from Heat", goal.description)
         new = NewStack(stack.id, self._identity.project, stack.name, True, stack.owner_id, stack.depth, stack.username)
         return Arrival(

@@ -12,9 +12,9 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine.process.embedded import Embedded, new_id
-from isotherm.engine.process.home import JOURNAL
+from isotherm.engine.process.home_files import JOURNAL
 from isotherm.importing import decrypt, heat_rows, judge, prepare, records
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import arrive
 
@@ -106,7 +106,7 @@ async def _write(engine: Embedded, ready: records.Prepared, *, dry_run: bool) ->
 
     def unit(connection: Connection) -> None:
         for arrival in ready.arrivals:
-            arrive.at_rest(connection, arrival, engine.clock.now())
+            arrive.write_idle(connection, arrival, engine.clock.now())
         if dry_run:
             raise _DryRun
 

@@ -88,7 +88,7 @@ def _handle(type_: type[contract.Resource]) -> Translate:
 
 
 def _is_old(type_: type[contract.Resource]) -> bool:
-    return type_ is wait_condition.UpdateWaitConditionHandle
+    return issubclass(type_, wait_condition.CloudFormationHandle)
 
 
 def _lower(signal: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,6 +108,8 @@ _BY_TYPE: Mapping[type[contract.Resource], Translate] = {
     wait_condition.WaitCondition: _nothing,
     wait_condition.WaitConditionHandle: _handle(wait_condition.WaitConditionHandle),
     wait_condition.UpdateWaitConditionHandle: _handle(wait_condition.UpdateWaitConditionHandle),
+    wait_condition.CloudFormationWaitCondition: _nothing,
+    wait_condition.CloudFormationHandle: _handle(wait_condition.CloudFormationHandle),
     software_config.SoftwareConfig: _config,
     software_config.StructuredConfig: _config,
     software_config.CloudConfig: _config,

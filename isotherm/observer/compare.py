@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from isotherm.planning import documents
-from isotherm.resources import contract, drift
+from isotherm.resources import contract
+from isotherm.resources.reality import drift
 from isotherm.states import ObservationResult
 from isotherm.store.records import Observation
 

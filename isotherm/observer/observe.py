@@ -38,7 +38,7 @@ class Finding:
 
     @property
     def drifted(self) -> bool | None:
-        """Whether the resource has drifted or is gone; None if it could not be observed."""
+        """Return whether the resource has drifted or is gone; None if it could not be observed."""
         return None if self.observation.result is ObservationResult.UNSEEN else self.observation.has_drifted
 
     @property
@@ -83,7 +83,7 @@ class RealityReader:
         self._limit = limit
         # Calls of `observe_many` that have not been sent yet, by credential and type: other stacks join them.
         self._open: dict[tuple[str, type[contract.Resource]], _BulkCall] = {}
-        self.looks = 0
+        self.observations = 0
         self.calls = 0
 
     async def observe(self, stack: StackRef, targets: Sequence[WatchedResource]) -> list[Finding]:
@@ -122,7 +122,7 @@ class RealityReader:
             return _finding(type_, target, reality or _SLOW, at)
 
         found = await asyncio.gather(*(observe_one(target) for target in targets))
-        self.looks += len(found)
+        self.observations += len(found)
         return list(found)
 
     async def _observe_in_bulk(
@@ -139,7 +139,7 @@ class RealityReader:
         call.states += [_state(target, stack) for target in targets]
         # Shielded: another stack may wait for the same call.
         at, realities = await asyncio.shield(call.task)
-        self.looks += len(targets)
+        self.observations += len(targets)
         own = realities[first:first + len(targets)]
         return [_finding(type_, target, one, at) for target, one in zip(targets, own, strict=True)]
 
@@ -155,10 +155,9 @@ class RealityReader:
 
     def _context_of(self, stack: StackRef, stack_id: str) -> contract.Context:
         """Return the context with the credential of a stack."""
-        cloud = self._context.cloud
-        if cloud is None:
-            return self._context
-        return replace(self._context, project=stack.project, cloud=cloud.of_stack(stack_id))
+        context = self._context
+        return replace(context, project=stack.project, cloud=context.cloud and context.cloud.of_stack(stack_id),
+                       outputs=context.outputs and context.outputs.of(stack.project))
 
     async def _next_call(self, type_: type[contract.Resource], stack: StackRef) -> float:
         """Wait until the rate limit admits a call, and return the time at which it is made."""

@@ -1,7 +1,7 @@
 """The drift policy of a resource, and how often it is observed. Pure.
 
 The first of these that is set wins: the policy of the resource set through the API, its metadata
-(`isotherm: {drift: repair}`), the policy of its stack; then for each stack around it, the policy of the resource that holds
+(`isotherm: {drift: repair}`), the policy of its stack; then for each outer stack, the policy of the resource that holds
 the nested stack and the policy of that stack; then the settings.
 """
 

@@ -69,14 +69,14 @@ class DriftRecorder:
         after = _copy(before or Repair(finding.target.name))
         self._breaker.forget_old_repairs(after, now)
         texts = []
-        if finding.drifted and after.told_at is None:
-            after.told_at = now
-            texts.append(f"Drift seen: {finding.describe()}")
-        elif not finding.drifted and after.told_at is not None:
-            after.told_at = None
+        if finding.drifted and after.reported_at is None:
+            after.reported_at = now
+            texts.append(f"{repair_records.DRIFT_SEEN}{finding.describe()}")
+        elif not finding.drifted and after.reported_at is not None:
+            after.reported_at = None
             texts.append("Drift is gone")
         if finding.drifted:
-            texts += self._choose(watch, state, finding.need, after, recorded, now, "somebody undoes it")
+            texts += self._choose(watch, state, finding.need, after, recorded, now, "something undoes the repairs")
         if texts or after != before:
             recorded.repairs[after.name] = after
         recorded.events += [_event(watch, finding.need, text) for text in texts]
@@ -106,7 +106,7 @@ class DriftRecorder:
 
 
 def _copy(one: Repair) -> Repair:
-    return Repair(one.name, one.told_at, one.rounds, one.since, one.last_at, one.tripped_at)
+    return Repair(one.name, one.reported_at, one.rounds, one.since, one.last_at, one.tripped_at)
 
 
 def _event(watch: Watch, need: Need, text: str) -> Event:

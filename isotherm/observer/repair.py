@@ -52,7 +52,7 @@ class Breaker:
 
     def explain_giving_up(self, repair: Repair, why: str) -> str:
         """Return the text of the event."""
-        return (f"Repair given up: it was repaired {repair.rounds} times within "
+        return (f"{repair_records.GIVEN_UP}it was repaired {repair.rounds} times within "
                 f"{self._settings.observer_repair_window:g} seconds, and {why}")
 
 
@@ -60,8 +60,8 @@ def counted(repairs: Mapping[str, Repair], names: Sequence[str], now: float) -> 
     """Return the records of these resources after one more repair."""
     found = []
     for name in names:
-        one = repairs.get(name) or Repair(name, told_at=now)
-        found.append(Repair(name, one.told_at, one.rounds + 1, one.since or now, now, one.tripped_at))
+        one = repairs.get(name) or Repair(name, reported_at=now)
+        found.append(Repair(name, one.reported_at, one.rounds + 1, one.since or now, now, one.tripped_at))
     return found
 
 
@@ -99,7 +99,7 @@ class PlannedRepair:
         schedule.hint(connection, stack_id, names, now)
 
     def _expect_still_wanted(self, connection: Connection, now: float) -> None:
-        # The project, or a stack around this one, may have been paused since the decision.
+        # The project, or an outer stack, may have been paused since the decision.
         watch = schedule.one(connection, self.watch.stack_id, now)
         state = watch_state.read(connection, watch, self.settings)
         if not all(watch_state.wants_repair(watch, state, one) for one in self.needs):

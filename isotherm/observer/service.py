@@ -22,6 +22,7 @@ from isotherm.observer.rate_limit import RateLimit
 from isotherm.observer.record import DriftRecorder, Recorded
 from isotherm.observer.repair import PlannedRepair
 from isotherm.observer.watch_state import WatchState
+from isotherm.planning import masking
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, ObservationResult, WatchMode
@@ -182,8 +183,8 @@ class Observer:
     def _take_tally(self) -> repair_records.Tally:
         tally = self._tally
         self._tally = repair_records.Tally()
-        tally.looks, tally.calls = self._reader.looks, self._reader.calls
-        self._reader.looks = self._reader.calls = 0
+        tally.observations, tally.calls = self._reader.observations, self._reader.calls
+        self._reader.observations = self._reader.calls = 0
         return tally
 
     # One stack: choose resources, observe and compare them, record, repair.
@@ -195,9 +196,18 @@ class Observer:
         except (TimeoutError, errors.Unavailable) as error:
             # The lease expires, and the stack is due again.
             log.warning("an observation of a stack was cut short",
-                        extra={"stack_id": watch.stack_id, "reason": repr(error)})
-        except Exception:
-            log.exception("an observation of a stack failed", extra={"stack_id": watch.stack_id})
+                        extra={"stack_id": watch.stack_id, "reason": str(error) or "it took too long"})
+        except Exception as error:
+            log.error("an observation of a stack failed", exc_info=await self._loggable(watch, error),
+                      extra={"stack_id": watch.stack_id})
+
+    async def _loggable(self, watch: Watch, error: Exception) -> BaseException:
+        """Return an error as it may be logged: masked, or without its message if the secrets cannot be read."""
+        try:
+            secrets = await self._planning.all_secrets(watch.stack_id)
+        except Exception:  # noqa: BLE001 - the loop would log it with the first error, unmasked
+            return masking.loggable(error)
+        return masking.loggable(error, secrets.text(str(error)))
 
     async def _observe_stack(self, watch: Watch) -> None:
         chunk = await self._store.read(lambda connection: self._choose_targets(connection, watch))
@@ -240,7 +250,7 @@ class Observer:
         ]
 
     def _is_fresh(self, watch: Watch, target: WatchedResource, now: float) -> bool:
-        if target.seen_at is None or (watch.asked_at is not None and target.seen_at < watch.asked_at):
+        if target.seen_at is None or (watch.requested_at is not None and target.seen_at < watch.requested_at):
             return False
         interval_s = self._intervals.of(target.type, watch.interval_s) * (1 - self._settings.observer_jitter)
         return now - target.seen_at < interval_s * 0.9
@@ -265,7 +275,7 @@ class Observer:
         jitter = self._settings.observer_jitter * (2 * self._chance.random() - 1)
         interval_s = self._intervals.round(watch.interval_s) * (1 + jitter)
         began_at = watch.began_at or now
-        return {"due": max(now, began_at + interval_s), "cursor": "", "began_at": None, "looked_at": now}
+        return {"due": max(now, began_at + interval_s), "cursor": "", "began_at": None, "observed_at": now}
 
     def _record(
         self, connection: Connection, watch: Watch, chunk: _Chunk, findings: Sequence[Finding], next_turn: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The policy, mode and repair records that hold for a stack now, with what it inherits from the stacks around it."""
+"""The policy, mode and repair records of a stack, with the settings that it inherits from the stacks that contain it."""
 
 from __future__ import annotations
 

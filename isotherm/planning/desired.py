@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from isotherm import errors
 from isotherm.planning import documents, off_loop
-from isotherm.resources import contract
+from isotherm.resources import contract, implied_requirements
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.nested.nested_stack import within
 from isotherm.resources.registry import Registry
-from isotherm.resources.validation import custom_constraints
+from isotherm.resources.validation import custom_constraints, protection
 from isotherm.resources.validation import validate as validate_validation
 from isotherm.states import DeletionPolicy
 from isotherm.store.records import Wanted
@@ -30,24 +31,49 @@ _AT_HAND = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ResourceInput:
     """The files and the environment of resources. `names` lists the resources, where not all are meant."""
 
     files: Mapping[str, str]
     environment: Mapping[str, Any]
     names: tuple[str, ...] = ()
 
-    def is_like(self, other: Surroundings) -> bool:
+    def is_like(self, other: ResourceInput) -> bool:
         return self.files == other.files and _inherited(self.environment) == _inherited(other.environment)
 
 
-def _inherited(surroundings: Mapping[str, Any]) -> dict[str, Any]:
+def _inherited(env: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of an environment that a nested stack inherits."""
-    return {name: one for name, one in surroundings.items() if name != "parameters"}
+    return {name: one for name, one in env.items() if name not in ("parameters", "isotherm")}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KeptPart:
+    """The older input that some resources of a stack keep."""
+
+    names: tuple[str, ...]
+    input: StackInput
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The resources of a stack to which its newest input does not apply yet, because an update left them out."""
+
+    kept: tuple[KeptPart, ...] = ()
+    absent: tuple[str, ...] = ()
+    # Attributes that the kept definitions read, besides those that the newest template reads.
+    exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.kept or self.absent)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(sorted({*self.absent, *(name for one in self.kept for name in one.names)}))
+
+
+@dataclass(frozen=True, slots=True)
+class StackInput:
     """The input of an operation as the user gave it, not yet parsed."""
 
     template: str
@@ -61,16 +87,24 @@ class Asked:
     # Of a nested stack: the secrets of its parent stack.
     secrets: tuple[str, ...] = ()
     # Of a group: files and environment of the members that a rolling update has not reached.
-    older: tuple[Surroundings, ...] = ()
+    older: tuple[ResourceInput, ...] = ()
+    parts: Parts = Parts()
 
-    def around(self, name: str) -> Surroundings:
+    @property
+    def newest(self) -> StackInput:
+        """Return the input as it was given, for all resources."""
+        return replace(self, parts=Parts())
+
+    def input_for(self, name: str) -> ResourceInput:
         """Return the files and the environment of one resource."""
-        return next((one for one in self.older if name in one.names), Surroundings(self.files, self.environment))
+        kept = next((one.input for one in self.parts.kept if name in one.names), self)
+        return next((one for one in kept.older if name in one.names), ResourceInput(kept.files, kept.environment))
 
     @property
     def size(self) -> int:
         """Return the size without files, which decides where the input is parsed."""
-        return len(self.template) + off_loop.weight(self.environment) + off_loop.weight(self.secrets)
+        own = len(self.template) + off_loop.weight(self.environment) + off_loop.weight(self.secrets)
+        return own + sum(one.input.size for one in self.parts.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +124,16 @@ class Desired:
     bound: model.Bound
     values: parameters.Values
     description: str
+    # The parameters of resources that keep the definition of an older input.
+    kept_values: Mapping[str, parameters.Values] = field(default_factory=dict)
+
+    def values_for(self, name: str) -> parameters.Values:
+        """Return the parameters with which a resource is defined."""
+        return self.kept_values.get(name, self.values)
 
 
 def desire(
-    asked: Asked,
+    input_: StackInput,
     stack: Identity,
     types: Registry,
     *,
@@ -102,48 +142,72 @@ def desire(
     custom: CustomConstraints = custom_constraints.LOCAL,
 ) -> Desired:
     """Compute the desired state. Raises UserError with all problems of the input; an accepted input needs no validation."""
-    if asked.older:
-        return _desire_in_parts(asked, stack, types, validate=validate, bounds=bounds, custom=custom)
-    template = model.parse(document.load(asked.template))
-    surroundings = environment.load(asked.environment)
+    if input_.parts:
+        return _desire_beside_kept(input_, stack, types, validate=validate, bounds=bounds, custom=custom)
+    if input_.older:
+        return _desire_in_parts(input_, stack, types, validate=validate, bounds=bounds, custom=custom)
+    template = model.parse(document.load(input_.template))
+    env = environment.load(input_.environment)
     pseudo = _pseudo(template, stack)
-    facade = None if asked.facade is None else model.Facade(**asked.facade)
+    facade = None if input_.facade is None else model.Facade(**input_.facade)
     if validate:
-        bound = validate_validation.accept(template, surroundings, types, pseudo=pseudo, files=asked.files, facade=facade,
+        bound = validate_validation.accept(template, env, types, pseudo=pseudo, files=input_.files, facade=facade,
                                   bounds=bounds, custom=custom)
     else:
-        values = parameters.bind(template.parameters, surroundings, pseudo)
-        bound = model.bind(template, values, files=asked.files, facade=facade)
-    return Desired(_Wanting(bound, surroundings, types, asked).wanted(), bound, bound.values, template.description)
+        values = parameters.bind(template.parameters, env, pseudo, custom=custom)
+        bound = model.bind(template, values, files=input_.files, facade=facade)
+    wanting = _Wanting(bound, env, types, input_)
+    if not validate:
+        wanting.add_implied_requirements()
+    return Desired(wanting.wanted(), bound, bound.values, template.description)
+
+
+def _desire_beside_kept(
+    input_: StackInput, stack: Identity, types: Registry, *, validate: bool, bounds: validate_validation.Bounds,
+    custom: CustomConstraints,
+) -> Desired:
+    """Compute the desired state where some resources keep the definitions of older inputs, or do not exist yet."""
+    parts = input_.parts
+    newest = replace(input_.newest, exports={**input_.exports, **parts.exports})
+    goal = desire(newest, stack, types, validate=validate, bounds=bounds, custom=custom)
+    wanted = {want.name: want for want in goal.wanted if want.name not in parts.absent}
+    values: dict[str, parameters.Values] = {}
+    for part in parts.kept:
+        kept = desire(part.input, stack, types, validate=False)
+        wanted |= {want.name: want for want in kept.wanted if want.name in part.names}
+        values |= dict.fromkeys(part.names, kept.values)
+    return replace(goal, wanted=list(wanted.values()), kept_values=values)
 
 
 def _desire_in_parts(
-    asked: Asked, stack: Identity, types: Registry, *, validate: bool, bounds: validate_validation.Bounds,
+    input_: StackInput, stack: Identity, types: Registry, *, validate: bool, bounds: validate_validation.Bounds,
     custom: CustomConstraints,
 ) -> Desired:
     """Compute the desired state where some resources keep older files and environments, with which they were accepted."""
-    template = document.load(asked.template).data
-    kept = {name for one in asked.older for name in one.names}
+    template = document.load(input_.template).data
+    kept = {name for one in input_.older for name in one.names}
 
-    def part(around: Surroundings, names: Collection[str], *, judged: bool) -> Desired:
+    def part(own: ResourceInput, names: Collection[str], *, judged: bool) -> Desired:
         resources = {name: one for name, one in template["resources"].items() if name in names}
         text = documents.encode({**template, "resources": resources})
-        alone = replace(asked, template=text, files=around.files, environment=around.environment, older=())
+        alone = replace(input_, template=text, files=own.files, environment=own.environment, older=())
         return desire(alone, stack, types, validate=judged, bounds=bounds, custom=custom)
 
-    newest = part(Surroundings(asked.files, asked.environment), template["resources"].keys() - kept, judged=validate)
+    newest = part(ResourceInput(input_.files, input_.environment), template["resources"].keys() - kept, judged=validate)
     found = {want.name: want for want in newest.wanted}
-    for one in asked.older:
+    for one in input_.older:
         found |= {want.name: want for want in part(one, one.names, judged=False).wanted}
     return replace(newest, wanted=[found[name] for name in template["resources"] if name in found])
 
 
-def bound(asked: Asked, stack: Identity) -> model.Bound:
+def bound(input_: StackInput, stack: Identity) -> model.Bound:
     """Bind the template of an accepted input to its values."""
-    template = parsed(asked.template)
-    values = parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack))
-    around = None if asked.facade is None else model.Facade(**asked.facade)
-    return model.bind(template, values, files=asked.files, facade=around)
+    template = parsed(input_.template)
+    # The constraints that need a cloud were checked when the input was accepted.
+    values = parameters.bind(template.parameters, environment.load(input_.environment), _pseudo(template, stack),
+                             custom=custom_constraints.LOCAL)
+    facade = None if input_.facade is None else model.Facade(**input_.facade)
+    return model.bind(template, values, files=input_.files, facade=facade)
 
 
 @functools.lru_cache(maxsize=_AT_HAND)
@@ -152,10 +216,10 @@ def parsed(text: str) -> model.Template:
     return model.parse(document.load(text))
 
 
-def values_of(asked: Asked, stack: Identity) -> parameters.Values:
+def values_of(input_: StackInput, stack: Identity) -> parameters.Values:
     """Return the values of all parameters that have one."""
-    template = parsed(asked.template)
-    return parameters.bind(template.parameters, environment.load(asked.environment), _pseudo(template, stack),
+    template = parsed(input_.template)
+    return parameters.bind(template.parameters, environment.load(input_.environment), _pseudo(template, stack),
                            require_all=False, check_values=False)
 
 
@@ -167,47 +231,59 @@ class _Wanting:
     """Makes wanted resources, as the store keeps them, from definitions."""
 
     def __init__(
-        self, bound: model.Bound, surroundings: environment.Environment, types: Registry, asked: Asked
+        self, bound: model.Bound, env: environment.Environment, types: Registry, input_: StackInput
     ) -> None:
         self._bound = bound
-        self._surroundings = surroundings
+        self._env = env
         self._types = types
-        self._asked = asked
-        self._around = ""
-        self._plain = surroundings.registry.is_empty
+        self._input = input_
+        self._inherited_hash = ""
+        self._plain = env.registry.is_empty
 
     def wanted(self) -> list[Wanted]:
         exports = self._exports()
         return [self._one(name, exports.get(name, [])) for name in self._bound.definitions]
 
+    def add_implied_requirements(self) -> None:
+        """Add the requirements that types imply, as validation does. Raises UserError if a type fails to say."""
+        if self._plain and not self._may_imply():
+            return
+        if problems := implied_requirements.add(self._bound, self._type):
+            raise errors.UserError(problems=problems)
+
+    def _may_imply(self) -> bool:
+        used, known = {one.type for one in self._bound.definitions.values()}, self._types.types
+        return not used <= known.keys() or implied_requirements.has_any(known[name] for name in used)
+
     def _type(self, name: str) -> type[contract.Resource]:
         type_name = self._bound.definitions[name].type
         if self._plain and type_name in self._types.types:
             return self._types.types[type_name]
-        return self._types.resolve(type_name, self._surroundings, name, self._bound.files)
+        return self._types.resolve(type_name, self._env, name, self._bound.files)
 
     def _one(self, name: str, exports: list[str]) -> Wanted:
         definition, type_ = self._bound.definitions[name], self._type(name)
-        hooks = [] if self._plain else sorted(self._surroundings.hooks_for(name))
-        restricted = [] if self._plain else sorted(self._surroundings.restricted_actions_for(name))
+        hooks = [] if self._plain else sorted(self._env.hooks_for(name))
+        restricted = [] if self._plain else sorted(self._env.restricted_actions_for(name))
         target = documents.Target(definition.freeze(), type_.implementation_name(), exports, restricted)
-        target.restored = self._asked.restored.get(name)
+        target.restored = self._input.restored.get(name)
         if nested_stack.is_stack(type_):
-            target.surroundings = self._surroundings_digest()
+            target.inherited_digest = self._inherited_digest()
         target.hooks = hooks
         text = documents.encode(target)
         return Wanted(
             name, _digest(text, definition.secrets, self._bound.values), text, tuple(sorted(definition.requires)),
             DeletionPolicy[definition.deletion_policy.upper()],
             always=type_.traits.replaced_by_each_update or PRE_UPDATE in hooks,
+            protection=protection.of_metadata(definition.metadata),
         )
 
-    def _surroundings_digest(self) -> str:
+    def _inherited_digest(self) -> str:
         """Return a hash of what a nested stack inherits. A change of it makes an update visit the resource."""
-        if not self._around:
-            given = {"environment": _inherited(self._asked.environment), "files": self._asked.files}
-            self._around = hashlib.sha256(documents.encode(given).encode()).hexdigest()
-        return self._around
+        if not self._inherited_hash:
+            given = {"environment": _inherited(self._input.environment), "files": self._input.files}
+            self._inherited_hash = hashlib.sha256(documents.encode(given).encode()).hexdigest()
+        return self._inherited_hash
 
     def _exports(self) -> dict[str, list[str]]:
         """Return, by resource, the attributes that other resources or outputs read."""
@@ -222,7 +298,7 @@ class _Wanting:
 
     def _add_exports(self, needed: dict[str, set[str]]) -> None:
         """Add the attributes that the parent resource of this stack reads."""
-        for pattern, paths in self._asked.exports.items():
+        for pattern, paths in self._input.exports.items():
             for name in self._bound.definitions if pattern == "*" else {pattern} & self._bound.definitions.keys():
                 needed.setdefault(name, set()).update(*(self._attributes(name, tuple(path)) for path in paths))
 

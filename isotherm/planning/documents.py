@@ -26,7 +26,7 @@ class Target(msgspec.Struct, array_like=True):
     # Hooks that the environment sets.
     hooks: list[str] = []
     # Of a nested stack: a hash of the files and the environment that it inherits.
-    surroundings: str = ""
+    inherited_digest: str = ""
     # What its type kept for the snapshot that is restored.
     restored: Any = None
 
@@ -59,14 +59,38 @@ class Intent(msgspec.Struct):
     not_begun: bool = False
     # Whether it follows an attempt with an unknown end: it asks for the same, and never counts as not begun.
     repeated: bool = False
+    # Of an adoption: the live properties of an object that is imported as it is.
+    live: dict[str, Any] | None = None
 
 
-class Surroundings(msgspec.Struct):
+# The digest of an imported object that differs from its definition: no definition has it.
+UNLIKE = "differs"
+
+
+class OlderInput(msgspec.Struct):
     """Files, by their hash, and the environment that some resources of a stack still have."""
 
     names: list[str]
     files: dict[str, str] = {}
     environment: dict[str, Any] = {}
+
+
+class KeptInput(msgspec.Struct):
+    """The older input that some resources of a stack keep."""
+
+    names: list[str]
+    input: Input
+
+
+class PartsDocument(msgspec.Struct):
+    """The resources of a stack to which its newest input does not apply yet, because an update left them out."""
+
+    # Those that keep the definitions of older inputs.
+    kept: list[KeptInput] = []
+    # Those of the newest template that do not exist yet.
+    absent: list[str] = []
+    # Attributes that the kept definitions read, besides those that the newest template reads.
+    exports: dict[str, list[list[Any]]] = {}
 
 
 class Input(msgspec.Struct):
@@ -84,7 +108,9 @@ class Input(msgspec.Struct):
     # Of a nested stack: the secrets of its parent stack.
     secrets: tuple[str, ...] = ()
     # Of a group: files and environment of the members that a rolling update has not reached.
-    older: list[Surroundings] = []
+    older: list[OlderInput] = []
+    # The resources that updates have left out; None: there are none.
+    parts: PartsDocument | None = None
 
 
 _encoder = msgspec.json.Encoder()

@@ -49,12 +49,12 @@ def inside(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     return {**whole, **{key: known[key] for key in ("resource_id", "type", "metadata", "resource_data")}}
 
 
-def stack(row: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, Any]) -> dict[str, Any]:
+def stack(row: Mapping[Any, Any], input_: desired.StackInput, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return the export document of a stack."""
     return {
         "name": row["name"], "id": row["id"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
-        "template": document.load(asked.template).data, "environment": {**_SECTIONS, **asked.environment},
-        "files": dict(collections.ChainMap(dict(asked.files), *(dict(one.files) for one in asked.older))),
+        "template": document.load(input_.template).data, "environment": {**_SECTIONS, **input_.environment},
+        "files": dict(collections.ChainMap(dict(input_.files), *(dict(one.files) for one in input_.older))),
         "resources": dict(resources), "project_id": row["project"],
         "stack_user_project_id": None, "tags": documents.decode_any(row["tags"]),
     }

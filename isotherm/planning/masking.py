@@ -24,38 +24,70 @@ from isotherm.template.text import document
 
 NO_SECRETS = Redactor(())
 WITHHELD = "the reason is withheld: it is not known any more what in it is secret"
+TOO_LARGE = "the reason is withheld: the secrets of the resource are too large to be searched for in it"
 
 
-def redactor(asked: desired.Asked) -> Redactor:
+def redactor(input_: desired.StackInput) -> Redactor:
     """Return the redactor of an input, which need not be valid."""
-    return Redactor(_known(asked))
+    return Redactor(_known(input_))
 
 
-def size(asked: desired.Asked) -> int:
+def size(input_: desired.StackInput) -> int:
     """Return the total number of characters of the secrets of an input."""
-    return sum(len(text) for text in {text for value in _known(asked) for text in texts(value)})
+    return total(_known(input_))
 
 
-def _known(asked: desired.Asked) -> Iterator[object]:
-    yield from asked.secrets
-    if _may_hide(asked):
-        yield from _hidden(asked)
+def error(
+    found: errors.UserError, input_: desired.StackInput, types: Registry, most: int | None = None
+) -> errors.UserError:
+    """Return an error about an input without secrets; without its text if more than `most` characters are secret."""
+    known = [*_known(input_), *written(input_.template, types)]
+    if most is not None and total(known) > most:
+        return errors.UserError(TOO_LARGE, kind=found.kind)
+    return Redactor(known).error(found)
 
 
-def _may_hide(asked: desired.Asked) -> bool:
+def written_size(template: str, types: Registry) -> int:
+    """Return the total number of characters of the write-only values that a template contains."""
+    return total(written(template, types))
+
+
+def total(values: Iterable[object]) -> int:
+    """Return the total number of characters of values that are secret."""
+    return sum(map(len, {text for value in values for text in texts(value)}))
+
+
+def hidden_names(input_: desired.StackInput) -> frozenset[str]:
+    """Return the names of the hidden parameters of a valid input."""
+    if not input_.template or not _may_hide(input_):
+        return frozenset()
+    schemata = desired.parsed(input_.template).parameters
+    hidden = (name for name, schema in schemata.items() if schema.hidden)
+    return frozenset((*hidden, *environment.load(input_.environment).encrypted_param_names))
+
+
+def _known(input_: desired.StackInput) -> Iterator[object]:
+    yield from input_.secrets
+    for part in input_.parts.kept:
+        yield from _known(part.input)
+    if _may_hide(input_):
+        yield from _hidden(input_)
+
+
+def _may_hide(input_: desired.StackInput) -> bool:
     """Return whether the input can have hidden parameters. Most texts lack the word; escapes might spell it."""
-    text = asked.template
-    return bool(asked.environment.get("encrypted_param_names")) or any(
+    text = input_.template
+    return bool(input_.environment.get("encrypted_param_names")) or any(
         word in text for word in ("hidden", "NoEcho", "\\u", "\\x", "\\U"))
 
 
-def _hidden(asked: desired.Asked) -> Iterator[object]:
+def _hidden(input_: desired.StackInput) -> Iterator[object]:
     """Yield the values of hidden parameters, as given and as converted."""
     try:
-        given = environment.load(asked.environment)
-        schemata = desired.parsed(asked.template).parameters
+        given = environment.load(input_.environment)
+        schemata = desired.parsed(input_.template).parameters
     except errors.UserError:
-        yield from _hidden_roughly(asked)
+        yield from _hidden_roughly(input_)
         return
     for name, schema in schemata.items():
         if schema.hidden or name in given.encrypted_param_names:
@@ -71,10 +103,10 @@ def _typed(schema: ParameterSchema, value: Any) -> Iterator[object]:
         return
 
 
-def _hidden_roughly(asked: desired.Asked) -> Iterator[object]:
+def _hidden_roughly(input_: desired.StackInput) -> Iterator[object]:
     """Yield the values of hidden parameters of a template that is not valid."""
     try:
-        data = document.load(asked.template).data
+        data = document.load(input_.template).data
     except errors.UserError:
         return
     found = data.get("parameters", data.get("Parameters")) if isinstance(data, Mapping) else None
@@ -82,7 +114,7 @@ def _hidden_roughly(asked: desired.Asked) -> Iterator[object]:
         if isinstance(one, Mapping) and (one.get("hidden") or one.get("NoEcho")):
             yield one.get("default", one.get("Default"))
             for section in ("parameters", "parameter_defaults"):
-                given = asked.environment.get(section)
+                given = input_.environment.get(section)
                 yield given.get(name) if isinstance(given, Mapping) else None
 
 
@@ -137,19 +169,32 @@ class OuterResource:
 
 
 def inner(
-    asked: desired.Asked, around: OuterResource, child: contract.Child, types: Registry, secrets: Redactor
-) -> desired.Asked:
+    input_: desired.StackInput, around: OuterResource, child: contract.Child, types: Registry, secrets: Redactor
+) -> desired.StackInput:
     """Return the input of a nested stack: its template, with the files, environment and secrets of the parent stack.
 
     A parameter that brings a secret is hidden in the nested stack, whatever its template says.
     """
-    surroundings = environment.load(asked.environment)
-    inherited = types.inside(surroundings, around.name, around.type, child.parameters).as_dict()
+    env = environment.load(input_.environment)
+    inherited = types.inside(env, around.name, around.type, child.parameters).as_dict()
     inherited["encrypted_param_names"] = sorted(
         name for name, value in child.parameters.items() if secrets.has_secret(value))
-    return desired.Asked(child.template, asked.files, inherited, around.facade, child.exports, secrets=secrets.values)
+    return desired.StackInput(child.template, input_.files, inherited, around.facade, child.exports, secrets=secrets.values)
 
 
 def union(found: Iterable[Redactor]) -> Redactor:
     """Return a redactor that knows the secrets of all these."""
     return functools.reduce(Redactor.__add__, found, NO_SECRETS)
+
+
+def loggable(error: BaseException, text: str = "") -> BaseException:
+    """Return an exception as it may be logged: its kind, its traceback, and `text`, its message without secrets."""
+    if isinstance(error, errors.Unavailable):
+        # Every step fails with it at once, and the place is irrelevant: log one line without a traceback.
+        error.__cause__, error.__suppress_context__ = None, True
+        return error.with_traceback(None)
+    kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
+    shown: BaseException = kind(text or "(the message is withheld because it may contain secrets)")
+    # For a debugger; no formatter prints it.
+    shown.original = error  # type: ignore[attr-defined]
+    return shown.with_traceback(error.__traceback__)

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 # Size of a template that is parsed within a few milliseconds.
-_SMALL = 32_768
+SMALL = 32_768
 
 
 class Compute(Protocol):
@@ -34,4 +34,4 @@ async def here(size: int, work: Callable[[], T]) -> T:
 
 
 async def beside(size: int, work: Callable[[], T]) -> T:
-    return work() if size <= _SMALL else await asyncio.to_thread(work)
+    return work() if size <= SMALL else await asyncio.to_thread(work)

@@ -29,7 +29,7 @@ def of(
 
 
 def masked(output: Output, view: Mapping[str, Any], secrets: Redactor) -> dict[str, Any]:
-    """An output for anybody's eyes: what is made of a hidden parameter is masked, also where it does not look like it."""
+    """Mask an output: the whole value if it depends on a hidden parameter, otherwise the secrets in it."""
     value = view["output_value"]
     shown = MASK if output.secrets and value is not None else secrets.value(value)
     error = {"output_error": secrets.text(view["output_error"])} if "output_error" in view else {}

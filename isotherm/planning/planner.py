@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from isotherm import errors
 from isotherm.planning import desired, documents, masking, off_loop, summaries
-from isotherm.planning.desired import Asked, Desired
+from isotherm.planning.desired import Desired, StackInput
 from isotherm.planning.off_loop import Compute
 from isotherm.planning.summaries import StackSummary
 from isotherm.resources import contract
@@ -19,6 +20,7 @@ from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import plan, visit
 from isotherm.store.reads import lookups
 from isotherm.store.records import Operation, Wanted
+from isotherm.template.parameters.parameters import Values
 
 T = TypeVar("T")
 # Number of entries in each cache: of operations in progress, and of stacks in live views.
@@ -35,7 +37,7 @@ class Planning:
         self._store = store
         self._types = types
         self._clock = clock
-        self._parameters: dict[str, Callable[[str], object]] = {}
+        self._parameters: dict[str, Callable[[str], Values]] = {}
         self._secrets: dict[str, Redactor] = {}
         self._summaries: dict[str, StackSummary] = {}
 
@@ -50,25 +52,25 @@ class Planning:
 
     async def desired(self, operation: Operation) -> desired.Desired:
         """Return the desired state of an operation. Its input was validated when it was accepted."""
-        asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+        input_ = await self._store.read(lambda connection: input_of(connection, operation.stack_id, operation.input))
         identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
         return await self.compute(
-            asked.size, lambda: desired.desire(asked, identity, self._types, validate=False)
+            input_.size, lambda: desired.desire(input_, identity, self._types, validate=False)
         )
 
     async def summary(self, operation: Operation) -> StackSummary:
         """Return the summary of the operation's input."""
         if operation.id not in self._summaries:
-            asked = await self._store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
+            input_ = await self._store.read(lambda connection: input_of(connection, operation.stack_id, operation.input))
             identity = desired.Identity(operation.stack_name, operation.stack_id, operation.project)
-            summary = await self.compute(asked.size, lambda: summaries.of(asked, desired.bound(asked, identity)))
+            summary = await self.compute(input_.size, lambda: summaries.of(input_, desired.bound(input_, identity)))
             _keep(self._summaries, operation.id, summary)
             return summary
         return self._summaries[operation.id]
 
-    async def introduce(self, operation_id: str, asked: Asked, goal: Desired) -> None:
+    async def introduce(self, operation_id: str, input_: StackInput, goal: Desired) -> None:
         """Cache the summary of an operation that is being accepted: its first reads follow at once."""
-        _keep(self._summaries, operation_id, await self.compute(asked.size, lambda: summaries.of(asked, goal.bound)))
+        _keep(self._summaries, operation_id, await self.compute(input_.size, lambda: summaries.of(input_, goal.bound)))
 
     async def learn(self, implementation: str, *, needed: bool = False) -> None:
         """Register the template of an implementation, or its absence.
@@ -88,12 +90,12 @@ class Planning:
             raise errors.Superseded(f"{implementation} is gone: a newer operation needs it no more")
         self._types.learn(implementation, found.get(hash_))
 
-    async def hidden_parameters(self, operation: Operation) -> Callable[[str], object]:
-        """Return a function that reads the operation's hidden parameters, which are in no definition."""
+    async def hidden_parameters(self, operation: Operation, name: str) -> Callable[[str], object]:
+        """Return a function that reads the hidden parameters of a resource, which are in no definition."""
         if operation.id not in self._parameters:
-            values = (await self.desired(operation)).values
-            _keep(self._parameters, operation.id, values.__getitem__)
-        return self._parameters[operation.id]
+            goal = await self.desired(operation)
+            _keep(self._parameters, operation.id, replace(goal, wanted=[]).values_for)
+        return self._parameters[operation.id](name).__getitem__
 
     async def secrets(self, operation: Operation) -> Redactor:
         """Return the redactor of the operation."""
@@ -102,34 +104,34 @@ class Planning:
     async def all_secrets(self, stack_id: str, *inputs: str) -> Redactor:
         """Return a redactor for all stored inputs of a stack, or for these inputs."""
 
-        def unit(connection: Connection) -> dict[str, Redactor | Asked]:
+        def unit(connection: Connection) -> dict[str, Redactor | StackInput]:
             # In one read: an input may be removed between two.
             wanted = [one for one in inputs or lookups.inputs(connection, stack_id) if one]
             return {one: self._known(connection, stack_id, one) for one in wanted}
 
         found = await self._store.read(unit)
-        return masking.union([await self._redactor(input_, one) for input_, one in found.items()])
+        return masking.union([await self._redactor(input_key, one) for input_key, one in found.items()])
 
     async def masked(self, secrets: Redactor, value: Any) -> Any:
         """Return the data with secrets masked."""
         return await self.compute(off_loop.weight(value), lambda: secrets.value(value)) if secrets else value
 
-    def _known(self, connection: Connection, stack_id: str, input_: str) -> Redactor | Asked:
-        if input_ in self._secrets:
-            return self._secrets[input_]
+    def _known(self, connection: Connection, stack_id: str, input_key: str) -> Redactor | StackInput:
+        if input_key in self._secrets:
+            return self._secrets[input_key]
         try:
-            return asked_for(connection, stack_id, input_)
+            return input_of(connection, stack_id, input_key)
         except errors.Unreadable:
             # Values that cannot be opened cannot be shown either.
             return masking.NO_SECRETS
 
-    async def _redactor(self, input_: str, found: Redactor | Asked) -> Redactor:
+    async def _redactor(self, input_key: str, found: Redactor | StackInput) -> Redactor:
         if isinstance(found, Redactor):
             return found
         made = await self.compute(found.size, lambda: masking.redactor(found))
         while self._secrets and made.size + sum(one.size for one in self._secrets.values()) > _KEPT_CHARACTERS:
             self._secrets.pop(next(iter(self._secrets)))
-        _keep(self._secrets, input_, made)
+        _keep(self._secrets, input_key, made)
         return made
 
 
@@ -139,18 +141,28 @@ def _keep(kept: dict[str, T], key: str, value: T) -> None:
     kept[key] = value
 
 
-def asked_for(connection: Connection, stack_id: str, input_: str) -> desired.Asked:
+def input_of(connection: Connection, stack_id: str, input_key: str) -> desired.StackInput:
     """Read the whole input of an operation on a stack."""
-    text = lookups.blobs(connection, [input_], stack_id).get(input_)
+    text = lookups.blobs(connection, [input_key], stack_id).get(input_key)
     if text is None:
         # Inputs are kept as long as their operations, and those until newer ones have ended.
         raise errors.Overtaken("Another operation on this stack came in between.", hint="Look at the stack, and ask again.")
-    found = documents.decode(text, documents.Input)
+    return _whole(connection, documents.decode(text, documents.Input))
+
+
+def _whole(connection: Connection, found: documents.Input) -> desired.StackInput:
     keys = [found.template, *found.files.values(), *(key for one in found.older for key in one.files.values())]
     contents = lookups.blobs(connection, keys)
     files = {name: contents[key] for name, key in found.files.items()}
     older = tuple(
-        desired.Surroundings({name: contents[key] for name, key in one.files.items()}, one.environment, tuple(one.names))
+        desired.ResourceInput({name: contents[key] for name, key in one.files.items()}, one.environment, tuple(one.names))
         for one in found.older)
-    return desired.Asked(contents[found.template], files, found.environment, found.facade, found.exports,
-                         found.restored, found.secrets, older)
+    return desired.StackInput(contents[found.template], files, found.environment, found.facade, found.exports,
+                         found.restored, found.secrets, older, _parts(connection, found.parts))
+
+
+def _parts(connection: Connection, found: documents.PartsDocument | None) -> desired.Parts:
+    if found is None:
+        return desired.Parts()
+    kept = tuple(desired.KeptPart(tuple(one.names), _whole(connection, one.input)) for one in found.kept)
+    return desired.Parts(kept, tuple(found.absent), found.exports)

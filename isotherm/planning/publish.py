@@ -1,4 +1,4 @@
-"""Ask a resource for what others read of it: its reference and its attributes."""
+"""Reads the published values of a resource: its reference and its attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 
 from isotherm import errors
-from isotherm.planning import documents
+from isotherm.planning import documents, masking
 from isotherm.resources import contract, gate
 
 log = logging.getLogger(__name__)
@@ -20,10 +20,10 @@ async def publish(resource: contract.Resource, exports: Iterable[str]) -> str:
 
 
 async def attribute(resource: contract.Resource, name: str) -> object:
-    """Return the value of an attribute, or None where the other side refuses to tell it.
+    """Return the value of an attribute, or None if the service refuses it.
 
-    Raises Temporary where it may tell it later. Any error that the type does not raise on purpose is raised too: it is a
-    mistake in the type, and a None in its place would go into the properties of other resources.
+    Raises Temporary if the service may return it later. Unexpected errors of the type are raised too: a None in their place
+    would go into the properties of other resources.
     """
     try:
         return await gate.call(resource, resource.attribute, name)
@@ -37,6 +37,7 @@ async def shown(resource: contract.Resource, name: str) -> object:
         return await attribute(resource, name)
     except errors.Temporary:
         return None
-    except Exception:
-        log.exception("an attribute cannot be read", extra={"type": resource.TYPE, "attribute": name})
+    except Exception as error:
+        log.error("an attribute cannot be read", exc_info=masking.loggable(error),
+                  extra={"type": resource.TYPE, "attribute": name})
         return None

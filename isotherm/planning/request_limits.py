@@ -5,7 +5,8 @@ from __future__ import annotations
 from isotherm import errors
 from isotherm.config import Settings
 from isotherm.planning import documents, masking
-from isotherm.planning.desired import Asked
+from isotherm.planning.desired import StackInput
+from isotherm.resources.registry import Registry
 from isotherm.resources.validation.validate import MAX_TOTAL, Bounds
 from isotherm.store import limits
 
@@ -15,26 +16,31 @@ def bounds(settings: Settings) -> Bounds:
     return Bounds(settings.max_nested_stack_depth, MAX_TOTAL if most < 0 else min(most, MAX_TOTAL))
 
 
-def check(asked: Asked, settings: Settings) -> None:
+def check(input_: StackInput, settings: Settings) -> None:
     """Refuse texts that are too large, before they are parsed."""
     most = settings.max_template_size
-    _check_text("Template", asked.template, most)
-    if len(asked.files) > settings.max_files:
-        raise limits.exceeded(f"Number of files ({len(asked.files)}) exceeds maximum allowed number "
+    _check_text("Template", input_.template, most)
+    if len(input_.files) > settings.max_files:
+        raise limits.exceeded(f"Number of files ({len(input_.files)}) exceeds maximum allowed number "
                               f"({settings.max_files}).", "The option is max_files.")
     total = 0
-    for name, text in asked.files.items():
+    for name, text in input_.files.items():
         total += _check_text(f"File {name[:255]}", text, most)
     _check_size("Size of all files", total, settings.max_files_size, "max_files_size")
-    if asked.environment:
-        _check_text("Environment", documents.encode(asked.environment), most)
+    if input_.environment:
+        _check_text("Environment", documents.encode(input_.environment), most)
 
 
-def check_hidden(asked: Asked, settings: Settings) -> None:
-    """Refuse hidden values that are too big. Before a redactor is made of them: they are looked for in all that is told."""
-    size, most = masking.size(asked), settings.max_hidden_size
+def check_hidden(input_: StackInput, settings: Settings, types: Registry) -> None:
+    """Refuse hidden values that are too big, before a redactor is built that searches for them in every text.
+
+    Parses the template: it may take long. Values of write-only properties count too.
+    """
+    size, most = masking.size(input_), settings.max_hidden_size
+    if len(input_.template) > most:
+        size += masking.written_size(input_.template, types)
     if size > most:
-        raise limits.exceeded(f"Hidden parameters have {size} characters together, at most {most} are allowed.",
+        raise limits.exceeded(f"Hidden values have {size} characters together, at most {most} are allowed.",
                               "Hide only what is secret, or raise the option max_hidden_size.")
 
 

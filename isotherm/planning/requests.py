@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from isotherm.planning import documents
-from isotherm.planning.desired import Asked
+from isotherm.planning.desired import Parts, StackInput
 from isotherm.states import Action
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import plan, visit
 from isotherm.store.records import Acceptance
 
 
-def stored(asked: Asked) -> tuple[str, dict[str, str]]:
+def stored(input_: StackInput) -> tuple[str, dict[str, str]]:
     """Return the hash of an input, and its blobs by hash: a text that several operations share is stored once."""
     blobs: dict[str, str] = {}
-    keys = _kept(asked.files, blobs)
-    older = [documents.Surroundings(list(one.names), _kept(one.files, blobs), dict(one.environment)) for one in asked.older]
-    template = _hash(asked.template)
-    facade = None if asked.facade is None else dict(asked.facade)
-    exports = {name: [list(path) for path in paths] for name, paths in asked.exports.items()}
-    whole = documents.encode(
-        documents.Input(template, keys, dict(asked.environment), facade, exports, dict(asked.restored), asked.secrets,
-                        older)
-    )
-    return _hash(whole), {template: asked.template, **blobs, _hash(whole): whole}
+    whole = documents.encode(_document(input_, blobs))
+    return _hash(whole), {**blobs, _hash(whole): whole}
+
+
+def _document(input_: StackInput, blobs: dict[str, str]) -> documents.Input:
+    """Return the document of an input; its texts are added to `blobs`."""
+    keys = _kept(input_.files, blobs)
+    older = [documents.OlderInput(list(one.names), _kept(one.files, blobs), dict(one.environment)) for one in input_.older]
+    template = _hash(input_.template)
+    blobs[template] = input_.template
+    facade = None if input_.facade is None else dict(input_.facade)
+    return documents.Input(template, keys, dict(input_.environment), facade, _exports(input_.exports),
+                           dict(input_.restored), input_.secrets, older, _parts(input_.parts, blobs))
+
+
+def _parts(parts: Parts, blobs: dict[str, str]) -> documents.PartsDocument | None:
+    if not parts:
+        return None
+    kept = [documents.KeptInput(list(one.names), _document(one.input, blobs)) for one in parts.kept]
+    return documents.PartsDocument(kept, list(parts.absent), _exports(parts.exports))
+
+
+def _exports(exports: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, list[list[Any]]]:
+    return {name: [list(path) for path in paths] for name, paths in exports.items()}
 
 
 def _kept(files: Mapping[str, str], blobs: dict[str, str]) -> dict[str, str]:

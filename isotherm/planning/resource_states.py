@@ -33,19 +33,22 @@ class StoredVersion(Protocol):
     def requires(self) -> str: ...
     @property
     def external(self) -> bool: ...
+    @property
+    def made_as(self) -> str | None: ...
 
 
 def of(
     version: StoredVersion, stack_name: str, *, properties: Mapping[str, Any] | None = None,
-    update_policy: Mapping[str, Any] | None = None, exports: Sequence[str] = (),
+    update_policy: Mapping[str, Any] | None = None, exports: Sequence[str] = (), begun_at: float = 0.0,
 ) -> contract.ResourceState:
     """Return the state of a version; `properties` stand in for those last applied."""
     return contract.ResourceState(
-        name=version.name, stack_name=stack_name, stack_id=version.stack_id, token=version.token,
+        name=version.made_as or version.name, stack_name=stack_name, stack_id=version.stack_id, token=version.token,
         properties=documents.decode(version.properties, dict[str, Any]) if properties is None else properties,
         physical_id=version.physical_id, data=documents.decode(_readable(version.data), dict[str, Any]),
         metadata=documents.decode_any(_readable(version.metadata)), update_policy=update_policy, exports=exports,
         id=version.id, requires=version.requires, external=version.external,
+        begun_at=begun_at,
     )
 
 

@@ -18,18 +18,18 @@ from isotherm.template.parameters import parameters
 
 @dataclass(frozen=True, slots=True)
 class StackSummary:
-    """Of one operation."""
+    """The parameters and outputs of one operation's input."""
 
     values: parameters.Values
-    # As text, for anybody's eyes.
+    # As text, with hidden values masked.
     parameters: Mapping[str, str]
     outputs: Mapping[str, Output]
     # Resources that change without an operation on this stack.
     groups: frozenset[str]
 
 
-def of(asked: desired.Asked, bound: model.Bound) -> StackSummary:
-    secrets = masking.redactor(asked)
+def of(input_: desired.StackInput, bound: model.Bound) -> StackSummary:
+    secrets = masking.redactor(input_)
     shown = {name: MASK if secrets.has_secret(bound.values[name]) else bound.values.text(name) for name in bound.values}
     groups = frozenset(name for name, one in bound.definitions.items() if one.type == AutoScalingGroup.TYPE)
     return StackSummary(bound.values, shown, bound.outputs, groups)

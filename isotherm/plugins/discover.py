@@ -11,12 +11,14 @@ import importlib.metadata
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from isotherm.plugins import installed
+from isotherm.plugins.installed import CONSTRAINTS, FUNCTIONS, GROUPS, LIFECYCLE, TYPES
 from isotherm.plugins.lifecycle import Lifecycle
 from isotherm.resources import builtin, contract
 from isotherm.resources.registry import Registry
@@ -26,10 +28,6 @@ from isotherm.template.functions import descriptions
 from isotherm.template.functions.node import Function
 from isotherm.template.parameters.constraints import Validator
 
-TYPES, CONSTRAINTS = "isotherm.types", "isotherm.constraints"
-FUNCTIONS, LIFECYCLE = "isotherm.functions", "isotherm.stack_lifecycle"
-#: By entry-point group: the name of the attribute that a file in `plugin_dirs` may have instead.
-GROUPS = {TYPES: "TYPES", CONSTRAINTS: "CONSTRAINTS", FUNCTIONS: "FUNCTIONS", LIFECYCLE: "STACK_LIFECYCLE"}
 _MODULES = "isotherm_plugin_files"
 
 
@@ -89,21 +87,13 @@ class Plugins:
 def load(folders: tuple[str, ...] = ()) -> Plugins:
     """Load all plug-ins, once per process. Never raises because of a plug-in."""
     loading = _Loading()
-    for group in GROUPS:
-        for point in sorted(importlib.metadata.entry_points(group=group), key=lambda one: one.name):
-            package = point.dist
-            origin = f"{package.name} {package.version}" if package is not None else point.value
-            loading.add(point.name, group, origin, point.load)
-    for path in _files(folders):
+    for point in installed.entry_points():
+        package = point.dist
+        origin = f"{package.name} {package.version}" if package is not None else point.value
+        loading.add(point.name, point.group, origin, point.load)
+    for path in installed.files(folders):
         loading.add_file(path)
     return loading.plugins
-
-
-def _files(folders: Iterable[str]) -> Iterator[Path]:
-    for folder in folders:
-        path = Path(folder).expanduser()
-        if path.is_dir():
-            yield from sorted(one for one in path.glob("*.py") if not one.name.startswith("_"))
 
 
 class _Loading:

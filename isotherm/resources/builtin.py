@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from isotherm.resources import heat, http, local
+from isotherm.resources import aws, heat, http, local
+from isotherm.resources.openstack import cinder, finders, neutron, nova, octavia, swift
 from isotherm.resources.registry import Registry
+from isotherm.resources.validation import custom_constraints
 
 # Types that reach out of the engine: into a folder of this machine, or into the network.
 REACHING = (*http.TYPES, *local.TYPES)
+# Types that need no permission of the operator: those of Heat itself, and those of a cloud's services.
+_BASE = (*heat.TYPES, *aws.TYPES, *cinder.TYPES, *neutron.TYPES, *nova.TYPES, *octavia.TYPES, *swift.TYPES)
 
 
 def registry(*, reaching: bool = True) -> Registry:
@@ -21,4 +25,5 @@ def registry(*, reaching: bool = True) -> Registry:
 
 @cache
 def _registry(reaching: bool) -> Registry:
-    return Registry((*heat.TYPES, *REACHING)) if reaching else Registry(heat.TYPES, REACHING)
+    custom_constraints.add(finders.CONSTRAINTS)
+    return Registry((*_BASE, *REACHING)) if reaching else Registry(_BASE, REACHING)

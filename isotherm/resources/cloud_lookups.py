@@ -17,13 +17,23 @@ from isotherm.template.parameters.constraints import CustomConstraints, Validato
 
 KEEP_S = 60.0
 _MOST = 10_000
+# Shorter ids are words that any text may have.
+_ID_CHARS = 8
 
 # Asks a `contract.Cloud` about a value. A finder returns the id for a name or an id, or raises NotFound; a constraint
 # returns the problem with the value, or None.
 Ask = Callable[[Any, Any], Awaitable[Any]]
 
+
+@dataclass(frozen=True, slots=True)
+class Existence:
+    """The custom constraint that a finder finds the value. It is the question that translation asks, and is asked once."""
+
+    finder: Ask
+
+
 # The custom constraints that need a cloud, by their names in templates. Plug-ins register theirs at start.
-CONSTRAINTS: dict[str, Ask] = {}
+CONSTRAINTS: dict[str, Ask | Existence] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +64,38 @@ class LookupBook:
     def __init__(self, local: CustomConstraints, known: Answers | None = None) -> None:
         self._local = local
         self._known = known or {}
+        # The ids that finders have answered in this pass: their constraints are asked for the ids afterwards.
+        self._ids: set[Question] = set()
         self.open: dict[Question, None] = {}
 
     def id_of(self, ask: Ask, value: Any) -> Any:
         """Return the id for a name; the name itself as long as that is an open question."""
         answer = self._answer(ask, value)
-        return value if answer is None else answer.value
+        if answer is None:
+            return value
+        self._ids.add(Question(ask, answer.value))
+        return answer.value
 
     def find(self, name: str) -> Validator | None:
         ask = CONSTRAINTS.get(name)
         return self._local.find(name) if ask is None else lambda value: self._problem(ask, value)
 
-    def _problem(self, ask: Ask, value: object) -> str | None:
+    def _problem(self, ask: Ask | Existence, value: object) -> str | None:
+        if isinstance(ask, Existence):
+            return self._missing(ask.finder, value)
         try:
             answer = self._answer(ask, value)
         except errors.UserError as error:
             return str(error)
         return None if answer is None or answer.value is None else str(answer.value)
+
+    def _missing(self, finder: Ask, value: object) -> str | None:
+        try:
+            if value not in (None, "") and Question(finder, value) not in self._ids:
+                self._answer(finder, value)
+        except errors.UserError as error:
+            return str(error)
+        return None
 
     def _answer(self, ask: Ask, value: Any) -> Answer | None:
         question = Question(ask, value)
@@ -119,7 +144,31 @@ class Lookups:
             return Answer(error=error)  # not kept: the user may make the object and ask again
         except errors.Permanent as error:
             return Answer(error=errors.UserError(str(error)))
+        self._keep(key, answer, now)
+        return answer
+
+    def learn(self, cloud: _Cloud | None, finder: Ask, id_: str, now: float) -> None:
+        """Keep the answer that a finder would give for an object that was just made: the next step refers to it."""
+        if cloud is not None:
+            self._keep((cloud.credential.key, Question(finder, id_)), Answer(id_), now)
+
+    def _keep(self, key: tuple[str, Question], answer: Answer, now: float) -> None:
         if len(self._kept) >= _MOST:
             self._kept.clear()
         self._kept[key] = now + self._keep_s, answer
-        return answer
+
+    def forget(self, cloud: _Cloud | None, text: str) -> None:
+        """Forget answers about the objects that a service's refusal names: another may have taken the place of one.
+
+        Services name the missing object in 404 and in 400 alike.
+        """
+        if cloud is None:
+            return
+        credential = cloud.credential.key
+        for key, (_, answer) in list(self._kept.items()):
+            if key[0] == credential and (_is_named(answer.value, text) or _is_named(key[1].value, text)):
+                del self._kept[key]
+
+
+def _is_named(value: Any, text: str) -> bool:
+    return isinstance(value, str) and len(value) >= _ID_CHARS and value in text

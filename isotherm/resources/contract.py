@@ -43,15 +43,26 @@ that a check observes the object and an adoption checks it.
   resource fails, and its reason tells the user what to look for; if CannotTell says that a repeated create is harmless,
   `handle_create` is called again with the same token and the same properties. errors.NotBegun is a Temporary after
   which nothing was asked of the service: `handle_create` is called again without a search.
+- `find_by_token` and requests in flight. A service may carry out a request after the client that sent it has died, so a
+  search may come too early. `self.begun_at` is the time at which the intent of the latest attempt was stored (0.0: not
+  known). While that is less than the client's own time limit ago, a search that finds nothing raises errors.Temporary,
+  with a reason; only after that time it returns Absent.
+- CreateAgain, raised by `check_create_complete`: the created object has failed, the type has deleted it and set
+  `self.physical_id` to None. The engine stores a new intent and calls `handle_create` again, with the same token and
+  `self.data`, in which a type can count its attempts. After a crash `check_create_complete` may be called again for an
+  object that it has deleted: an object that is gone is created again as well.
 - `handle_update(before, changed)` and `handle_delete` may be called more than once for one operation, for the same
   reason. An update sets what should be, it does not add to what is there. A delete of an object that is gone succeeds.
 - `handle_delete` gets the properties last applied in `self.properties`; the defaults of the schema, if none were ever
-  applied or they cannot be decrypted. It is not called for an object that was observed as Gone, nor while another
-  resource of the same type and project has the same physical id.
+  applied or they cannot be decrypted. With the deletion policy `snapshot` (trait `supports_snapshot_delete`)
+  `self.snapshot_on_delete` is true: the object is copied first. `handle_delete` is not called for an object that was
+  observed as Gone, nor while another resource of the same type and project has the same physical id.
 - `handle_check` observes the object, unless a type overrides it. Gone fails the check. Unseen does not: the check is
   complete, and its reason says that the object could not be observed. A type that is not observable has no check.
 - A physical id names one object of its type in a project. A type may choose it (a path, the name of a record): then a
-  replacement may have the id of the object that it replaces.
+  replacement may have the id of the object that it replaces. With the trait `knows_replaced`, its data has that id from
+  the beginning (`contract.REPLACED`). After a failure or a rollback the replaced version is observed, and made again if
+  its object is gone or differs; so a type whose service refuses a second object of a name may delete the first one.
 
 **Results of `check_*`.** True: done. Wait(seconds): ask again after that time. Wait() and False: ask again after the
 next pause of the trait `Poll`; the number of pauses is stored with the progress. Raising errors.Temporary: as Wait,
@@ -59,30 +70,47 @@ with its `retry_after_s` if it has one. Raising errors.Superseded: the step stop
 anything else: the operation on this resource fails with that text. The same holds for errors that `handle_*` raises.
 
 **Context.** `self.context` holds everything outside of itself that a type may use: `clock`, `random`, `project`,
-`lease`, `cloud`, `lookups`, `reality`, `stacks`, `signals`, `signal_urls`, `software`, `local`, `http`, `threads`. A
-type reads the time and random numbers from there, so that the simulator can run it. Ports that are not offered are
-None.
+`lease`, `cloud`, `lookups`, `polls`, `reality`, `stacks`, `signals`, `signal_urls`, `software`, `stack_users`, `local`,
+`http`, `threads`. A type reads the time and random numbers from there, so that the simulator can run it. Ports that are not
+offered are None.
 
 **Leases.** One worker at a time holds the lease of a resource, and only that worker calls the methods of an operation.
-`handle_*` is not called under a lost lease, and the ports of the context refuse to change anything under one. A method
-that changes something in another way, such as with the client of a service, calls `self.context.lease.check()` right
-before each such call but its first; `check` raises Superseded. `handle_get_reality`, `observe_many`, `attribute` and
-`reference` may also be called without a lease, while another worker changes the object: they change nothing.
+`handle_*` and `check_*` are not called under a lost lease, and the ports of the context refuse to change anything under
+one. A method that changes something in another way, such as with the client of a service, calls
+`self.context.lease.check()` right before each such call but its first; `check` raises Superseded. `handle_get_reality`,
+`observe_many`, `attribute` and `reference` may also be called without a lease, while another worker changes the object:
+they change nothing.
 
 **Async and plain methods.** An async method runs on the loop and must not block. A plain method runs on a thread of its
 service: the trait `service`, or else all of the type's name but its last part. Each service has a bounded number of
 threads. A plain call that does not return within the trait `call_timeout_s` counts as Temporary, and a call that gets
 no thread in that time as NotBegun. The thread cannot be stopped, so the client that the method uses should give up
-earlier. A plain method uses an async port by `self.context.threads.wait(...)`. For plain methods the lease is checked
-on the thread, before `handle_*` and before `check_*`.
+earlier. A plain method uses an async port by `self.context.threads.wait(...)`. The lease of a plain `handle_*` or
+`check_*` is checked once more on the thread, as the call may have waited for one.
 
 **Observation.** `handle_get_reality` reads the object `self.physical_id`. Seen(properties): it exists, with these live
 values; a property that is left out was not observed. Gone: the service says that there is no such object.
 Unseen(reason), or raising anything: it is not known, and nothing follows from that. `observe_many` reads many objects
 at once; it may get resources of several stacks, all of one credential.
 
+**After a failure.** The next update replaces a resource whose last operation failed, or updates it in place if
+`needs_replace_failed` returns False. With the trait `failed_is_observed` the object decides: it is observed first. Gone:
+it is created anew. Seen: it is updated in place, unless `Seen.broken` has the service's error: then it is replaced.
+Unseen: as `needs_replace_failed` says. A resource that failed its check is replaced.
+
 **Attributes.** `attribute` may raise errors.Permanent for a value that cannot be read (it reads as null) and
 errors.Temporary for one that cannot be read yet. Any other error fails the resource.
+
+**Implied requirements.** A port needs a subnet of its network to be there first, and no property of it refers to the
+subnet. `implied_requirements(properties, others)` returns the names of such resources. `properties` are those of the
+template, not resolved; `others.of_type(type)` and `others.named(name)` return the other resources, with `name`, `type`,
+`properties` and `requires`; `referenced(value)` returns the name in a `{get_resource: name}`. References and literals
+can be compared by `==`. The method is pure, and is called for every plan, preview and validation:
+
+    @classmethod
+    def implied_requirements(cls, properties, others):
+        network = properties.get("network")
+        return [one.name for one in others.of_type("OS::Neutron::Subnet") if one.properties.get("network") == network]
 
 **Names and constraints.** A translation rule with a `finder` replaces the name of a cloud object by its id before the
 type sees the properties; stored properties have the id. A finder is an async function of a Cloud and the name. See
@@ -91,29 +119,34 @@ type sees the properties; stored properties have the id. A finder is an async fu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from isotherm import errors
-from isotherm.resources import gate, observation
+from isotherm.errors import CreateAgain
+from isotherm.resources import gate
 from isotherm.resources.context import signals
 from isotherm.resources.context.context import Clock, Cloud, Context, Credential, Lease, Reality, Unleased
 from isotherm.resources.context.stacks import Child, Ending, Member, Stacks
-from isotherm.resources.observation import Gone, LiveState, Seen, Unseen
+from isotherm.resources.neighbours import Neighbour, Neighbours, referenced
+from isotherm.resources.reality import observation
+from isotherm.resources.reality.observation import Gone, LiveState, Seen, Unseen
+from isotherm.resources.reality.search import Absent, CannotTell, Found, Search, found
 from isotherm.resources.schema import AttributeSchema, Schema, Support
-from isotherm.resources.search import Absent, CannotTell, Found, Search, found
 from isotherm.resources.traits import Poll, Traits
 from isotherm.resources.translation import Rule
 
-__all__ = ["Absent", "CannotTell", "Child", "Clock", "Cloud", "Context", "Credential", "Ending", "Found", "Gone", "Lease",
-           "LiveState", "Member", "Poll", "Reality", "Resource", "ResourceState", "RowOnly", "Search", "Seen", "Stacks",
-           "Traits", "Unleased", "Unseen", "Wait", "found", "is_checkable",
-           "is_observable", "observe", "physical_name", "wait_for"]
+__all__ = ["Absent", "CannotTell", "Child", "Clock", "Cloud", "Context", "CreateAgain", "Credential", "Ending",
+           "Found", "Gone", "Lease", "LiveState", "Member", "Neighbour", "Neighbours", "Poll", "Reality", "Resource",
+           "ResourceState", "RowOnly", "Search", "Seen", "Stacks", "Traits", "Unleased", "Unseen", "Wait", "found",
+           "is_checkable", "is_observable", "observe", "physical_name", "referenced", "wait_for"]
 
 _NAME_CHARS = 255
 # The key of the progress of a check that could not observe the object; its value is the reason.
 NOT_OBSERVED = "not_observed"
+# The key of the data of a resource that replaces another one; its value is the physical id of that one.
+REPLACED = "replaced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +190,10 @@ class ResourceState:
     requires: str = "[]"
     # Whether the object is not ours: the template names it by its `external_id`.
     external: bool = False
+    # When the intent of the creation under way, or of the one that is searched for, was stored; 0.0 if not known.
+    begun_at: float = 0.0
+    # Whether the deletion policy is `snapshot`: `handle_delete` makes a copy of the object first, which stays.
+    snapshot_on_delete: bool = False
 
 
 def physical_name(stack_name: str, name: str, token: str) -> str:
@@ -177,6 +214,8 @@ class Resource:
     support: ClassVar[Support] = Support()
     # Rules that bring old forms of properties into the new one, and names of cloud objects into ids.
     translation_rules: ClassVar[tuple[Rule, ...]] = ()
+    # Custom constraints on several properties together: the name of each, and the properties. It gets a tuple of values.
+    joint_constraints: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     traits: ClassVar[Traits] = Traits()
 
     def __init__(self, state: ResourceState, context: Context) -> None:
@@ -193,6 +232,8 @@ class Resource:
         self.row_id = state.id
         self.requires = state.requires
         self.external = state.external
+        self.begun_at = state.begun_at
+        self.snapshot_on_delete = state.snapshot_on_delete
         self.context = context
 
     @property
@@ -339,6 +380,12 @@ class Resource:
         """Yield the problems of the (typed) properties in a stack with resources of these names."""
         return iter(())
 
+    @classmethod
+    def implied_requirements(cls, properties: Mapping[str, Any], others: Neighbours) -> Iterable[str]:
+        """Return the names of resources of the same stack that have to be there first although no property refers to
+        them. `properties` are unresolved: see `neighbours`. The answer depends on the template alone."""
+        return ()
+
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:
         """Return the name of a property that forces a replacement although the schema allows an update, or None."""
@@ -348,7 +395,7 @@ class Resource:
         """Return whether the next update replaces a resource whose last operation failed, or updates it in place."""
         return True
 
-    # What others may ask for.
+    # Published values.
 
     async def reference(self) -> object:
         """Return the value of get_resource."""

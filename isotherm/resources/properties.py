@@ -39,7 +39,7 @@ class Rules:
     custom: CustomConstraints | None = None
 
 
-# Values that hang on resources not yet made can only be judged by their type.
+# Of values that depend on resources not created yet, only the type can be checked.
 LOOSE = Rules(constraints=False)
 CONVERT_ONLY = Rules(names=False, constraints=False)
 

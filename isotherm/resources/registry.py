@@ -97,7 +97,7 @@ class Registry:
         return heat_types.problem(name, here=True, services=self._services) is None
 
     def _meaning(self, name: str, written: str, environment: Environment) -> str:
-        """Return the type that is used in the end; a template that serves as a type goes by the name that is written."""
+        """Return the type that is used in the end; a template that serves as a type keeps the name that is written."""
         try:
             target = self.target(written, environment, name)
         except UserError:
@@ -148,7 +148,7 @@ class Registry:
         try:
             used = self.target(type_name, environment, resource_name).line
         except UserError:
-            # A newer environment need not have the type of a resource that is on its way out.
+            # A newer environment need not have the type of a resource that is about to be deleted.
             used = ()
         return environment.child(resource_name, parameters, used)
 
@@ -163,7 +163,7 @@ class Registry:
                            kind="EntityNotFound", hint="hand the file over together with the template")
         text = files[target.name]
         try:
-            # What was accepted once is not judged again when it is applied: nothing is missing then.
+            # An accepted template is not validated again when it is applied.
             one = nested_stack.template_type(text)
             self._templates[one.implementation] = one
             return nested_stack.template_type(text, type_name, target.name, frozenset(environment.parameter_defaults))
@@ -246,7 +246,7 @@ def typed_properties(one: type[contract.Resource], data: Mapping[str, Any], *, p
                      id_of: translation.IdOf | None = None) -> dict[str, Any]:
     """Return resolved properties as the type sees them: translated, converted, with defaults."""
     if one.traits.accepts_anything:
-        return {}  # whatever is given is passed over, so that no change of it is a change of the resource
+        return {}  # all properties are ignored, so that none of their changes changes the resource
     if one.translation_rules:
         data = translation.translate(one.translation_rules, data, id_of=id_of)
     return properties.convert(one.schema_for(data), data, path=path, rules=rules)

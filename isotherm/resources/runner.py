@@ -7,6 +7,7 @@ how long to wait, and the next step may run in another process (S0.4).
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.gate import call, change, is_async
+from isotherm.resources.gate import change
 from isotherm.states import Action
 
 __all__ = ["DONE", "Done", "Failed", "NestedFailure", "Outcome", "Task", "TaskRunner", "Waiting", "describe"]
@@ -28,12 +29,12 @@ class Task:
     """An operation that was decided on: the data with which any worker can continue it."""
 
     action: Action
-    # What was applied before, and which of it changes: for updates.
+    # For updates: the applied properties, and the new values of those that change.
     before: Mapping[str, Any] = field(default_factory=dict)
     changed: Mapping[str, Any] = field(default_factory=dict)
     handled: bool = False
     progress: object = None
-    # How many pauses of the type's Poll there have been since the last call of `handle_*` that returned.
+    # Number of pauses of the type's Poll since the last call of `handle_*` that returned.
     attempts: int = 0
 
 
@@ -51,8 +52,10 @@ class Waiting:
     # The operation on another stack whose end is waited for, or the inbox with the number of signals seen.
     awaits: str = ""
     seen: int | None = None
-    # Whether nothing was asked of the outside world yet.
+    # Whether no call to the service was sent yet.
     not_begun: bool = False
+    # Whether the created object has failed and was deleted, so that it is to be created again.
+    create_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +97,37 @@ class TaskRunner:
             if not self.task.handled:
                 await self._handle()
             return await self._check()
+        except errors.CreateAgain as error:
+            return self._again(error) if self.task.action is Action.CREATE else self.postponed(error)
         except errors.Temporary as error:
             return self.postponed(error)
         except errors.Superseded:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises is the failure of its resource
-            return Failed(describe(self.resource.name, error))
+        except Exception as error:  # noqa: BLE001 - any error of a plug-in is the failure of its resource
+            context = self.resource.context
+            context.lookups.forget(context.cloud, str(error))
+            return Failed(describe(self.resource.name, error) + self._advice(error))
+
+    def _advice(self, error: Exception) -> str:
+        """Return what the user can do about a creation whose object exists already."""
+        if self.task.action is not Action.CREATE or not getattr(error, "object_exists", False):
+            return ""
+        return f" To take it in: isotherm import {self.resource.stack_name} {self.resource.name}=ID"
 
     def postponed(self, error: errors.Temporary) -> Waiting:
         """Return the wait that an error asks for: as long as it says, or as long as the type's Poll says."""
         not_begun = isinstance(error, errors.NotBegun) and not self.task.handled
         seconds = error.retry_after_s if error.says_when else self._pause_s()
         return Waiting(seconds, _bounded(str(error)), not_begun=not_begun)
+
+    def _again(self, error: errors.CreateAgain) -> Outcome:
+        """Return the wait before the object is created again. Fails if the type still has an object."""
+        if self.resource.physical_id is not None:
+            left = errors.Permanent(f"{self.resource.physical_id} is to be created again, and was not given up: {error}")
+            return Failed(describe(self.resource.name, left))
+        waiting = self.postponed(error)
+        self.task.handled, self.task.progress = False, None
+        return dataclasses.replace(waiting, create_again=True)
 
     def _pause_s(self) -> float:
         pause_s = self.resource.traits.poll.pause_s(self.task.attempts, self.resource.context.random)
@@ -121,9 +143,8 @@ class TaskRunner:
 
     async def _check(self) -> Outcome:
         checker = getattr(self.resource, _CHECKERS[self.task.action])
-        # A plain method may change something past the ports (confirm a resize, say); an async one only through them.
-        run = call if is_async(checker) else change
-        answer = await run(self.resource, checker, self.task.progress)
+        # A check may change something, such as confirm a resize: so the lease is checked before it too (I5).
+        answer = await change(self.resource, checker, self.task.progress)
         if answer is True:
             return DONE
         if not isinstance(answer, contract.Wait):
@@ -142,7 +163,7 @@ def describe(name: str, error: BaseException) -> str:
 
 
 def step(name: str) -> str:
-    """A resource in a path; as in Heat, a name that is a number reads like one."""
+    """Return a resource as a step of a path. As in Heat, a name that is a number is an index."""
     return f"resources[{name}]" if name.isdigit() else f"resources.{name}"
 
 

@@ -55,9 +55,9 @@ class Schema:
     support: Support = field(default_factory=Support)
     # Lists that also take "a,b" and maps that also take JSON text: parameters of a template used as a resource type.
     allow_conversion: bool = False
-    # Whether the object shows it: not so for what only steers how an operation is done.
+    # Whether the object shows it. A property that only controls an operation is not observable.
     observable: bool = True
-    # Whether the service may change it by itself, by right: then a change is no drift.
+    # Whether the service may change it on its own: such a change is no drift.
     managed: bool = False
     # Whether it can be set and never read back, such as a password. It is not shown either.
     write_only: bool = False

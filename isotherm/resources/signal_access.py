@@ -6,7 +6,7 @@ import msgspec
 
 from isotherm import errors
 from isotherm.resources import contract
-from isotherm.resources.context import signals
+from isotherm.resources.context import signal_urls, signals, stack_users
 
 
 def admit(resource: contract.Resource) -> None:
@@ -16,11 +16,28 @@ def admit(resource: contract.Resource) -> None:
 
 
 def signed_url(resource: contract.Resource, method: str = "POST") -> str | None:
-    """Return a URL at which anyone who knows it may signal the resource; None while no API is served."""
+    """Return a URL at which a caller that knows it may signal the resource; None while no API is served."""
     until = resource.data.get("signed_until")
     if until is None:
         return None
     return resource.context.signal_urls.signed_url(method, resource.stack_id, resource.token, until)
+
+
+async def user(resource: contract.Resource, transport: str) -> stack_users.StackUser | None:
+    """Return the user that a sender of signals logs in as; create it where there are stack users.
+
+    None for other transports than HEAT_SIGNAL, and where there are no stack users: a signed URL takes the place of one.
+    """
+    users = resource.context.stack_users
+    if users is None or transport != signal_urls.HEAT:
+        return None
+    return await users.ensure(resource.stack_id, resource.token, resource.name)
+
+
+async def enable(resource: contract.Resource, enabled: bool) -> None:
+    """Let the user of the resource log in, or not, while the resource is suspended."""
+    if resource.context.stack_users is not None:
+        await resource.context.stack_users.set_enabled(resource.token, enabled)
 
 
 async def inbox(resource: contract.Resource, reference: str | None = None) -> signals.Inbox | None:

@@ -46,13 +46,18 @@ class Traits:
     has_more_attributes: bool = False
     # The deletion policy `snapshot` is supported.
     supports_snapshot_delete: bool = False
+    # After a failure the object decides: an update observes it first, updates it in place if it is there and not broken,
+    # and replaces it otherwise. An object that cannot be observed is left to `needs_replace_failed`.
+    failed_is_observed: bool = False
+    # The data of a resource that replaces another one has the physical id of that one, under `contract.REPLACED`.
+    knows_replaced: bool = False
     # Every update of the stack replaces the resource, changed or not.
     replaced_by_each_update: bool = False
     # An operation under way does nothing but wait, so that a new definition need not wait for its end.
     only_waits: bool = False
     # While one of these is under way, or was the last to be done, signals are refused.
     no_signal_actions: tuple[Action, ...] = (Action.SUSPEND, Action.DELETE)
-    # The type that waits for the signals; once a resource of it is complete, a signed URL takes no more signals.
-    signals_awaited_by: str = ""
+    # The types that wait for the signals; once a resource of them is complete, a signed URL takes no more signals.
+    signals_awaited_by: tuple[str, ...] = ()
     # The metadata shows the software that is to be deployed to the resource.
     shows_deployments: bool = False

@@ -17,7 +17,7 @@ from isotherm.resources.cloud_lookups import Ask
 
 
 class Kind(IntEnum):
-    """What a rule does; the numbers are the order in which rules run."""
+    """The kind of a rule. Rules run in the order of these numbers."""
 
     ADD = 1
     REPLACE = 2

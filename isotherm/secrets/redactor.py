@@ -70,7 +70,7 @@ class Redactor:
             return {self.text(key) if isinstance(key, str) else key: self.value(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(one) for one in value]
-        return MASK if self._tells(value) else value
+        return MASK if self._contains_secret(value) else value
 
     def error(self, error: UserError) -> UserError:
         """Return the error with secrets masked. Paths are kept: they consist of names in the template."""
@@ -81,9 +81,9 @@ class Redactor:
 
     def has_secret(self, value: Any) -> bool:
         """Return whether the data contains a secret."""
-        return bool(self._finders) and any(self._tells(text) for text in texts(value))
+        return bool(self._finders) and any(self._contains_secret(text) for text in texts(value))
 
-    def _tells(self, value: object) -> bool:
+    def _contains_secret(self, value: object) -> bool:
         if value is None or isinstance(value, bool):
             return False
         text = str(value)

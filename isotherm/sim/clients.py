@@ -10,10 +10,11 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import orchestrator
-from isotherm.sim.checks import operation_log, watch_policies
+from isotherm.sim.checks import operation_log
+from isotherm.sim.checks.observers import policies
 from isotherm.sim.checks.witness import Witness
 from isotherm.sim.histories import shapes
-from isotherm.sim.histories.history import Request, Verb
+from isotherm.sim.histories.history import STACK, Request, Verb
 from isotherm.sim.world import processes
 from isotherm.sim.world.chance import Chance
 from isotherm.sim.world.cloud import Cloud
@@ -46,6 +47,7 @@ class Clients:
         context = contextvars.copy_context()
         context.run(processes.OWNER.set, process)
         self._witness.requests.requests[process.name] = request
+        self._witness.requests.moved[process.name] = request.moved
         task: asyncio.Task[Any] = context.run(
             lambda: self._loop.create_task(self._make(process.name, request), context=context)
         )
@@ -78,7 +80,8 @@ class Clients:
             if made is not None:
                 self._witness.broken("I3", f"{name} was refused, and its request was accepted")
             # The export document of an unfinished stack is not complete, and its adoption is refused.
-            expected_refusal = answer.kind == "NotSupported" or request.verb is Verb.ADOPT
+            known = answer.kind in ("NotSupported", "Protected") or bool(request.moved)
+            expected_refusal = known or request.verb is Verb.ADOPT
             if not isinstance(answer, errors.NotFound | errors.Conflict) and not expected_refusal:
                 self._witness.broken("I14", f"{name} was refused: {answer}")
             return
@@ -96,6 +99,8 @@ class Clients:
                 return await api.stacks.create(stack, wanted)
             case Verb.UPDATE:
                 return await api.stacks.update(stack, wanted)
+            case Verb.RETRY:
+                return await api.stacks.retry(stack, request.target)
             case Verb.DELETE:
                 return await api.stacks.delete(stack)
             case Verb.ROLLBACK:
@@ -123,7 +128,7 @@ class Clients:
             case Verb.VANISH:
                 return self._vanish(stack)
             case Verb.DRIFT:
-                return None if self._chance.calm else self._cloud.drift(stack, boldly=True)
+                return None if self._chance.faultless else self._cloud.drift(stack, used_too=True)
             case Verb.CONVERGE_ONE:
                 return await api.drift.converge_one(stack, request.resource)
             case Verb.HINT:
@@ -132,6 +137,8 @@ class Clients:
                 return await api.drift.observe(stack)
             case Verb.WATCH | Verb.OVERRIDE | Verb.PROJECT:
                 return await self._watch(name, request)
+            case Verb.PROTECT | Verb.UNPROTECT:
+                return await self._protect(name, request)
             case _:
                 return await self._read(stack)
 
@@ -143,10 +150,33 @@ class Clients:
             await self._api.drift.set_project_mode(request.word)
         elif request.verb is Verb.OVERRIDE:
             await self._api.drift.set_resource_policy(stack, request.resource, request.word)
-        elif request.word in watch_policies.MODES:
+        elif request.word in policies.MODES:
             await self._api.drift.set_watch(stack, mode=request.word)
         else:
             await self._api.drift.set_watch(stack, policy=request.word)
+
+    async def _protect(self, name: str, request: Request) -> None:
+        """Protect or unprotect a stack, one nested in it, or a resource of them."""
+        api, protects = self._api.protection, request.verb is Verb.PROTECT
+        around = (await self._api.stacks.show(request.stack))["id"]
+        # A stack is given by its id where only one is meant.
+        tree = [around] if around == request.stack else [
+            one.id for one in self._witness.living_stacks() if f"{one.name}-".startswith(f"{request.stack}-")]
+        if not tree:
+            return
+        stack = self._chance.world.choice(sorted(tree))
+        resource = "" if request.word == STACK else request.resource or await self._any_resource(stack)
+        self._witness.requests.protected[name] = stack, resource
+        if not resource:
+            await (api.protect_stack if protects else api.unprotect_stack)(stack)
+        elif protects:
+            await api.protect_resource(stack, resource, [request.word])
+        else:
+            await api.unprotect_resource(stack, resource)
+
+    async def _any_resource(self, stack: str) -> str:
+        found = sorted({one["resource_name"] for one in await self._api.resources.list(stack)})
+        return self._chance.world.choice(found) if found else "nothing"
 
     async def _snapshot(self, name: str, request: Request) -> Any:
         """Restore a snapshot of the stack, or delete it."""
@@ -156,7 +186,8 @@ class Clients:
         chosen = self._chance.world.choice(found)
         if request.verb is Verb.DELETE_SNAPSHOT:
             return await self._api.snapshots.delete(request.stack, chosen)
-        self._witness.requests.shapes[name] = self._witness.operations.operations[chosen].shape
+        taken = self._witness.operations.operations[chosen]
+        self._witness.requests.shapes[name], self._witness.requests.taken[name] = taken.shape, taken
         return await self._api.snapshots.restore(request.stack, chosen)
 
     async def _signal(self, name: str, stack: str) -> None:
@@ -168,7 +199,7 @@ class Clients:
 
     def signal_soon(self, stack: str, handle: str) -> None:
         """Signal a handle soon, at times: before its wait condition waits, or at the same moment."""
-        if not self._chance.calm and self._chance.world.random() < 0.4:
+        if not self._chance.faultless and self._chance.world.random() < 0.4:
             delay = self._chance.delay(0.5)
             self._start("quick", self._signal_after(stack, handle, delay))
 
@@ -204,6 +235,8 @@ class Clients:
         if stack not in self._exports:
             return None
         document, self._witness.requests.shapes[name] = self._exports[stack]
+        if (document["action"], document["status"]) == ("UPDATE", "IN_PROGRESS"):
+            self._witness.adopt_unfinished(stack)
         return await self._api.exports.adopt(stack, document)
 
     async def _read(self, stack: str) -> None:
@@ -230,7 +263,7 @@ def _api_request(request: Request) -> orchestrator.Request:
     template, environment, files = shapes.render(request.shape)
     return orchestrator.Request(
         template, files, environment, disable_rollback=not request.rollback, timeout_s=request.timeout_s,
-        converge=request.converge,
+        converge=request.converge, moved=request.moved, target=request.target, exclude=request.exclude,
     )
 
 

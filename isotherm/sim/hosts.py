@@ -10,7 +10,9 @@ from random import Random
 from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.convergence.worker import Tuning, Worker
+from isotherm.engine.nested.inner_reads import Access
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
+from isotherm.engine.nested.shared_outputs import ProjectOutputs
 from isotherm.engine.orchestrator import Orchestrator, Requester, ServicePorts
 from isotherm.engine.steps.ports import EnginePorts
 from isotherm.observer import service
@@ -25,6 +27,7 @@ from isotherm.sim.world.faults import Faults
 from isotherm.sim.world.loop import SimLoop
 from isotherm.sim.world.store import SimStore
 from isotherm.sim.world.threads import SimThreads
+from isotherm.sim.world.twin import Twin
 
 LEASE_S = 30.0
 IDLE_S = 40.0
@@ -64,14 +67,15 @@ def settings(watched: Watched, *, convergence: bool = True) -> Settings:
 class Hosts:
     """All workers and observers of a run."""
 
-    def __init__(self, loop: SimLoop, chance: Chance, faults: Faults, store: SimStore, cloud: Cloud) -> None:
+    def __init__(self, loop: SimLoop, chance: Chance, faults: Faults, store: SimStore, cloud: Cloud, twin: Twin) -> None:
         self._loop = loop
         self._chance = chance
         self._faults = faults
         self._store = store
         self._cloud = cloud
+        self._twin = twin
         self._hosts: dict[str, _Host] = {}
-        self._births = 0
+        self._starts = 0
         self._tuning = Tuning()
         self._types: Registry = Registry()
         self._settings = Settings()
@@ -90,8 +94,8 @@ class Hosts:
             self._boot_observer(f"o{number}")
 
     def _process(self, name: str) -> tuple[processes.Process, contextvars.Context]:
-        self._births += 1
-        process = processes.Process(f"{name}.{self._births}", mortal=True, since=self._loop.time())
+        self._starts += 1
+        process = processes.Process(f"{name}.{self._starts}", killable=True, since=self._loop.time())
         context = contextvars.copy_context()
         context.run(processes.OWNER.set, process)
         return process, context
@@ -99,9 +103,9 @@ class Hosts:
     def _boot_observer(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        resource_context = self._ports(clock)
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
+        resource_context = self._ports(clock, planning)
         ports = ServicePorts(self._store, types, clock, self._chance.new_id, planning, self._settings, self.wake)
 
         def repairer(project: str) -> service.Repairer:
@@ -117,10 +121,10 @@ class Hosts:
     def _boot(self, name: str) -> None:
         process, context = self._process(name)
         clock = VirtualClock(self._loop)
-        resource_context = self._ports(clock)
         # Each process has its own registry of template resources.
         types = Registry(self._types.types.values())
         planning = Planning(self._store, types, clock)
+        resource_context = self._ports(clock, planning)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake)
         ports = EnginePorts(self._store, resource_context, types.implementation, planning, self._chance.new_id,
                             inner_stacks=nesting)
@@ -128,9 +132,11 @@ class Hosts:
         task = context.run(lambda: self._loop.create_task(worker.run(), context=context))
         self._hosts[name] = _Host(name, process, context, worker, task)
 
-    def _ports(self, clock: VirtualClock) -> contract.Context:
-        process_ports = contexts.ProcessPorts(self._cloud, Random(self._chance.new_id()), threads=SimThreads())
-        return contexts.shared(self._store, clock, process_ports, self._settings)
+    def _ports(self, clock: VirtualClock, planning: Planning) -> contract.Context:
+        process_ports = contexts.ProcessPorts(self._cloud, Random(self._chance.new_id()), threads=SimThreads(),
+                                               cloud=self._twin)
+        outputs = ProjectOutputs(Access(self._store, planning, clock, ""))
+        return contexts.shared(self._store, clock, process_ports, self._settings, outputs)
 
     def _killed(self, process: processes.Process) -> None:
         name = process.name.partition(".")[0]
@@ -155,7 +161,7 @@ class Hosts:
                 delay = self._chance.world.uniform(0.5, 40.0) if self._chance.strikes("wake late", "wake") else 0.0
                 self._loop.call_later(delay, host.worker.wake, context=host.context)
 
-    def revive(self) -> None:
+    def restart(self) -> None:
         """Restart the killed processes, and resume the paused ones."""
         for host in list(self._hosts.values()):
             if not host.process.alive:
@@ -163,13 +169,13 @@ class Hosts:
             else:
                 self._faults.resume(host.process)
 
-    def fallen(self) -> list[str]:
+    def dead(self) -> list[str]:
         """Return the names of the processes that ended without being killed."""
         hosts = self._hosts.values()
         return [host.process.name for host in hosts if host.process.alive and host.task.done()]
 
     def dismiss_observers(self) -> list[asyncio.Task[None]]:
-        """Stop the observers; return their tasks, which finish the work at hand."""
+        """Stop the observers; return their tasks, which finish what they have begun."""
         ending = []
         for host in list(self._hosts.values()):
             if isinstance(host.worker, service.Observer):
@@ -182,7 +188,7 @@ class Hosts:
 
     @property
     def steady_since(self) -> float | None:
-        """The time since which at least one worker has been up; None if none is."""
+        """Return the time since which at least one worker has been up; None if none is."""
         up = [host.process.since for host in self._hosts.values()
               if host.process.alive and not host.process.paused and not isinstance(host.worker, service.Observer)]
         return min(up, default=None)

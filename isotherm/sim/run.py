@@ -23,14 +23,14 @@ from isotherm.resources.registry import Registry
 from isotherm.sim import hosts
 from isotherm.sim.checks import idle
 from isotherm.sim.checks.evidence import UNFINISHED
-from isotherm.sim.checks.observers import ObserverChecks
-from isotherm.sim.checks.observers_idle import ObserverProblems
+from isotherm.sim.checks.observers.idle import ObserverProblems
+from isotherm.sim.checks.observers.safety import ObserverChecks
 from isotherm.sim.checks.witness import Witness
 from isotherm.sim.clients import Clients
 from isotherm.sim.histories import shapes
-from isotherm.sim.histories.history import History, Request, Verb
+from isotherm.sim.histories.history import STACK, History, Request, Verb
 from isotherm.sim.hosts import IDLE_S, Hosts, VirtualClock
-from isotherm.sim.world import types
+from isotherm.sim.world import twin_records, types
 from isotherm.sim.world.adversary import Adversary
 from isotherm.sim.world.chance import Chance
 from isotherm.sim.world.cloud import Cloud
@@ -38,6 +38,7 @@ from isotherm.sim.world.faults import Faults
 from isotherm.sim.world.loop import OutOfSteps, SimLoop
 from isotherm.sim.world.store import DatabaseGone, SimStore
 from isotherm.sim.world.threads import SimThreads
+from isotherm.sim.world.twin import Twin
 from isotherm.states import Action
 from isotherm.store.memory import MemoryDatabase
 
@@ -81,16 +82,16 @@ def registry() -> Registry:
 class _ErrorLogs(logging.Handler):
     """Reports what the engine logs as an error, unless the simulator has caused it."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
-        self._tell = tell
+        self._write = write
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         error = getattr(error, "original", error)
         if not isinstance(error, DatabaseGone):
             where = "".join(traceback.format_exception(error)[-4:]) if error is not None else ""
-            self._tell(f"{record.getMessage()}: {type(error).__name__}: {error}\n{where}")
+            self._write(f"{record.getMessage()}: {type(error).__name__}: {error}\n{where}")
 
 
 @dataclass(slots=True)
@@ -122,7 +123,8 @@ class Run:
         self.witness = Witness(self.database, self.cloud, self.loop.time, self.log.note)
         self.store.witness = self.witness
         self.cloud.witness = self.witness
-        self.hosts = Hosts(self.loop, self.chance, self.faults, self.store, self.cloud)
+        self.twin = Twin({twin_records.SERVICE: twin_records.Records(self.cloud, self.chance, self.faults)})
+        self.hosts = Hosts(self.loop, self.chance, self.faults, self.store, self.cloud, self.twin)
         self.api = self._orchestrator()
         self.clients = Clients(self.loop, self.api, self.witness, self.cloud, self.chance, self.log.note)
         self.witness.on_wait = self.clients.signal_soon
@@ -170,8 +172,8 @@ class Run:
         last = max((request.at for request in self.history.requests), default=0.0)
         self.turn(lambda: all(task.done() for task in sent))
         self.turn(self._is_idle, within=120.0 if last else 0.0)
-        self._calm_down()
-        for step in (self._settle, self._observe, self._converge, self._no_change, self._delete):
+        self._stop_faults()
+        for step in (self._settle, self._observe, self._unprotect, self._converge, self._no_change, self._delete):
             if self.witness.violations:
                 return
             step()
@@ -188,23 +190,23 @@ class Run:
 
     # The end of a run.
 
-    def _calm_down(self) -> None:
+    def _stop_faults(self) -> None:
         self.log.note("faults are over")
-        self.chance.calm = True
-        self.hosts.revive()
+        self.chance.faultless = True
+        self.hosts.restart()
         if any(shapes.gates(request.shape) for request in self.history.requests):
             self.clients.keep_signalling(self._waiting)
 
     def _waiting(self) -> list[tuple[str, str]]:
         """Return the handles that have got no signal, with their stacks."""
-        heard = {row.resource_id for row in self.database.look("signals")}
+        heard = {row.resource_id for row in self.database.read_table("signals")}
         return [
-            (row.stack_id, row.name) for row in self.database.look("resources")
+            (row.stack_id, row.name) for row in self.database.read_table("resources")
             if row.type == "OS::Heat::WaitConditionHandle" and row.physical_id and row.id not in heard
         ]
 
     def _settle(self) -> None:
-        for name in self.hosts.fallen():
+        for name in self.hosts.dead():
             self.witness.broken("engine", f"{name} ended without being killed")
         if not self.turn(self._is_idle, within=PATIENCE_S):
             self._stuck()
@@ -243,8 +245,16 @@ class Run:
     @property
     def _looks(self) -> bool:
         """Return whether updates observe reality, because objects drift in this history."""
-        stirred = any(request.verb is Verb.DRIFT for request in self.history.requests)
-        return stirred or "drift" in self.history.rates or bool(self.history.watched.observers)
+        drifted = any(request.verb is Verb.DRIFT for request in self.history.requests)
+        drifted = drifted or self.witness.drifts.adopted_unfinished
+        return drifted or "drift" in self.history.rates or bool(self.history.watched.observers)
+
+    def _unprotect(self) -> None:
+        """Lift every protection: what is protected may keep a stack from its shape for ever."""
+        for stack_id, name in self.witness.protections.names():
+            word = "" if name else STACK
+            task = self.clients.send(Request(0.0, stack_id, Verb.UNPROTECT, resource=name, word=word))
+            self.turn(task.done, within=PATIENCE_S)
 
     def _converge(self) -> None:
         """I2: an update to the last shape succeeds from any state."""
@@ -337,7 +347,7 @@ class Run:
         if steady is None:
             return
         steady = max(steady, self.store.failed_at)
-        for row in self.database.look("operations"):
+        for row in self.database.read_table("operations"):
             if row.state in UNFINISHED and row.deadline is not None and now > max(row.deadline, steady) + GRACE_S:
                 self.witness.broken("I13", f"an operation is under way {now - row.deadline:.0f} s after its deadline")
 

@@ -27,6 +27,7 @@ from isotherm.sim import run
 from isotherm.sim.checks import idle
 from isotherm.sim.histories.history import History
 from isotherm.sim.run import Run
+from isotherm.sim.world import processes
 from isotherm.sim.world.cloud import Thing
 from isotherm.states import NodeKind, NodeState, OperationState
 
@@ -128,10 +129,6 @@ class Physical:
     name: str
     properties: Mapping[str, Any] = field(compare=False, hash=False)
 
-    @property
-    def physical_resource_id(self) -> str:
-        return self.uuid
-
 
 class Reality:
     """The objects that exist in the cloud."""
@@ -158,8 +155,8 @@ class Engine:
     def create_stack(self, name: str, template: Template) -> None:
         self.messages.append(("create", (name, template)))
 
-    def update_stack(self, name: str, template: Template) -> None:
-        self.messages.append(("update", (name, template)))
+    def update_stack(self, name: str, template: Template, moved: Mapping[str, str] | None = None) -> None:
+        self.messages.append(("update", (name, template, moved)))
 
     def delete_stack(self, name: str) -> None:
         self.messages.append(("delete", (name,)))
@@ -231,8 +228,8 @@ class _Stepper:
         # The users of each version when the last operation was accepted, and whether its clean-up has begun.
         self._users: dict[int, set[int]] = {}
         self._cleans = False
-        self._witness_committed = self.run.witness.committed
-        self.run.witness.committed = self._committed  # type: ignore[method-assign]
+        self._witness_ran = self.run.witness.ran
+        self.run.witness.ran = self._ran  # type: ignore[method-assign]
 
     def names(self) -> dict[str, Any]:
         return {
@@ -260,10 +257,13 @@ class _Stepper:
         if not self.run.witness.violations:
             idle.check(self.run.witness.evidence, drifted=True)
 
-    def _operate(self, kind: str, name: str, template: Template | None = None) -> None:
+    def _operate(
+        self, kind: str, name: str, template: Template | None = None, moved: Mapping[str, str] | None = None
+    ) -> None:
         api = self.run.api
         # Heat's own clean-up comes after all updates: that is what rollback asks of ours.
-        request = orchestrator.Request(template.text() if template else "", disable_rollback=False)
+        request = orchestrator.Request(template.text() if template else "", disable_rollback=False, moved=moved or {})
+        self.run.witness.requests.moved[""] = request.moved
         asked: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
             "create": lambda: api.stacks.create(name, request), "update": lambda: api.stacks.update(name, request),
             "delete": lambda: api.stacks.delete(name), "rollback": lambda: api.stacks.rollback(name),
@@ -272,7 +272,7 @@ class _Stepper:
         self.run.loop.run_until(asked[kind]())
         self._idle, self._cleans = self._unvisited(), False
         self._users = {}
-        for row in self.run.database.look("resources"):
+        for row in self.run.database.read_table("resources"):
             for need in json.loads(row.requires):
                 self._users.setdefault(need, set()).add(row.id)
 
@@ -287,9 +287,9 @@ class _Stepper:
         for process in self.run.hosts.processes():
             self.run.faults.resume(process)
 
-    def _committed(self) -> None:
-        self._witness_committed()
-        running = {node.id for node in self.run.database.look("nodes") if node.state == NodeState.RUNNING}
+    def _ran(self, by: processes.Process | None) -> None:
+        self._witness_ran(by)
+        running = {node.id for node in self.run.database.read_table("nodes") if node.state == NodeState.RUNNING}
         self._steps += len(self._running - running)
         self._running = running
 
@@ -322,26 +322,26 @@ class _Stepper:
         return done
 
     def _cleaning(self) -> bool:
-        return any(row.state == OperationState.CLEANING for row in self.run.database.look("operations"))
+        return any(row.state == OperationState.CLEANING for row in self.run.database.read_table("operations"))
 
     def _unvisited(self) -> int:
         """Return the number of nodes that the newest operation does not visit; each takes a tick first."""
-        newest = {stack.id: stack.generation for stack in self.run.database.look("stacks")}
-        nodes = self.run.database.look("nodes")
+        newest = {stack.id: stack.generation for stack in self.run.database.read_table("stacks")}
+        nodes = self.run.database.read_table("nodes")
         return sum(node.kind == NodeKind.UPDATE and node.generation != newest[node.stack_id] for node in nodes)
 
     def _in_the_way(self) -> int:
-        """Return the number of kept versions that use a doomed one, directly or not; each takes a tick first."""
-        doomed = {node.resource_id for node in self.run.database.look("nodes") if node.kind == NodeKind.CLEANUP}
-        reached, todo = set(doomed), list(doomed)
+        """Return the number of kept versions that use an unwanted one, directly or not; each takes a tick first."""
+        unwanted = {node.resource_id for node in self.run.database.read_table("nodes") if node.kind == NodeKind.CLEANUP}
+        reached, todo = set(unwanted), list(unwanted)
         while todo:
             users = self._users.get(todo.pop(), set()) - reached
             reached |= users
             todo += users
-        return len(reached - doomed)
+        return len(reached - unwanted)
 
     def _twice(self) -> set[str]:
-        names = [row.name for row in self.run.database.look("resources")]
+        names = [row.name for row in self.run.database.read_table("resources")]
         return {name for name in names if names.count(name) > 1}
 
     # Assertions of the scripts.

@@ -1,4 +1,4 @@
-"""Units of work for what users have lent the service: kept sealed, bound to one stack, given back when it is of no use."""
+"""Units of work for stack credentials: stored sealed, bound to one stack, revoked when they are of no use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.store import stack_clouds
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 
@@ -14,7 +15,7 @@ _OF, _STACK = t.credentials.c, t.stacks.c
 
 
 class StackCredential(NamedTuple):
-    """One credential, opened. The secret is empty while it is being asked for."""
+    """One credential, opened. The secret is empty until Keystone has answered the request for it."""
 
     id: str
     user_id: str
@@ -22,14 +23,14 @@ class StackCredential(NamedTuple):
 
 
 def keep(connection: sa.Connection, project: str, credential: StackCredential, now: float) -> None:
-    """Keep a credential before there is a stack that it is for. If the process dies now, the sweep gives it back."""
+    """Store a credential before its stack exists. If the process dies now, the sweep revokes it."""
     connection.execute(sa.insert(t.credentials).values(
         id=credential.id, project=project, user_id=credential.user_id, created_at=now, later=0.0, replaced=False,
         secret=sealing.of(connection).seal(credential.secret, "secret", credential.id, project)))
 
 
 def fill(connection: sa.Connection, project: str, credential: StackCredential) -> None:
-    """Add the secret to a credential that was kept without one."""
+    """Add the secret to a credential that was stored without one."""
     sealed = sealing.of(connection).seal(credential.secret, "secret", credential.id, project)
     connection.execute(sa.update(t.credentials).where(_OF.id == credential.id).values(secret=sealed))
 
@@ -39,8 +40,8 @@ def bind(connection: sa.Connection, id_: str, stack_id: str) -> None:
     connection.execute(sa.update(t.credentials).where(_OF.stack_id == stack_id, _OF.id != id_).values(replaced=True))
     hit = connection.execute(sa.update(t.credentials).where(_OF.id == id_).values(stack_id=stack_id))
     if not hit.rowcount:
-        raise errors.Conflict("The request took so long that the right to act for its user was given back.",
-                              hint="Ask again.")
+        raise errors.Conflict("The request took so long that the credential of its user was revoked.",
+                              hint="Repeat the request.")
 
 
 def is_bound(connection: sa.Connection, id_: str) -> bool:
@@ -48,20 +49,17 @@ def is_bound(connection: sa.Connection, id_: str) -> bool:
 
 
 def of_stack(connection: sa.Connection, stack_id: str) -> StackCredential | None:
-    """What serves this stack: its own, or that of the stack around it."""
-    while True:
-        query = sa.select(t.credentials).where(_OF.stack_id == stack_id, sa.not_(_OF.replaced))
+    """Return the credential of a stack: its own, or that of the nearest stack from which it comes."""
+    for one in stack_clouds.origins(connection, stack_id):
+        query = sa.select(t.credentials).where(_OF.stack_id == one, sa.not_(_OF.replaced))
         found = connection.execute(query).first()
         if found is not None:
             return _opened(connection, found)
-        owner = connection.execute(sa.select(_STACK.owner_id).where(_STACK.id == stack_id)).scalar()
-        if not owner:
-            return None
-        stack_id = owner
+    return None
 
 
 def useless(connection: sa.Connection, now: float, unbound_since: float, limit: int = 100) -> list[StackCredential]:
-    """What is to be given back: replaced, of a stack that is gone, or left over from a request that came to nothing."""
+    """Return credentials to revoke: replaced, of a deleted stack, or of a request that opened no operation."""
     alive = sa.exists().where(_STACK.id == _OF.stack_id, _STACK.tomb == "")
     over = sa.or_(_OF.replaced, sa.and_(_OF.stack_id.is_not(None), sa.not_(alive)),
                   sa.and_(_OF.stack_id.is_(None), _OF.created_at < unbound_since))

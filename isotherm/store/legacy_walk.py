@@ -19,14 +19,14 @@ from isotherm.store import tables as t
 from isotherm.store.locks import Lock
 from isotherm.store.operations import accept, finish, settle, stop, visit
 from isotherm.store.queue import choose, claim
-from isotherm.store.records import Beginning, Claim, Edge, Operation, Report
+from isotherm.store.records import Beginning, Begun, Claim, Edge, Operation, Report
 from isotherm.store.signals import hooks
 from isotherm.store.transitions import nodes, operations
 
 _NODE, _OP = t.nodes.c, t.operations.c
 
 
-class Stop(msgspec.Struct, frozen=True, gc=False):
+class PhaseNode(msgspec.Struct, frozen=True, gc=False):
     """A node of the phase that has not ended."""
 
     id: int
@@ -38,7 +38,7 @@ class Phase(msgspec.Struct, frozen=True, gc=False):
     """The nodes of the current phase that have not ended, and the edges between them."""
 
     operation: Operation
-    stops: list[Stop] = []
+    nodes: list[PhaseNode] = []
     edges: list[Edge] = []
 
     @property
@@ -46,7 +46,7 @@ class Phase(msgspec.Struct, frozen=True, gc=False):
         return self.operation.state != OperationState.PLANNING
 
 
-class Wave(msgspec.Struct, frozen=True, gc=False):
+class NodeChanges(msgspec.Struct, frozen=True, gc=False):
     """The consequences of the end of a node: nodes that end without a step, and nodes that have become outdated."""
 
     ended: Mapping[int, NodeState] = {}
@@ -66,11 +66,11 @@ def phase(connection: sa.Connection, lock: Lock, now: float) -> Phase | None:
     operations.set_engine(connection, operation.id, lock.fence)
     if operation.state == OperationState.PLANNING:
         return Phase(operation)
-    stops = _stops(connection, operation)
-    return Phase(operation, stops, _edges(connection, operation, [one.id for one in stops]))
+    found = _unended(connection, operation)
+    return Phase(operation, found, _edges(connection, operation, [one.id for one in found]))
 
 
-def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
+def _unended(connection: sa.Connection, operation: Operation) -> list[PhaseNode]:
     found = connection.execute(
         sa.select(_NODE.id, _NODE.kind, _NODE.outdated)
         .where(_NODE.stack_id == operation.stack_id, _NODE.generation == operation.generation,
@@ -79,7 +79,7 @@ def _stops(connection: sa.Connection, operation: Operation) -> list[Stop]:
                sa.or_(_NODE.kind != NodeKind.CLEANUP, _NODE.awaits_cleanup == sa.false()))
         .order_by(_NODE.id)
     )
-    return [Stop(id_, NodeKind(kind), bool(outdated)) for id_, kind, outdated in found]
+    return [PhaseNode(id_, NodeKind(kind), bool(outdated)) for id_, kind, outdated in found]
 
 
 def _edges(connection: sa.Connection, operation: Operation, node_ids: Collection[int]) -> list[Edge]:
@@ -110,8 +110,8 @@ def take(
     return claim.load(connection, [node_id], until, now)[0] if taken else None
 
 
-def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> bool:
-    """Store an intent; return whether the step may act. Raises Superseded if a newer operation was accepted."""
+def begin(connection: sa.Connection, lock: Lock, beginning: Beginning, now: float) -> Begun:
+    """Store an intent, or refuse it. Raises Superseded if a newer operation was accepted."""
     _current(connection, lock, beginning.claim.operation.id)
     counted = claim.begin(connection, [beginning], now)
     if not counted:
@@ -125,7 +125,7 @@ def _current(connection: sa.Connection, lock: Lock, operation_id: str) -> None:
 
 
 def record(
-    connection: sa.Connection, lock: Lock, report: Report, wave: Wave, new_id: str, now: float
+    connection: sa.Connection, lock: Lock, report: Report, changes: NodeChanges, new_id: str, now: float
 ) -> bool | None:
     """Record how a step ended; return whether what it waits for has already happened. None: the report is stale.
 
@@ -133,7 +133,7 @@ def record(
     """
     wanted, mine = locks.hold(connection, lock), report.claim
     row = connection.execute(
-        sa.select(_NODE.state, _NODE.generation, _NODE.fence, _NODE.outdated, _NODE.awaits_cleanup)
+        sa.select(_NODE.name, _NODE.state, _NODE.generation, _NODE.fence, _NODE.outdated, _NODE.awaits_cleanup)
         .where(_NODE.id == mine.node_id)
     ).one_or_none()
     if row is None or row.fence != mine.fence:
@@ -142,7 +142,7 @@ def record(
     if not overtaken:
         settle.record(connection, [report], now)
     elif settle.still_counts(report):
-        settle.record(connection, [settle.late(report, row.state, row.generation)], now)
+        settle.record(connection, [settle.late(report, row.name, row.state, row.generation)], now)
     if overtaken:
         nodes.release(connection, [mine.node_id], now)
         return None
@@ -150,7 +150,7 @@ def record(
         report.claim.kind, report.state, outdated=row.outdated, awaits_cleanup=row.awaits_cleanup)
     over = _write_node(connection, report, kind, state, now)
     if report.state in (NodeState.DONE, NodeState.FAILED):
-        _end(connection, report, wave, new_id, now)
+        _end(connection, report, changes, new_id, now)
     return over
 
 
@@ -158,7 +158,7 @@ def _write_node(connection: sa.Connection, report: Report, kind: NodeKind, state
     over = bool(hooks.pause(connection, [report], now))
     if report.awaits:
         if report.seen is None:
-            stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
+            stop.cancel_nested(connection, report.claim.operation.id, report.awaits, now)
         over = over or bool(settle.already_happened(connection, [report]))
     if state is NodeState.SCHEDULED:
         state = NodeState.PENDING
@@ -166,12 +166,12 @@ def _write_node(connection: sa.Connection, report: Report, kind: NodeKind, state
     return over
 
 
-def _end(connection: sa.Connection, report: Report, wave: Wave, new_id: str, now: float) -> None:
+def _end(connection: sa.Connection, report: Report, changes: NodeChanges, new_id: str, now: float) -> None:
     operation = rows.operation(connection, report.claim.operation.id)
     if operation is None:
         raise errors.Superseded(report.claim.stack_id)
     settle.remove_cleaned(connection, [report])
-    count = 1 + _follow(connection, operation, wave)
+    count = 1 + _follow(connection, operation, changes)
     failure = settle.failure_of(operation, report) if report.state is NodeState.FAILED else None
     settle.count_down(connection, operation, count, failure)
     if failure and settle.rolls_back(operation):
@@ -179,18 +179,18 @@ def _end(connection: sa.Connection, report: Report, wave: Wave, new_id: str, now
         accept.roll_back(connection, operation.stack_id, new_id, now, failure)
 
 
-def follow(connection: sa.Connection, lock: Lock, operation: Operation, wave: Wave) -> None:
+def follow(connection: sa.Connection, lock: Lock, operation: Operation, changes: NodeChanges) -> None:
     """End nodes without a step."""
     _current(connection, lock, operation.id)
-    settle.count_down(connection, operation, _follow(connection, operation, wave), None)
+    settle.count_down(connection, operation, _follow(connection, operation, changes), None)
 
 
-def _follow(connection: sa.Connection, operation: Operation, wave: Wave) -> int:
-    if wave.outdated:
-        nodes.mark_outdated(connection, wave.outdated, operation.generation)
+def _follow(connection: sa.Connection, operation: Operation, changes: NodeChanges) -> int:
+    if changes.outdated:
+        nodes.mark_outdated(connection, changes.outdated, operation.generation)
     count = 0
-    for state in set(wave.ended.values()):
-        ids = [id_ for id_, one in wave.ended.items() if one is state]
+    for state in set(changes.ended.values()):
+        ids = [id_ for id_, one in changes.ended.items() if one is state]
         count += nodes.follow_legacy(connection, ids, operation.generation, state)
     return count
 
@@ -226,7 +226,8 @@ class WalkNews(msgspec.Struct, frozen=True, gc=False):
     ready: frozenset[int] = frozenset()
 
 
-def look(connection: sa.Connection, lock: Lock, operation: Operation, waiting: Sequence[Report]) -> WalkNews:
+def read_news(connection: sa.Connection, lock: Lock, operation: Operation, waiting: Sequence[Report]) -> WalkNews:
+    """Read whether the operation is superseded or cancelled, and which of the waiting nodes are ready."""
     wanted = locks.hold(connection, lock)
     row = connection.execute(sa.select(_OP.state, _OP.cancelled).where(_OP.id == operation.id)).one_or_none()
     if row is None or wanted != operation.id or row.state not in UNFINISHED:

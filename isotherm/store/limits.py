@@ -1,7 +1,7 @@
-"""How many there may be: counted in the transaction that adds one, so that no race can add one too many.
+"""Limits on the number of stacks, snapshots, resources, configs, deployments, events and inputs in the history.
 
-A limit below zero is none, and costs nothing. Whoever counts first takes the row that numbers are drawn from: on a
-database where two can write at once, the other one waits until this one's has been counted.
+A limit is checked in the transaction that adds a row. Write transactions hold the write lane, so no race adds one too
+many. A limit below zero means no limit, and costs nothing.
 """
 
 from __future__ import annotations
@@ -19,46 +19,60 @@ _STACK, _NODE = t.stacks.c, t.nodes.c
 
 
 def stacks(connection: sa.Connection, project: str, limit: int) -> None:
-    """One more stack of the project, not counting those inside others."""
+    """Raise UserError if the project may not have one more root stack."""
     roots = (_STACK.project == project, _STACK.tomb == "", _STACK.owner_id.is_(None))
     _refuse_more(connection, sa.select(sa.func.count()).select_from(t.stacks).where(*roots), limit,
                  f"You have reached the maximum stacks per tenant, {limit}. Please delete some stacks.")
 
 
 def snapshots(connection: sa.Connection, stack_id: str, limit: int) -> None:
-    """One more snapshot of the stack."""
+    """Raise UserError if the stack may not have one more snapshot."""
     count = sa.select(sa.func.count()).select_from(t.snapshots).where(t.snapshots.c.stack_id == stack_id)
     _refuse_more(connection, count, limit,
                  f"You have reached the maximum snapshots per stack, {limit}. Please delete some snapshots.")
 
 
 def software_configs(connection: sa.Connection, project: str, limit: int) -> None:
-    """One more software config of the project."""
+    """Raise UserError if the project may not have one more software config."""
     _refuse_more_software(connection, t.software_configs, project, limit, "software configs")
 
 
 def software_deployments(connection: sa.Connection, project: str, limit: int) -> None:
-    """One more software deployment of the project."""
+    """Raise UserError if the project may not have one more software deployment."""
     _refuse_more_software(connection, t.software_deployments, project, limit, "software deployments")
 
 
 def resources(connection: sa.Connection, stack_id: str, limit: int) -> None:
-    """The stack has been given its nodes: the tree that it belongs to must not have become too big."""
+    """Raise UserError if the stack tree has too many resources, now that the stack has its nodes."""
     if limit < 0:
         return
-    whole = _tree(_root(connection, stack_id))
+    whole = tree(_root(connection, stack_id))
     kinds = _NODE.kind.not_in([NodeKind.BARRIER, NodeKind.CLEANUP])
     count = sa.select(sa.func.count()).select_from(t.nodes).where(_NODE.stack_id.in_(sa.select(whole.c.id)), kinds)
     if connection.execute(count).scalar_one() > limit:
-        raise exceeded("Maximum resources per stack exceeded.", f"with all stacks inside, at most {limit} may be")
+        raise exceeded("Maximum resources per stack exceeded.", f"with all nested stacks, at most {limit} may be")
 
 
 _EVENTS = "max_events_per_stack"
 
 
-def options(max_events: int) -> dict[str, object]:
-    """Return the execution options of an engine whose connections keep so many events of each stack; 0 or less: all."""
-    return {_EVENTS: max_events}
+_HISTORY = "max_operation_history"
+# Inputs of a stack that a connection without this option keeps.
+HISTORY = 20
+
+
+def options(max_events: int, max_history: int) -> dict[str, object]:
+    """Return the execution options of an engine whose connections keep so many events and inputs of each stack.
+
+    `max_events` of 0 or less keeps all events; `max_history` of 0 keeps no history.
+    """
+    return {_EVENTS: max_events, _HISTORY: max_history}
+
+
+def most_history(connection: sa.Connection) -> int:
+    """Return how many inputs of a stack the connection keeps."""
+    found: int = connection.get_execution_options().get(_HISTORY, HISTORY)
+    return found
 
 
 def events(connection: sa.Connection, stack_ids: Iterable[str]) -> None:
@@ -99,7 +113,8 @@ def _root(connection: sa.Connection, stack_id: str) -> str:
     return str(found or stack_id)
 
 
-def _tree(root: str) -> sa.CTE:
-    tree = sa.select(_STACK.id).where(_STACK.id == root).cte("tree", recursive=True)
+def tree(root: str) -> sa.CTE:
+    """Return the ids of a stack and of those nested in it, at any depth."""
+    found = sa.select(_STACK.id).where(_STACK.id == root).cte("tree", recursive=True)
     inner = t.stacks.alias()
-    return tree.union_all(sa.select(inner.c.id).join(tree, inner.c.owner_id == tree.c.id).where(inner.c.tomb == ""))
+    return found.union_all(sa.select(inner.c.id).join(found, inner.c.owner_id == found.c.id).where(inner.c.tomb == ""))

@@ -1,7 +1,7 @@
 """A store in memory, for the simulator: the production tables and units of work, on one SQLite connection.
 
-One database per process is enough: it is emptied between two runs, so that statements stay compiled. `look` gives the
-simulator's witness whole tables as they are committed, without going through any code of the engine.
+One database per process is enough: it is emptied between two runs, so that statements stay compiled. `read_table` gives
+the simulator's witness whole tables as they are committed, without using any code of the engine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MemoryDatabase:
-    """All tables, empty at first."""
+    """A database in memory with all tables, empty at first."""
 
     def __init__(self, ring: Callable[[], KeyRing] | None = None) -> None:
         self.engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False},
@@ -37,13 +37,13 @@ class MemoryDatabase:
             table.name: _row_type(table.name, [column.name for column in table.columns])
             for table in t.metadata.sorted_tables
         }
-        # What was looked at, as long as nothing is written.
+        # Tables that were read since the last write.
         self._looked: dict[tuple[str, int | None], list[Any]] = {}
         self._changes = -1
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Delete all rows."""
         self._looked.clear()
         if self._raw.in_transaction:
             self._raw.execute("ROLLBACK")
@@ -55,8 +55,8 @@ class MemoryDatabase:
         """Run the units as the production store does: one transaction, and to each its result or its exception."""
         return run_group(self.engine, list(units))
 
-    def rehearse(self, units: Sequence[Unit[Any]]) -> None:
-        """Run the units and take everything back, as a database does that asks for a retry."""
+    def try_out(self, units: Sequence[Unit[Any]]) -> None:
+        """Run the units and roll back, as a database does that requests a retry."""
         try:
             with self.engine.connect() as connection, connection.begin():
                 for unit in units:
@@ -65,8 +65,8 @@ class MemoryDatabase:
         except Exception:  # noqa: BLE001 - what a rehearsal raises, the real run will raise again
             return
 
-    def look(self, table: str, after: int | None = None) -> list[Any]:
-        """All rows of a table as named tuples; `after`: only those with a higher id."""
+    def read_table(self, table: str, after: int | None = None) -> list[Any]:
+        """Return all rows of a table as named tuples; `after`: only those with a higher id."""
         if self._raw.total_changes != self._changes:
             self._looked.clear()
             self._changes = self._raw.total_changes
@@ -85,8 +85,8 @@ class MemoryDatabase:
         return row._replace(**{name: opened(getattr(row, name), name, row.id, row.stack_id) for name in rows.SEALED})
 
     def reorder(self, now: float, order: Callable[[int], float]) -> None:
-        """Give all that is ready another order: `order` says by how much, below one, the node is ready earlier."""
-        for row in self.look("nodes"):
+        """Change the order of due nodes: `order` returns by how many seconds, below one, a node is due earlier."""
+        for row in self.read_table("nodes"):
             if row.due is not None and row.due <= now:
                 self._raw.execute("UPDATE nodes SET due = ? WHERE id = ?", (now - order(row.id), row.id))
 

@@ -1,4 +1,4 @@
-"""What is said of a resource that a stack does not have, in Heat's words, wherever it is asked for."""
+"""The error for a resource that a stack does not have, with Heat's message."""
 
 from __future__ import annotations
 

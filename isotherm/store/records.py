@@ -20,8 +20,49 @@ from isotherm.states import (
     NodeState,
     ObservationResult,
     OperationState,
+    Protection,
     Status,
 )
+
+
+class BoundCloud(msgspec.Struct, frozen=True, gc=False):
+    """The cloud of a stack: an entry of clouds.yaml, and the project of Keystone that it stands for."""
+
+    name: str
+    auth_url: str
+    project_id: str
+
+    def is_same(self, other: BoundCloud) -> bool:
+        """Return whether both are the same project, under any name."""
+        return (self.auth_url, self.project_id) == (other.auth_url, other.project_id)
+
+
+class OperationScope(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The resources that an operation is limited to, and those to which the newest input does not apply yet."""
+
+    # Only these are changed; None: all but `left`.
+    only: tuple[str, ...] | None = None
+    left: tuple[str, ...] = ()
+    # They wait for an update that includes them: they have an older definition, or do not exist.
+    waits: tuple[str, ...] = ()
+
+    @property
+    def limits(self) -> bool:
+        return self.only is not None or bool(self.left)
+
+    @property
+    def names(self) -> Names:
+        return Names(None if self.only is None else frozenset(self.only), frozenset(self.left))
+
+
+class Names(msgspec.Struct, frozen=True):
+    """The names that a scope includes."""
+
+    only: frozenset[str] | None
+    left: frozenset[str]
+
+    def __contains__(self, name: str) -> bool:
+        return name not in self.left if self.only is None else name in self.only
 
 
 class Acceptance(msgspec.Struct, frozen=True, gc=False):
@@ -44,10 +85,16 @@ class Acceptance(msgspec.Struct, frozen=True, gc=False):
     limit_s: float | None = None
     # Whether steps observe reality before they decide.
     converge: bool = False
-    # Never rolled back, whatever holds for the stack: the request changes no definition.
+    # Never rolled back, also if the stack rolls back: the request changes no definition.
     stays: bool = False
     # The id of the credential that the accepting transaction binds to the stack.
     credential: str = ""
+    # The cloud that the accepting transaction binds the stack to; None: the binding stays as it is.
+    cloud: BoundCloud | None = None
+    # The name of the user who requested it; empty: no user did.
+    username: str = ""
+    # None: the operation changes all resources, and none waits.
+    scope: OperationScope | None = None
 
 
 class NewStack(msgspec.Struct, frozen=True, gc=False):
@@ -83,6 +130,12 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     convergence: bool = True
     # Whether steps observe reality before they decide.
     converge: bool = False
+    scope: OperationScope | None = None
+
+    @property
+    def limited(self) -> bool:
+        """True if the operation leaves resources out."""
+        return self.scope is not None and self.scope.limits
 
     @property
     def visits(self) -> bool:
@@ -110,6 +163,31 @@ class Wanted(msgspec.Struct, frozen=True, gc=False):
     deletion_policy: DeletionPolicy
     # Visited even if its row proves that it is up to date.
     always: bool = False
+    # What its template protects it from; None: the template does not say.
+    protection: Protection | None = None
+
+
+class Move(msgspec.Struct, frozen=True, gc=False):
+    """A resource that is to have another name. `type` is that of the new name's definition; None: there is none."""
+
+    old: str
+    new: str
+    type: str | None
+    # Named in the environment, which outlives the operation: a move that was carried out before is no mistake.
+    stays: bool = False
+
+
+class Moves(msgspec.Struct, frozen=True, gc=False):
+    """The other names that an operation gives to resources."""
+
+    asked: tuple[Move, ...] = ()
+    # Give back the names that operations after this generation have changed, instead.
+    back_to: int | None = None
+    # Whether the operation is a limited update: it cannot move resources.
+    limited: bool = False
+
+
+NO_MOVES = Moves()
 
 
 class Version(msgspec.Struct, gc=False):
@@ -139,8 +217,14 @@ class Version(msgspec.Struct, gc=False):
     intent: str | None
     # Suspended, and not known to be resumed.
     suspended: bool = False
-    # It was superseded and taken up again, and nobody has looked at its object since.
+    # It was superseded and made current again, and its object has not been observed since.
     taken_up: bool = False
+    # Whether its object is protected from any change. The store checks it again before a change.
+    unchangeable: bool = False
+    # The name under which it was made, if a move has given it another.
+    made_as: str | None = None
+    # When the intent of its latest creation was stored; 0.0 if that is not known. It outlives the intent.
+    begun_at: float = 0.0
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):
@@ -227,6 +311,17 @@ class Beginning(msgspec.Struct, frozen=True, gc=False):
     observation: Observation | None = None
     # The event that the replaced version has lost its object.
     lost: Event | None = None
+    # Of a new version: what its template protects it from; None: the template does not say.
+    protection: Protection | None = None
+
+
+class Begun(msgspec.Struct, frozen=True, gc=False):
+    """The store's answer to a valid beginning."""
+
+    # Whether the step may act.
+    acts: bool
+    # Why the object may not be changed.
+    refusal: str = ""
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
-from isotherm.states import Action, DeletionPolicy, Status
+from isotherm.states import Action, DeletionPolicy, Protection, Status
 from isotherm.store import limits
 from isotherm.store import tables as t
-from isotherm.store.database import sealing
+from isotherm.store.database import committed, sealing
 from isotherm.store.database.bulk import insert
 from isotherm.store.database.id_lists import among as among
 from isotherm.store.database.id_lists import ids as ids
-from isotherm.store.records import Edge, Event, Operation, Version
+from isotherm.store.records import Edge, Event, Operation, OperationScope, Version
 
 _VERSION = t.resources.c
 _VERSION_COLUMNS = [
@@ -24,6 +24,8 @@ _VERSION_COLUMNS = [
     _VERSION.metadata, _VERSION.data, _VERSION.published, _VERSION.requires, _VERSION.replaces, _VERSION.superseded,
     _VERSION.deletion_policy, _VERSION.external, _VERSION.operation_id, _VERSION.intent, _VERSION.suspended,
     sa.and_(_VERSION.superseded == sa.false(), _VERSION.replaced_by.is_not(None)),
+    sa.or_(_VERSION.protection == int(Protection.UPDATE), _VERSION.template_protection == int(Protection.UPDATE)),
+    _VERSION.made_as, _VERSION.begun_at,
 ]
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 
@@ -63,8 +65,13 @@ _INSERT_EVENTS = insert(
 )
 
 
-def insert_events(connection: sa.Connection, happened: Iterable[Event], now: float) -> None:
-    """Insert events, and drop the oldest of their stacks beyond the limit. Every event is inserted here."""
+def insert_events(
+    connection: sa.Connection, happened: Iterable[Event], now: float, *, is_progress: bool = True
+) -> None:
+    """Insert events, and drop the oldest of their stacks beyond the limit. Every event is inserted here.
+
+    `is_progress`: whether they report the progress of an operation, and are logged and counted.
+    """
     many = list(happened)
     _INSERT_EVENTS(
         connection,
@@ -72,6 +79,8 @@ def insert_events(connection: sa.Connection, happened: Iterable[Event], now: flo
          for e in many),
     )
     limits.events(connection, {e.stack_id for e in many})
+    if is_progress:
+        committed.add_events(connection, many)
 
 
 _INSERT_EDGES = insert(t.edges, "src", "dst", "kind")
@@ -85,7 +94,7 @@ _OPERATION = [
     t.operations.c.id, t.operations.c.stack_id, t.stacks.c.name, t.operations.c.generation, t.operations.c.action,
     t.operations.c.state, t.operations.c.input, t.operations.c.disable_rollback, t.operations.c.timeout_s,
     t.operations.c.tags, t.operations.c.remaining, t.operations.c.failure, t.operations.c.fence, t.stacks.c.project,
-    t.stacks.c.convergence, t.operations.c.converge,
+    t.stacks.c.convergence, t.operations.c.converge, t.operations.c.scope,
 ]
 _CURRENT = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.operation_id == t.operations.c.id).where(among(t.stacks.c.id))
 _BY_ID = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.id == t.operations.c.stack_id).where(among(t.operations.c.id))
@@ -93,7 +102,13 @@ _BY_ID = sa.select(*_OPERATION).join(t.stacks, t.stacks.c.id == t.operations.c.s
 
 def _operation_of(row: Any) -> Operation:
     (id_, stack_id, stack_name, generation, action, *rest) = row
+    rest[-1] = scope_of(rest[-1])
     return Operation(id_, stack_id, stack_name, generation, _ACTIONS[action], *rest)
+
+
+def scope_of(text: str | None) -> OperationScope | None:
+    """Decode the column `scope` of an operation."""
+    return None if text is None else msgspec.json.decode(text.encode(), type=OperationScope)
 
 
 def current_operations(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, Operation]:
@@ -115,10 +130,11 @@ def take_ids(connection: sa.Connection, count: int) -> range:
 
 
 def forget_uses(connection: sa.Connection, operation_ids: Collection[str]) -> None:
-    """Remove the uses of blobs by these operations, unless a snapshot has the same id; delete unused blobs (I16)."""
+    """Remove the uses of blobs by these operations, save those of snapshots and the history; delete unused blobs (I16)."""
     use, blob = t.uses.c, t.blobs.c
-    kept = sa.exists().where(t.snapshots.c.id == use.operation_id)
-    theirs = sa.and_(among(use.operation_id), ~kept)
+    taken = sa.exists().where(t.snapshots.c.id == use.operation_id)
+    kept = sa.exists().where(t.history.c.operation_id == use.operation_id)
+    theirs = sa.and_(among(use.operation_id), ~taken, ~kept)
     hashes = list(connection.execute(sa.select(use.hash).where(theirs), ids(operation_ids)).scalars())
     connection.execute(sa.delete(t.uses).where(theirs), ids(operation_ids))
     unused = ~sa.exists().where(use.hash == blob.hash)
@@ -136,6 +152,6 @@ def required(text: str) -> list[int]:
 
 
 def stands_for() -> sa.ColumnElement[bool]:
-    """A node and the version it stands for. The two have a stack and a name in common, and an index on them leads there."""
+    """Return the condition that joins a node with its version. Stack and name are part of it, for the index on them."""
     node, resource = t.nodes.c, t.resources.c
     return sa.and_(node.resource_id == resource.id, node.stack_id == resource.stack_id, node.name == resource.name)

@@ -20,37 +20,37 @@ _NODE = t.nodes.c
 
 
 class Busy(NamedTuple):
-    """A condition for nodes that a worker has in hand or may take, and the order in which they are shown."""
+    """A condition for nodes that a worker holds or may take, and the order in which they are shown."""
 
     condition: sa.ColumnElement[bool]
     order: sa.ColumnElement[Any]
 
 
 class Scheduling(Protocol):
-    """How the operations and nodes of one stack are scheduled."""
+    """The scheduling of the operations and nodes of one stack."""
 
-    #: What is in progress, the most important first. The conditions may name the parameter `now`.
+    #: The nodes in progress, the most important first. The conditions may name the parameter `now`.
     busy: ClassVar[tuple[Busy, ...]]
-    #: Whether a newer operation stops what the older one has begun on nested stacks, at the moment it is accepted.
+    #: Whether accepting a newer operation stops the operations that the older one has opened on nested stacks.
     stops_nested: ClassVar[bool]
 
     def admit(self, stack: Any, action: Action, *, preempt: bool) -> None:
         """Raise Conflict if the stack's current operation keeps the new one from being accepted."""
 
     def open(self, connection: sa.Connection, stack_id: str, operation_id: str, now: float) -> None:
-        """Ask for an engine for an accepted operation."""
+        """Request an engine for an accepted operation."""
 
     def plan_due(self, now: float) -> float | None:
-        """Return from when a worker may plan the operation; None if no worker ever does."""
+        """Return the time from which a worker may plan the operation; None if no worker ever does."""
 
     def start_phase(self, connection: sa.Connection, stack_id: str) -> None:
-        """Hand the nodes of a phase that was just planned to those who schedule them."""
+        """Hand the nodes of a newly planned phase to their scheduler."""
 
     def halt(self, connection: sa.Connection, stack_id: str) -> None:
         """Start no more nodes of the stack until a plan schedules them again (I4)."""
 
     def close(self, connection: sa.Connection, stack_id: str) -> None:
-        """Give up what was asked for by `open`: the operation has ended."""
+        """Withdraw the request of `open`: the operation has ended."""
 
 
 class _Convergence:
@@ -77,7 +77,7 @@ class _Convergence:
         nodes.halt_due(connection, stack_id)
 
     def close(self, connection: sa.Connection, stack_id: str) -> None:
-        """Do nothing: what has ended is not due."""
+        """Do nothing: an ended operation is not due."""
 
 
 # Operations that are accepted at any time, because they end the current one.

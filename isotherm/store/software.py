@@ -1,20 +1,22 @@
-"""Units of work for software configurations and deployments: rows of their own, which belong to a project."""
+"""Units of work for software configs and deployments, whose rows belong to a project."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
+from isotherm.resources.context import software
 from isotherm.states import Status
-from isotherm.store import limits
+from isotherm.store import limits, rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
+from isotherm.store.records import Version
 from isotherm.store.signals import signals
 
 _CONFIG, _DEPLOYMENT = t.software_configs.c, t.software_deployments.c
-# What may carry secrets: inputs above all, and what a server has to say of them.
+# Columns that may carry secrets: inputs, and the outputs and reasons that servers report.
 _SEALED = ("document", "input_values", "output_values", "status_reason")
 
 Row = Mapping[str, Any]
@@ -35,7 +37,7 @@ def project_of(connection: sa.Connection, stack_id: str) -> str:
 
 
 def create_config(connection: sa.Connection, project: str, config: dict[str, Any], now: float, most: int = -1) -> None:
-    """The config, with its `document`: a second time changes nothing. There may be `most` of them, or any number."""
+    """Store a config with its `document`, unless it is stored already. Raises UserError beyond `most` configs."""
     known = connection.execute(sa.select(_CONFIG.id).where(_CONFIG.id == config["id"])).first()
     if known is None:
         limits.software_configs(connection, project, most)
@@ -50,7 +52,7 @@ def config(connection: sa.Connection, project: str, id_: str) -> Row | None:
 
 
 def configs(connection: sa.Connection, project: str | None, limit: int | None, marker: str | None) -> list[sa.RowMapping]:
-    """The configs of a project, or of all, newest first, without what they say; after the one that `marker` names."""
+    """Return the configs of a project (None: of all), newest first, without their documents, after the id `marker`."""
     query = sa.select(_CONFIG.id, _CONFIG.project, _CONFIG.name, _CONFIG.group, _CONFIG.created_at)
     if project is not None:
         query = query.where(_CONFIG.project == project)
@@ -63,7 +65,7 @@ def configs(connection: sa.Connection, project: str | None, limit: int | None, m
 
 
 def is_used(connection: sa.Connection, config_id: str) -> bool:
-    """Whether a deployment refers to the config."""
+    """Return whether a deployment refers to the config."""
     return connection.execute(sa.select(_DEPLOYMENT.id).where(_DEPLOYMENT.config_id == config_id)).first() is not None
 
 
@@ -90,7 +92,7 @@ def deployment(connection: sa.Connection, project: str, id_: str) -> Row | None:
 
 
 def deployments(connection: sa.Connection, project: str, server_id: str | None) -> list[Row]:
-    """The deployments of a project (to one server), oldest first."""
+    """Return the deployments of a project (to one server), oldest first."""
     query = sa.select(t.software_deployments).where(_DEPLOYMENT.project == project)
     if server_id:
         query = query.where(_DEPLOYMENT.server_id == server_id)
@@ -99,17 +101,26 @@ def deployments(connection: sa.Connection, project: str, server_id: str | None) 
 
 
 def wake(connection: sa.Connection, row: Row, now: float) -> None:
-    """The resource that made the deployment looks at it again; also one that is just about to wait.
+    """Wake the resource that created the deployment, also if it is just about to wait.
 
-    What is not recorded yet as anybody's may be that of any resource that is being worked on: all of them look again.
+    If no version has the deployment's id yet, any resource in progress may have created it: all of them are woken.
     """
     resource = t.resources.c
     mine = sa.select(resource.id).where(resource.stack_id == row["stack_id"])
     maker = mine.where(resource.physical_id == row["id"])
-    at_work = mine.where(resource.status == Status.IN_PROGRESS, resource.intent.is_not(None))
+    in_progress = mine.where(resource.status == Status.IN_PROGRESS, resource.intent.is_not(None))
     if row["stack_id"]:
-        for (id_,) in connection.execute(maker).all() or connection.execute(at_work).all():
-            signals.nudge(connection, id_, now)
+        for (id_,) in connection.execute(maker).all() or connection.execute(in_progress).all():
+            signals.wake_resource(connection, id_, now)
+
+
+def give_up(connection: sa.Connection, ids: Iterable[str], reason: str, now: float) -> None:
+    """Fail the deployments among these ids that wait for their servers: the resources that made them were stopped."""
+    query = sa.select(_DEPLOYMENT.id, _DEPLOYMENT.project).where(
+        rows.among(_DEPLOYMENT.id), _DEPLOYMENT.status == software.IN_PROGRESS)
+    for id_, project in connection.execute(query, rows.ids(ids)).all():
+        ended = {"id": id_, "status": software.FAILED, "status_reason": reason}
+        put_deployment(connection, project, ended, now)
 
 
 def delete_deployment(connection: sa.Connection, project: str, id_: str) -> None:
@@ -117,7 +128,7 @@ def delete_deployment(connection: sa.Connection, project: str, id_: str) -> None
 
 
 def deployed(connection: sa.Connection, project: str, server_id: str) -> list[Row]:
-    """The configs of the deployments to a server, by their names."""
+    """Return the configs of the deployments to a server, in the order of their names."""
     query = (
         sa.select(t.software_configs)
         .join(t.software_deployments, _DEPLOYMENT.config_id == _CONFIG.id)
@@ -125,3 +136,15 @@ def deployed(connection: sa.Connection, project: str, server_id: str) -> list[Ro
         .order_by(_CONFIG.name, _CONFIG.id)
     )
     return [_opened(connection, row) for row in connection.execute(query).mappings()]
+
+
+def server(connection: sa.Connection, project: str, server_id: str) -> Version | None:
+    """Return the newest version of a resource in the project that has this physical id."""
+    resource, stack = t.resources.c, t.stacks.c
+    query = (
+        sa.select(sa.func.max(resource.id))
+        .join(t.stacks, stack.id == resource.stack_id)
+        .where(resource.physical_id == server_id, stack.project == project, resource.superseded == sa.false())
+    )
+    found = connection.execute(query).scalar()
+    return None if found is None else rows.versions(connection, [found])[found]

@@ -17,7 +17,7 @@ from isotherm.errors import NotFound, UserError
 from isotherm.template.text import document
 
 SECTIONS = ("parameters", "parameter_defaults", "resource_registry", "event_sinks", "encrypted_param_names",
-            "parameter_merge_strategies")
+            "isotherm", "parameter_merge_strategies")
 HOOKS = ("pre-create", "pre-update", "pre-delete", "post-create", "post-update", "post-delete")
 RESTRICTED_ACTIONS = ("update", "replace")
 TEMPLATE_SUFFIXES = (".yaml", ".template")
@@ -167,6 +167,8 @@ class Environment:
     event_sinks: tuple[Mapping[str, Any], ...] = ()
     encrypted_param_names: tuple[str, ...] = ()
     parameter_merge_strategies: Mapping[str, str] = field(default_factory=dict)
+    # Resources of the stack that have another name than before: old name to new name. Nested stacks do not inherit it.
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     def hooks_for(self, resource_name: str) -> frozenset[str]:
         return self.registry.hooks_for(resource_name)
@@ -188,7 +190,8 @@ class Environment:
         registry = {"resources": {}, **self.registry.data}
         return {"parameters": dict(self.parameters), "parameter_defaults": dict(self.parameter_defaults),
                 "resource_registry": registry, "event_sinks": list(self.event_sinks),
-                "encrypted_param_names": list(self.encrypted_param_names)}
+                "encrypted_param_names": list(self.encrypted_param_names),
+                **({"isotherm": {"moved": dict(self.moved)}} if self.moved else {})}
 
 
 def load(given: str | bytes | Mapping[str, Any] | None, *, source: str = "", strict: bool = True) -> Environment:
@@ -205,7 +208,8 @@ def load(given: str | bytes | Mapping[str, Any] | None, *, source: str = "", str
         registry=Registry(_checked_registry(_map(data, "resource_registry"))),
         event_sinks=tuple(_list(data, "event_sinks")),
         encrypted_param_names=tuple(_list(data, "encrypted_param_names")),
-        parameter_merge_strategies=_map(data, "parameter_merge_strategies"))
+        parameter_merge_strategies=_map(data, "parameter_merge_strategies"),
+        moved=_moved(_map(data, "isotherm")))
 
 
 def _check_sections(data: Mapping[str, Any]) -> None:
@@ -215,6 +219,21 @@ def _check_sections(data: Mapping[str, Any]) -> None:
                             hint=f"sections are: {', '.join(SECTIONS)}")
         if value is None:
             raise _invalid(f'environment has empty section "{section}"')
+
+
+def _moved(section: Mapping[str, Any]) -> dict[str, str]:
+    """Return the moves of the section, which gives them as a map of old names to new names, or as a list of such maps."""
+    if unknown := sorted(section.keys() - {"moved"}):
+        raise _invalid(f'environment section "isotherm" has no field "{unknown[0]}"; its field is "moved"')
+    given = section.get("moved") or {}
+    found: dict[str, str] = {}
+    for one in given if isinstance(given, list) else [given]:
+        if not isinstance(one, Mapping) or not all(isinstance(name, str) for pair in one.items() for name in pair):
+            raise _invalid('environment section "isotherm": "moved" must map old names of resources to new names')
+        if twice := sorted(found.keys() & one.keys()):
+            raise _invalid(f'environment section "isotherm": "moved" names {twice[0]} twice')
+        found |= one
+    return found
 
 
 def _map(data: Mapping[str, Any], section: str) -> Mapping[str, Any]:

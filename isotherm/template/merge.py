@@ -67,7 +67,8 @@ def _join(old: Environment, new: Environment, known: Mapping[str, ParameterSchem
             old.parameter_defaults, new, new.parameter_defaults, known, chosen, file),
         registry=Registry({**old.registry.data, **new.registry.data}),
         event_sinks=old.event_sinks + new.event_sinks,
-        encrypted_param_names=old.encrypted_param_names + new.encrypted_param_names)
+        encrypted_param_names=old.encrypted_param_names + new.encrypted_param_names,
+        moved={**old.moved, **new.moved})
 
 
 def _join_parameters(old: Mapping[str, Any], environment: Environment,

@@ -167,7 +167,6 @@ VERSIONS: Mapping[tuple[str, str], Dialect] = MappingProxyType(
     {(dialect.key, dialect.alias or dialect.version): dialect for dialect in [*_cfn(), *_hot()]})
 
 HOT_LATEST = VERSIONS[(HOT_KEY, "2021-04-16")]
-CFN_LATEST = VERSIONS[(AWS_KEY, "2010-09-09")]
 
 
 def detect(data: Mapping[object, object]) -> Dialect:

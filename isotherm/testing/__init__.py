@@ -4,10 +4,11 @@
 
     test_lamp = conformance(Example(Lamp, {"colour": "red"}, in_place={"colour": "blue"}))
 
-Each check is a test of its own. `kit` has the checks, `lab` an engine to run them on, `child` the process that is killed.
-It needs pytest, which is not a dependency of the service.
+Each check is a test of its own. `kit` and `kills` have the checks, `lab` an engine to run them on, `child` the process that
+is killed. It needs pytest, which is not a dependency of the service.
 """
 
-from isotherm.testing.kit import Example, conformance
+from isotherm.testing.example import Example
+from isotherm.testing.kit import conformance
 
 __all__ = ["Example", "conformance"]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,78 +12,51 @@ import pytest
 
 from isotherm.resources import contract, gate
 from isotherm.sim.world import plain_types
-from isotherm.testing import child
-from isotherm.testing.lab import Lab, address
+from isotherm.testing import kills
+from isotherm.testing.example import Example
+from isotherm.testing.kills import expect_objects, play
+from isotherm.testing.lab import Lab
 
-_MOST_CALLS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A type, properties to try it with, and how to look behind its back. What is None is not checked."""
-
-    type: type[contract.Resource]
-    properties: Mapping[str, Any]
-    # All properties after a change in place, and after one that replaces the object.
-    in_place: Mapping[str, Any] | None = None
-    replacing: Mapping[str, Any] | None = None
-    # The physical ids of all objects of the example that exist outside of the engine. Like the functions below, it gets the
-    # folder of the engine, for types whose objects are in there.
-    objects: Callable[[Path], Collection[str]] | None = None
-    # Change, or delete, the object with this physical id without telling the engine.
-    drift: Callable[[Path, str], object] | None = None
-    vanish: Callable[[Path, str], object] | None = None
-    # A value among the properties that the engine must not store in clear text.
-    secret: str = ""
+Check = Callable[[Example, Path], None]
 
 
-def conformance(example: Example) -> Any:
-    """Return a test function for pytest: one test for each check that fits the example."""
+def conformance(*examples: Example) -> Any:
+    """Return a test function for pytest: one test for each check that fits an example."""
+    tests = [
+        pytest.param(example, check, id=check.__name__.strip("_") if len(examples) == 1 else _name(example, check))
+        for example in examples for check in checks(example)
+    ]
 
-    @pytest.mark.parametrize("check", _checks(example), ids=lambda check: check.__name__.strip("_"))
-    def test(check: Callable[[Example, Path], None], tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("example", "check"), tests)
+    def test(example: Example, check: Check, tmp_path: Path) -> None:
         check(example, tmp_path)
 
     return test
 
 
-def _checks(example: Example) -> list[Callable[[Example, Path], None]]:
-    found = [_lives_and_goes, _changes_nothing_without_a_change, _survives_a_kill_at_each_call]
+def _name(example: Example, check: Check) -> str:
+    return f"{example.type.TYPE}-{check.__name__.strip('_')}"
+
+
+def checks(example: Example) -> list[Check]:
+    """Return the checks that fit an example."""
+    found = [_lives_and_goes, kills.survives_a_kill_of_a_create, kills.survives_a_kill_of_a_delete]
     is_async = any(gate.is_async(getattr(example.type, name)) for name in ("handle_create", "handle_delete"))
+    is_kept = not example.type.traits.replaced_by_each_update
     optional = (
+        (is_kept, _changes_nothing_without_a_change),
+        (not is_kept, _is_replaced_by_each_update),
         (is_async, _works_with_plain_methods),
         (example.in_place is not None, _changes_in_place),
+        (example.in_place is not None, kills.survives_a_kill_of_an_update),
         (example.replacing is not None, _is_replaced),
+        (example.replacing is not None, kills.survives_a_kill_of_a_replacement),
         (contract.is_observable(example.type), _is_seen_as_made),
         (example.drift is not None, _drift_is_seen_and_repaired),
         (example.vanish is not None, _is_made_again_where_it_is_gone),
         (bool(example.secret), _keeps_its_secret),
     )
     return [*found, *(check for fits, check in optional if fits)]
-
-
-@contextlib.asynccontextmanager
-async def _lab(example: Example, folder: Path) -> AsyncIterator[Lab]:
-    lab = Lab(folder, example.type)
-    try:
-        async with lab.engine.driving():
-            yield lab
-    finally:
-        lab.close()
-
-
-def _tell(example: Example, folder: Path, story: Callable[[Lab], Coroutine[Any, Any, None]]) -> None:
-    async def whole() -> None:
-        async with _lab(example, folder) as lab:
-            await story(lab)
-
-    asyncio.run(whole())
-
-
-def _exist(example: Example, folder: Path, number: int, when: str) -> None:
-    if example.objects is not None:
-        found = sorted(example.objects(folder))
-        assert len(found) == number, f"{when} there should be {number} objects, and there are {found}"
 
 
 async def _physical(lab: Lab) -> str:
@@ -99,12 +68,12 @@ async def _physical(lab: Lab) -> str:
 def _lives_and_goes(example: Example, folder: Path) -> None:
     async def story(lab: Lab) -> None:
         assert await lab.create(example.properties) == "CREATE_COMPLETE"
-        _exist(example, folder, 1, "after a create")
+        expect_objects(example, folder, 1, "after a create")
         assert await lab.check() == "CHECK_COMPLETE"
         assert await lab.delete() == "DELETE_COMPLETE"
-        _exist(example, folder, 0, "after a delete")
+        expect_objects(example, folder, 0, "after a delete")
 
-    _tell(example, folder, story)
+    play(example, folder, story)
 
 
 def _changes_nothing_without_a_change(example: Example, folder: Path) -> None:
@@ -118,32 +87,45 @@ def _changes_nothing_without_a_change(example: Example, folder: Path) -> None:
         assert await _physical(lab) == before[0]
         await lab.delete()
 
-    _tell(example, folder, story)
+    play(example, folder, story)
+
+
+def _is_replaced_by_each_update(example: Example, folder: Path) -> None:
+    async def story(lab: Lab) -> None:
+        await lab.create(example.properties)
+        before = await _physical(lab)
+        assert await lab.update(example.properties) == "UPDATE_COMPLETE"
+        assert await _physical(lab) != before, "each update should have replaced the object"
+        expect_objects(example, folder, 1, "after a replacement")
+        await lab.delete()
+        expect_objects(example, folder, 0, "after a delete")
+
+    play(example, folder, story)
 
 
 def _changes_in_place(example: Example, folder: Path) -> None:
     async def story(lab: Lab) -> None:
         await lab.create(example.properties)
         before = await _physical(lab)
-        assert await lab.update(example.in_place) == "UPDATE_COMPLETE"
+        assert await lab.update(example.in_place or {}) == "UPDATE_COMPLETE"
         assert await _physical(lab) == before, "the change should have been made in place"
-        _exist(example, folder, 1, "after a change in place")
+        expect_objects(example, folder, 1, "after a change in place")
         await lab.delete()
-        _exist(example, folder, 0, "after a delete")
+        expect_objects(example, folder, 0, "after a delete")
 
-    _tell(example, folder, story)
+    play(example, folder, story)
 
 
 def _is_replaced(example: Example, folder: Path) -> None:
     async def story(lab: Lab) -> None:
         await lab.create(example.properties)
-        assert await lab.update(example.replacing) == "UPDATE_COMPLETE"
-        _exist(example, folder, 1, "after a replacement")
+        assert await lab.update(example.replacing or {}) == "UPDATE_COMPLETE"
+        expect_objects(example, folder, 1, "after a replacement")
         assert await lab.check() == "CHECK_COMPLETE"
         await lab.delete()
-        _exist(example, folder, 0, "after a delete")
+        expect_objects(example, folder, 0, "after a delete")
 
-    _tell(example, folder, story)
+    play(example, folder, story)
 
 
 def _is_seen_as_made(example: Example, folder: Path) -> None:
@@ -155,7 +137,7 @@ def _is_seen_as_made(example: Example, folder: Path) -> None:
             assert await lab.drifted() == [], "right after an update, nothing should have drifted"
         await lab.delete()
 
-    _tell(example, folder, story)
+    play(example, folder, story)
 
 
 def _drift_is_seen_and_repaired(example: Example, folder: Path) -> None:
@@ -166,10 +148,10 @@ def _drift_is_seen_and_repaired(example: Example, folder: Path) -> None:
         assert await lab.drifted(), "a change behind the engine's back should be seen"
         assert await lab.update(example.properties, converge=True) == "UPDATE_COMPLETE"
         assert await lab.drifted() == [], "a converging update should have repaired it"
-        _exist(example, folder, 1, "after a repair")
+        expect_objects(example, folder, 1, "after a repair")
         await lab.delete()
 
-    _tell(example, folder, story)
+    play(example, folder, story)
 
 
 def _is_made_again_where_it_is_gone(example: Example, folder: Path) -> None:
@@ -179,20 +161,20 @@ def _is_made_again_where_it_is_gone(example: Example, folder: Path) -> None:
         await lab.create(example.properties)
         assert example.vanish is not None
         await asyncio.to_thread(example.vanish, folder, await _physical(lab))
-        _exist(example, folder, 0, "after the object was taken away")
+        expect_objects(example, folder, 0, "after the object was taken away")
         assert await lab.update(example.properties, converge=True) == "UPDATE_COMPLETE"
-        _exist(example, folder, 1, "after a repair")
+        expect_objects(example, folder, 1, "after a repair")
         assert await lab.delete() == "DELETE_COMPLETE"
-        _exist(example, folder, 0, "after a delete")
+        expect_objects(example, folder, 0, "after a delete")
 
-    _tell(example, folder, story)
+    play(example, folder, story)
 
 
 def _keeps_its_secret(example: Example, folder: Path) -> None:
     async def story(lab: Lab) -> None:
         await lab.create(example.properties)
 
-    _tell(example, folder, story)
+    play(example, folder, story)
     for path in folder.rglob("*"):
         if path.is_file() and path.name != "reality.journal":
             assert example.secret.encode() not in path.read_bytes(), f"the secret stands in {path.name}"
@@ -202,41 +184,3 @@ def _works_with_plain_methods(example: Example, folder: Path) -> None:
     """The same methods on threads: a type must not depend on the loop."""
     twin = plain_types.twin(example.type, example.type.TYPE)
     _lives_and_goes(replace(example, type=twin), folder)
-
-
-def _survives_a_kill_at_each_call(example: Example, folder: Path) -> None:
-    """Kill -9 after each call of the type, and before the first one, while it is created and while it is deleted."""
-    for action in ("create", "delete"):
-        _kill(example, folder / action / "before", 1, action, "before")
-        numbers = iter(range(1, _MOST_CALLS))
-        while _kill(example, folder / action / str(number := next(numbers)), number, action, "after"):
-            pass
-
-
-def _kill(example: Example, folder: Path, number: int, action: str, moment: str) -> bool:
-    """Kill a process at one call, and let another finish its work; return whether there was such a call."""
-    if action == "delete":
-        _tell(example, folder, lambda lab: _create(lab, example))
-    asked = {"folder": str(folder), "type": address(example.type), "action": action, "moment": moment, "number": number,
-             "properties": dict(example.properties), "path": sys.path}
-    done = subprocess.run([sys.executable, "-m", child.__name__, json.dumps(asked)], check=False, capture_output=True,
-                          text=True, timeout=300)
-    assert done.returncode in (0, child.KILLED), done.stderr
-    when = f"after a kill {moment} call {number} of a {action}"
-
-    async def story(lab: Lab) -> None:
-        there = await lab.adopt_stack()
-        if action == "create":
-            assert await lab.wait() == "CREATE_COMPLETE", when
-            _exist(example, folder, 1, when)
-            assert await lab.delete() == "DELETE_COMPLETE", when
-        elif there:
-            assert await lab.wait() == "DELETE_COMPLETE", when
-        _exist(example, folder, 0, when)
-
-    _tell(example, folder, story)
-    return done.returncode == child.KILLED
-
-
-async def _create(lab: Lab, example: Example) -> None:
-    assert await lab.create(example.properties) == "CREATE_COMPLETE"

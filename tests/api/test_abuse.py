@@ -1,6 +1,6 @@
-"""Cases 25 to 38 of the abuse cases: whose things are whose. Routes are those of the table, so that none is forgotten.
+"""Cases 25 to 38 of the abuse cases: objects of one project are out of reach for others.
 
-The policy is the real one, with the defaults.
+Routes are those of the table, so that none is forgotten. The policy is the real one, with the defaults.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tests.api.test_policy import BROKEN, EXPECTED, write
 
 EVERY = pytest.mark.parametrize("route", routes.TABLE, ids=things.label)
 NOWHERE = dict.fromkeys(("stack_name", "stack_id", "resource_name", "snapshot_id", "output_key", "config_id", "event_id",
-                         "server_id", "deployment_id", "type_name", "version"), "none")
+                         "server_id", "deployment_id", "type_name", "version", "operation_id"), "none")
 OWN_IDS = frozenset({"stack_id", "config_id", "deployment_id", "stack_name", "arn:arn"})
 # A body for each route that looks at it first.
 RIGHT: dict[str, dict[str, Any]] = {"stacks:lookup": {"check": None}, "resource:mark_unhealthy": {"mark_unhealthy": True},
-                                    "resource:signal": {}}
+                                    "resource:signal": {}, "drift:repair": {}}
 INSIDE = json.dumps(template({"i": resource()}))
 
 
@@ -92,7 +92,7 @@ def test_case_26_what_is_anothers_is_not_found_in_ones_own(
 def test_case_26_lists_tell_ones_own_only(strict: Api, victim: dict[str, str], stranger: dict[str, str]) -> None:
     with strict.somebody("b"):
         for route in routes.TABLE:
-            if route.method == "GET" and not OWN_IDS & set(things.names(route)) and "stream" not in route.path:
+            if route.method == "GET" and not OWN_IDS & set(things.names(route)) and not things.is_endless(route):
                 text = strict.ask("GET", things.place(route, victim)).text
                 assert not [name for name in ("stack_id", "config_id", "deployment_id") if victim[name] in text], route
         for snapshot in (f"/snapshots/{victim['snapshot_id']}", f"/snapshots/{victim['snapshot_id']}/restore"):
@@ -118,7 +118,7 @@ def test_case_27_every_route_for_every_role(strict: Api, route: routes.Route) ->
             assert fault(answer) == (403, "Forbidden", f"You are not authorized to use {route.rule}."), who
 
 
-@pytest.mark.parametrize("action", ["suspend", "resume", "check", "cancel_update", "cancel_without_rollback"])
+@pytest.mark.parametrize("action", ["suspend", "resume", "check", "cancel_update", "cancel_without_rollback", "roll_back"])
 def test_case_27_every_action_for_every_role(strict: Api, action: str) -> None:
     for who, roles in PEOPLE.items():
         with strict.somebody("b", roles=roles):
@@ -137,7 +137,7 @@ def rows(api: Api) -> dict[str, list[Any]]:
     return {name: found for name, found in databases.rows(api.engine.path).items() if name != "signatures"}
 
 
-def test_case_28_who_may_only_read_changes_nothing(strict: Api, stranger: dict[str, str]) -> None:
+def test_case_28_a_reader_changes_nothing(strict: Api, stranger: dict[str, str]) -> None:
     """By Heat's defaults readers may check and signal too."""
     stack = f"/stacks/b-stack/{stranger['stack_id']}"
     whole = {"template": template({"r": resource("other")}), "stack_name": "new"}
@@ -151,7 +151,7 @@ def test_case_28_who_may_only_read_changes_nothing(strict: Api, stranger: dict[s
             assert strict.ask(method, path, body).status_code == 403, (method, path)
         assert strict.post("/stacks/preview", whole).status_code == 200
         for route in routes.TABLE:
-            if route.method == "GET" and "stream" not in route.path:
+            if route.method == "GET" and not things.is_endless(route):
                 assert strict.ask("GET", things.place(route, stranger)).status_code < 500
     with strict.somebody("b"):
         for method, path in (("PUT", f"{stack}/preview"), ("PATCH", f"{stack}/preview"), ("POST", "/validate")):
@@ -248,7 +248,7 @@ def test_case_35_nothing_refers_to_what_is_anothers(strict: Api, victim: dict[st
     alive(strict, victim)
 
 
-def test_case_37_a_policy_that_is_being_rewritten_lets_nobody_in(tmp_path: Path) -> None:
+def test_case_37_a_policy_that_is_being_rewritten_admits_no_caller(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text('"stacks:index": "!"\n')
     stop = threading.Event()

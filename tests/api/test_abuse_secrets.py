@@ -16,14 +16,17 @@ import pytest
 from isotherm.api import routes
 from isotherm.api.handlers import signed_signals, stream
 from isotherm.api.openapi import document
+from isotherm.api.overview import live
+from isotherm.planning import desired
 from isotherm.secrets import finder, redactor
+from isotherm.template.text import document as texts
 from tests.api import things
 from tests.api.conftest import ROOT, TOKEN, Api, fault, resource, template
 from tests.api.test_signed import SUCCESS, anybody, attributes, signals, waiting
 
 MARKER = "Zx9-marker-7Q"
 TRACES = (MARKER, "Zx9-m", "arker-7Q", "Wng5LW1hcmtlci03U")
-# Papers are what another stack is made from: who may have them has all of it, as in Heat.
+# Another stack is made from an export document: a caller that may read it gets all of it, as in Heat.
 TOLD = frozenset({"stacks:export", "stacks:abandon"})
 
 
@@ -34,9 +37,13 @@ def short_streams(monkeypatch: pytest.MonkeyPatch) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.5):
                 async for found in events:
-                    yield b"".join(stream._message("event", one.event, one.id) for one in found)
+                    yield b"".join(stream.message("event", one.event, one.id) for one in found)
+        await events.aclose()
+    async def once(events: Any, _stack_id: str) -> Any:
+        yield {"r"}, 0
         await events.aclose()
     monkeypatch.setattr(stream, "_lines", few)
+    monkeypatch.setattr(live, "_looks", once)
 
 
 def body(**more: Any) -> dict[str, Any]:
@@ -74,7 +81,7 @@ def replies(api: Api, known: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def errors(api: Api, path: str) -> Iterator[tuple[str, str]]:
-    """Whatever is refused, with the secret in what is asked."""
+    """Return the refusals of requests that contain the secret."""
     whole = body()
     changes: dict[str, Any] = {
         "too long": {"parameters": {"pw": MARKER * 10}}, "no such parameter": {"parameters": {"pw": MARKER, "x": MARKER}},
@@ -127,8 +134,8 @@ def is_on_a_loop() -> bool:
     return True
 
 
-def test_a_big_hidden_value_keeps_nobody_waiting(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither to be prepared nor to be looked for: all that is done in threads, whatever is asked."""
+def test_a_big_hidden_value_delays_no_other_request(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Preparing and searching hidden values both run on threads, in every request."""
     beside: list[int] = []
     blocking: list[tuple[int, list[str]]] = []
 
@@ -139,8 +146,17 @@ def test_a_big_hidden_value_keeps_nobody_waiting(api: Api, monkeypatch: pytest.M
             beside.append(size)
 
     prepare, look = redactor._forms, finder.Finder.spans
-    monkeypatch.setattr(redactor, "_forms", lambda text: (note(len(text)), prepare(text))[1])
-    monkeypatch.setattr(finder.Finder, "spans", lambda self, text: (note(len(text)), look(self, text))[1])
+
+    def noted_forms(text: str) -> Any:
+        note(len(text))
+        return prepare(text)
+
+    def noted_spans(self: finder.Finder, text: str) -> Any:
+        note(len(text))
+        return look(self, text)
+
+    monkeypatch.setattr(redactor, "_forms", noted_forms)
+    monkeypatch.setattr(finder.Finder, "spans", noted_spans)
     whole = body(parameters={"pw": MARKER * 20_000})
     del whole["template"]["parameters"]["pw"]["constraints"]
     unknown = {**whole, "parameters": {**whole["parameters"], "unknown": 1}}
@@ -155,6 +171,61 @@ def test_a_big_hidden_value_keeps_nobody_waiting(api: Api, monkeypatch: pytest.M
     assert [(what, text[:100]) for what, text in found if any(trace in text for trace in TRACES)] == []
     assert beside
     assert blocking == []
+
+
+def asked(api: Api, path: str, whole: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
+    """Send a template to every route that takes one; yield the route, the status and the response."""
+    named = {"stack_name": "p", **whole}
+    for method, place, request in (
+            ("POST", "/problems", whole), ("POST", "/validate", whole), ("POST", "/stacks/preview", named),
+            ("POST", "/stacks", named), ("PUT", f"{path}/preview", whole), ("PATCH", path, whole), ("PUT", path, whole)):
+        answer = api.ask(method, place, request)
+        yield f"{method} {place}", answer.status_code, answer.text
+
+
+def test_a_big_template_keeps_nobody_waiting(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is parsed in threads, whatever is asked, and whatever is wrong with it."""
+    blocking: list[str] = []
+    load = texts.load
+
+    def noted(text: Any, **options: Any) -> Any:
+        if len(text) > 65_536 and is_on_a_loop():
+            blocking.append("".join(traceback.format_stack(limit=8)))
+        return load(text, **options)
+
+    monkeypatch.setattr(texts, "load", noted)
+    path = api.create("s")
+    for number, more in enumerate(({}, {"no_such_property": 1})):
+        # Another text each time: what was parsed before is remembered.
+        whole = body()
+        whole["template"]["description"] = f"{number} " * 40_000
+        whole["template"]["resources"]["r"]["properties"] |= more
+        statuses = {status for _, status, _ in asked(api, path, whole)}
+        assert statuses <= ({200, 400, 409} if more else {200, 201, 202, 409})
+        desired.parsed.cache_clear()
+        assert api.get(f"{path}/template").status_code == 200
+    assert blocking == []
+
+
+def test_write_only_values_that_are_too_big_are_refused_before_anything_is_made_of_them(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A template may hold a value that is secret by its property: it is bounded like hidden parameters."""
+    made: list[int] = []
+    prepare = redactor._forms
+
+    def noted(text: str) -> Any:
+        made.append(len(text))
+        return prepare(text)
+
+    monkeypatch.setattr(redactor, "_forms", noted)
+    path = api.create("s")
+    secret = MARKER * 120_000
+    here = {"type": "Isotherm::Http::Object", "properties": {"auth": secret, "no_such_property": 1}}
+    for what, status, text in asked(api, path, {"template": template({"r": here})}):
+        assert (status, "RequestLimitExceeded" in text) == (400, True), (what, text[:200])
+        assert MARKER not in text
+    assert max(made, default=0) < 65_536
 
 
 def test_hidden_values_that_are_too_big_are_refused_before_anything_is_made_of_them(
@@ -182,7 +253,7 @@ def test_case_55_a_signature_is_good_for_nothing_else(api: Api) -> None:
     path = api.create("s", waiting(), wait=False)
     found = attributes(api, path)
     known = {**dict.fromkeys(("resource_name", "snapshot_id", "output_key", "config_id", "event_id", "server_id",
-                              "deployment_id", "type_name", "version"), "none"),
+                              "deployment_id", "type_name", "version", "operation_id"), "none"),
              "project": "default", "stack_name": "s", "stack_id": path.rpartition("/")[2]}
     api.token = found["token"]
     try:
@@ -196,7 +267,7 @@ def test_case_55_a_signature_is_good_for_nothing_else(api: Api) -> None:
 
 
 def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most are turned away before anything is read or written; who asks for something else does not notice."""
+    """Most are refused before anything is read or written; other requests are not delayed."""
     monkeypatch.setattr(signed_signals, "RATE", signed_signals.SignalRate())
     monkeypatch.setattr(signed_signals, "BURST", 50)
     monkeypatch.setattr(signed_signals, "EACH_SECOND", 0)
@@ -214,8 +285,8 @@ def test_case_56_signals_without_number(api: Api, monkeypatch: pytest.MonkeyPatc
     assert api.end(other_path)["stack_status"] == "CREATE_COMPLETE"
 
 
-def test_case_58_nobody_is_called_back(api: Api) -> None:
-    """Sinks of events are kept, as Heat keeps them, and never called; no other field of a request is an address to call."""
+def test_case_58_no_callback_is_sent(api: Api) -> None:
+    """Sinks of events are stored, as Heat does, and never called; no other field of a request is an address to call."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.5)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/"

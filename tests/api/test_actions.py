@@ -1,4 +1,4 @@
-"""Actions over HTTP: what they do, in which states they are refused, and who may ask."""
+"""Actions over HTTP: their effects, the states that refuse them, and the roles that may request them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def began(api: Api, path: str) -> int:
         f"{path}/resources/{path.split('/')[2]}/events").json()["events"])
 
 
-def test_to_rest_and_back(api: Api) -> None:
+def test_suspend_then_resume(api: Api) -> None:
     path = api.create("s", {"a": resource()})
     act(api, path, "suspend")
     assert api.end(path)["stack_status"] == "SUSPEND_COMPLETE"

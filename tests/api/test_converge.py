@@ -1,4 +1,4 @@
-"""`converge` in an update through the API: it looks at reality, and puts right what differs."""
+"""`converge` in an update through the API: reality is observed, and drift is repaired."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from tests.api.conftest import Api, resource, template
 
 WANTED = {"a": resource("one")}
@@ -18,8 +18,8 @@ def reality(api: Any) -> Any:
 
 
 def meddle(api: Any, path: str) -> str:
-    """Change the object of `a` behind the engine's back; answers its id."""
-    id_ = api.get(f"{path}/resources/a").json()["resource"]["physical_resource_id"]
+    """Change the object of `a` behind the engine's back; return its id."""
+    id_: str = api.get(f"{path}/resources/a").json()["resource"]["physical_resource_id"]
     with reality(api) as world:
         assert api.run(world.update(id_, {"value": "meddled"}))
     return id_
@@ -27,7 +27,7 @@ def meddle(api: Any, path: str) -> str:
 
 def value(api: Any, id_: str) -> str:
     with reality(api) as world:
-        return world.objects[id_]["properties"]["value"]
+        return str(world.objects[id_]["properties"]["value"])
 
 
 @pytest.mark.ledger("S1.4")

@@ -1,4 +1,4 @@
-"""Drift over HTTP: shown for a stack and a resource, what is done about it, hints, pauses, events and numbers."""
+"""Drift over HTTP: views of a stack and a resource, policies, hints, pauses, events and metrics."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def until(condition: Callable[[], bool]) -> None:
 def drift(api: Api, path: str, **query: Any) -> dict[str, Any]:
     answer = api.get(f"{path}/drift", **query)
     assert answer.status_code == 200, answer.text
-    return answer.json()["drift"]
+    found: dict[str, Any] = answer.json()["drift"]
+    return found
 
 
 def test_a_hint_leads_to_a_look_and_the_look_is_shown(watched: Api) -> None:
@@ -58,11 +59,27 @@ def test_a_hint_leads_to_a_look_and_the_look_is_shown(watched: Api) -> None:
     assert (found["drift"], found["resource_name"], found["policy"]) == ("drifted", "f", "report")
     [one] = found["properties"]
     assert one == {"property": "content", "wanted": "right", "applied": "right", "live": "wrong", "change_pending": False}
+    assert (found["applied"]["path"], found["applied"]["content"]) == ("a.txt", "right")
+    # Drift is no step of the operation: no time and no path of it changes.
+    operation, = watched.get(f"{path}/operations").json()["operations"]
+    line = watched.get(f"{path}/operations/{operation['id']}/timeline").json()["timeline"]
+    assert [span[2] for span in line["spans"]] == ["CREATE"]
+    why = watched.get(f"{path}/resources/f/why").json()["why"]
+    assert ([one["action"] for one in why["attempts"]], why["resource"]["since"]) == (["CREATE"], line["spans"][0][6])
     place.unlink()
     assert watched.post(f"{path}/observe").status_code == 202
     until(lambda: drift(watched, path)["counts"]["gone"] == 1)
     numbers = watched.get(f"{ROOT}/metrics").text
     assert "isotherm_drifted_resources 1.0" in numbers and "isotherm_watched_stacks 1.0" in numbers
+
+
+@pytest.mark.parametrize(("below", "body"), [("", None), ("", {"resources": ["f"]}), ("/resources/f", None)])
+def test_an_observation_can_be_waited_for(api: Api, below: str, body: Any) -> None:
+    """No observer runs: the request itself observes."""
+    path = api.create("s", {"f": file()})
+    (api.engine.path / "local" / "a.txt").write_text("wrong")
+    assert api.post(f"{path}{below}/observe?wait=true", body).status_code == 202
+    assert drift(api, path)["drift"] == "drifted"
 
 
 def test_under_repair_it_heals_and_events_tell(watched: Api) -> None:

@@ -13,6 +13,8 @@ from isotherm.store.records import Event
 from tests import databases
 from tests.api.conftest import Api, fault, resource, template
 
+# Not in Heat's lists.
+OWN = {"operation_id", "resource_type", "stack_path"}
 SUMMARY = {"id", "event_time", "links", "logical_resource_id", "resource_name", "resource_status",
            "resource_status_reason", "physical_resource_id"}
 
@@ -20,7 +22,8 @@ SUMMARY = {"id", "event_time", "links", "logical_resource_id", "resource_name", 
 def events(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
     answer = api.get(f"{path}/events", **query)
     assert answer.status_code == 200, answer.text
-    return answer.json()["events"]
+    found: list[dict[str, Any]] = answer.json()["events"]
+    return found
 
 
 def told(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -56,7 +59,8 @@ def test_what_an_event_tells(shared: Api, chain: str) -> None:
     stack_event, a = events(shared, chain, sort_dir="asc")[:2]
     stack_id = chain.rsplit("/", 1)[1]
     root = f"http://isotherm.test/v1/default{chain}"
-    assert set(stack_event) == set(a) == SUMMARY
+    assert set(stack_event) == set(a) == SUMMARY | OWN
+    assert (a["resource_type"], a["stack_path"]) == ("OS::Heat::TestResource", [])
     assert (stack_event["resource_name"], stack_event["physical_resource_id"]) == ("chain", stack_id)
     assert stack_event["resource_status_reason"] == "Stack CREATE started"
     assert [link["rel"] for link in stack_event["links"]] == ["self", "resource", "stack"]
@@ -105,6 +109,17 @@ def test_filters(shared: Api, chain: str, query: dict[str, Any], expected: list[
     assert told(events(shared, chain, sort_dir="asc", **query)) == [OLDEST_FIRST[number] for number in expected]
 
 
+def test_those_of_one_operation(shared: Api) -> None:
+    path = shared.create("twice", {"a": resource("one")})
+    assert shared.put(path, {"template": template({"a": resource("two")})}).status_code == 202
+    shared.end(path)
+    newest, first = (one["id"] for one in shared.get(f"{path}/operations").json()["operations"][:2])
+    assert {one["resource_status"].partition("_")[0] for one in events(shared, path, operation_id=first)} == {"CREATE"}
+    assert {one["resource_status"].partition("_")[0] for one in events(shared, path, operation_id=newest)} == {"UPDATE"}
+    assert len(events(shared, path, operation_id=[first, newest])) == len(events(shared, path))
+    assert events(shared, path, operation_id="nothing") == []
+
+
 def test_sorted_by_type(shared: Api, chain: str) -> None:
     found = events(shared, chain, sort_keys="resource_type", sort_dir="asc")
     assert [one["resource_name"] for one in found] == ["chain", "chain", "a", "a", "b", "b"]
@@ -130,7 +145,7 @@ def test_of_one_resource(shared: Api, chain: str) -> None:
 def test_one_event(shared: Api, chain: str) -> None:
     a = events(shared, chain, resource_name="a")[0]
     found = shared.get(f"{chain}/resources/a/events/{a['id']}").json()["event"]
-    assert set(found) == SUMMARY | {"resource_type", "resource_properties"}
+    assert set(found) == SUMMARY | OWN | {"resource_properties"}
     assert found["resource_type"] == "OS::Heat::TestResource"
     assert found["resource_properties"]["value"] == "one"
     own = events(shared, chain, resource_name="chain")[0]

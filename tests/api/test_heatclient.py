@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_actions(heat: Any) -> None:
     id_ = create(heat, "acts", {"a": resource()})
     for action, state in (("suspend", "SUSPEND_COMPLETE"), ("resume", "RESUME_COMPLETE"), ("check", "CHECK_COMPLETE")):
         getattr(heat.actions, action)(id_)
-        until(lambda state=state: heat.stacks.get(id_).stack_status == state)
+        until(partial(lambda wanted: heat.stacks.get(id_).stack_status == wanted, state))
     with pytest.raises(exc.HTTPBadRequest, match="Cancelling update when stack is CHECK_COMPLETE is not supported"):
         heat.actions.cancel_update(id_)
 

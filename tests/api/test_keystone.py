@@ -1,13 +1,14 @@
-"""Isotherm behind a real Keystone: who is let in, as whom, and what happens when Keystone does not answer."""
+"""Isotherm behind a real Keystone: callers, roles, and a Keystone that does not answer."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 import pytest
@@ -18,7 +19,9 @@ from isotherm.api.auth.keystone import Keystone as Authenticator
 from isotherm.api.http import faults
 from isotherm.api.policy.enforcer import Enforcer
 from isotherm.config import files
+from isotherm.engine.process.home_files import DATABASE
 from isotherm.identity.caller import Caller
+from isotherm.secrets import SEALED
 from tools import instance
 from tools.identity import seed
 from tools.keystone import Keystone, started
@@ -28,7 +31,7 @@ Ask = Callable[..., httpx2.Response]
 
 @pytest.fixture(scope="module")
 def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[instance.Isotherm]:
-    """`isotherm up`, which asks that Keystone and stands in its catalogue."""
+    """`isotherm up`, which uses that Keystone and is in its catalogue."""
     with instance.isotherm(tmp_path_factory.mktemp("home"), instance.with_keystone(keystone.options())) as it:
         keystone.point(it.url)
         yield it
@@ -36,7 +39,7 @@ def service(keystone: Keystone, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def ask(keystone: Keystone, service: instance.Isotherm) -> Ask:
-    """Ask as one of the seeded people, in their project or in that of `project`."""
+    """Send a request as one of the seeded users, in their project or in `project`."""
 
     def ask(method: str, path: str, who: str, *, project: str = "", **options: Any) -> httpx2.Response:
         project = keystone.project(project or seed.PEOPLE[who].project)
@@ -119,7 +122,7 @@ class TestAuthenticator:
                                 False, "demo", True, token, services=frozenset({"identity"}))
         assert token not in repr(caller)
 
-    def test_the_policy_says_who_is_an_administrator(self, keystone: Keystone, conf: Callable[..., Any],
+    def test_the_policy_decides_about_administrators(self, keystone: Keystone, conf: Callable[..., Any],
                                                      tmp_path: Path) -> None:
         (tmp_path / "policy.yaml").write_text('"context_is_admin": "role:reader"\n')
         (caller,) = judge(Authenticator(conf(), Enforcer(tmp_path / "policy.yaml")), request(keystone.token("reader")))
@@ -127,7 +130,7 @@ class TestAuthenticator:
         assert caller.is_admin
 
     @pytest.mark.parametrize("token", ["", "x", "ü", "x" * 20_000, "gAAAAABlies", "a\tb"])
-    def test_nonsense_is_nobody(self, conf: Callable[..., Any], token: str) -> None:
+    def test_a_malformed_token_is_refused(self, conf: Callable[..., Any], token: str) -> None:
         (error,) = judge(Authenticator(conf(), Enforcer()), request(token))
         assert isinstance(error, faults.Unauthorized)
 
@@ -136,7 +139,7 @@ class TestAuthenticator:
         assert isinstance(caller, Caller)
         assert (caller.project, caller.roles, caller.is_admin) == ("", frozenset(), False)
 
-    def test_wrong_credentials_of_the_service_let_nobody_in(self, keystone: Keystone, conf: Callable[..., Any]) -> None:
+    def test_wrong_credentials_of_the_service_admit_no_caller(self, keystone: Keystone, conf: Callable[..., Any]) -> None:
         (error,) = judge(Authenticator(conf(password="wrong"), Enforcer()), request(keystone.token("demo")))
         assert isinstance(error, faults.Fault)
         assert error.status == 503
@@ -198,7 +201,12 @@ def count(authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch) -> list
     """Each question that really goes to Keystone."""
     asked: list[Any] = []
     judge = authenticator._judge
-    monkeypatch.setattr(authenticator, "_judge", lambda question: asked.append(question) or judge(question))
+
+    def noted(question: Any) -> Any:
+        asked.append(question)
+        return judge(question)
+
+    monkeypatch.setattr(authenticator, "_judge", noted)
     return asked
 
 
@@ -227,3 +235,58 @@ def log_in(keystone: Keystone, auth: dict[str, Any]) -> str:
                          headers={"Content-Type": "application/json"})
     assert answer.status_code == 201, answer.text
     return answer.headers["X-Subject-Token"]
+
+
+class TestPage:
+    """The page's login: a password of Keystone begins a session, whose token never enters the browser."""
+
+    HEADERS: ClassVar = {"X-Isotherm-Page": "1"}
+
+    def log_in(self, service: instance.Isotherm, who: str, **changes: Any) -> httpx2.Response:
+        form = {"user": who, "password": seed.PASSWORD, "project": seed.PEOPLE[who].project, **changes}
+        return httpx2.post(f"{service.url}/ui/session", json=form, headers=self.HEADERS, trust_env=False)
+
+    def test_a_password_begins_a_session_in_the_project(
+        self, keystone: Keystone, service: instance.Isotherm, ask: Ask
+    ) -> None:
+        answer = self.log_in(service, "demo")
+        assert answer.status_code == 201, answer.text
+        told = answer.json()["session"]
+        assert (told["user"], told["project"], told["operator"]) == ("demo", keystone.project("demo"), False)
+        (name, cookie), = answer.cookies.items()
+        assert not cookie.startswith("gAAAA")
+        assert "token" not in answer.text
+        with httpx2.Client(trust_env=False, headers={**self.HEADERS, "Cookie": f"{name}={cookie}"}) as page:
+            stacks = page.get(f"{service.url}/v1/{told['project']}/stacks")
+            assert stacks.status_code == 200
+            assert page.get(f"{service.url}/v1/{keystone.project('other')}/stacks").status_code == 403
+            assert page.get(f"{service.url}/ui/session").json()["session"]["user"] == "demo"
+            assert page.delete(f"{service.url}/ui/session").status_code == 204
+            assert page.get(f"{service.url}/v1/{told['project']}/stacks").status_code == 401
+
+    def test_an_administrator_is_an_operator(self, service: instance.Isotherm) -> None:
+        assert self.log_in(service, "admin").json()["session"]["operator"] is True
+
+    @pytest.mark.parametrize("changes", [
+        {"password": "wrong"}, {"user": "nobody-at-all"}, {"project": "no-such-project"}, {"user_domain": "nowhere"},
+        {"project_domain": "nowhere"}, {"password": "'; --"}])
+    def test_what_keystone_refuses_begins_nothing(self, service: instance.Isotherm, changes: dict[str, str]) -> None:
+        answer = self.log_in(service, "reader", **changes)
+        assert (answer.status_code, dict(answer.cookies)) == (401, {})
+
+    @pytest.mark.parametrize("changes", [{"password": ""}, {"password": 7}, {"user": None}, {"project": "x" * 2000}])
+    def test_what_is_no_form_is_not_sent_to_keystone(self, service: instance.Isotherm, changes: dict[str, Any]) -> None:
+        assert self.log_in(service, "reader", **changes).status_code == 400
+
+    def test_guessing_is_slowed_down_for_the_user_and_address(self, service: instance.Isotherm) -> None:
+        statuses = [self.log_in(service, "other", password="guess").status_code for _ in range(6)]
+        assert statuses == [401] * 5 + [429]
+        # With the right password too, until the minute is over.
+        assert self.log_in(service, "other").status_code == 429
+
+    def test_the_token_of_a_session_is_sealed(self, service: instance.Isotherm) -> None:
+        assert self.log_in(service, "colleague").status_code == 201
+        with sqlite3.connect(service.home / DATABASE) as connection:
+            tokens = [row[0] for row in connection.execute("SELECT token FROM page_sessions")]
+        assert tokens
+        assert all(token.startswith(SEALED) for token in tokens)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: whole, right, and for everybody."""
+"""The OpenAPI document: complete, valid, and served without a token."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_it_is_one_document() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_it_is_for_everybody(shared: Api) -> None:
+def test_the_document_needs_no_token(shared: Api) -> None:
     shared.create("a-name-of-somebody")
     answer = shared.ask("GET", ROOT + document.PATH, headers={"X-Auth-Token": "wrong"})
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")

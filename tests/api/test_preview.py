@@ -55,7 +55,7 @@ def test_what_a_create_would_make(shared: Api) -> None:
     assert "p" not in [found["stack_name"] for found in shared.get("/stacks").json()["stacks"]]
 
 
-def test_a_stack_inside_is_a_list(shared: Api) -> None:
+def test_a_nested_stack_is_a_list(shared: Api) -> None:
     middle = INNER.replace("OS::Heat::TestResource", "inner.yaml")
     wanted = template({"main": {"type": "middle.yaml", "properties": {"value": "abc"}}})
     stack = preview(shared, {"stack_name": "p", "template": wanted, "files": {**FILES, "middle.yaml": middle}})

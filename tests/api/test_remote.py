@@ -87,7 +87,7 @@ def test_files_by_url(api: Any, site: Any) -> None:
     assert files[f"{site.url}/a.txt"] == "text-a"
     assert files[f"{site.url}/b.txt"] == "text-b"
     assert sorted(site.asked) == ["/a.txt", "/b.txt", "/inner.yaml", "/mapped.yaml"], "each once"
-    # It is whole: what became of the site does not matter any more.
+    # The request is complete, so the state of the site has no effect any more.
     site.pages.clear()
     assert api.patch(path, {"parameters": {}}).status_code == 202
     assert api.end(path)["stack_status"] == "UPDATE_COMPLETE"
@@ -149,7 +149,7 @@ def test_all_together_they_are_limited(with_options: Callable[..., Api], site: A
     assert len(site.asked) == 3
 
 
-def test_nobody_finds_what_another_has_fetched(api: Any, site: Any) -> None:
+def test_a_fetched_text_is_not_visible_to_other_users(api: Any, site: Any) -> None:
     """Case 24: no cache, no list of types and no error reveals it."""
     site.pages["/MARKER.yaml"] = json.dumps(template({"a": resource()}))
     created(api, template=template({"n": {"type": f"{site.url}/MARKER.yaml"}}))

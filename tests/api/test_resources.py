@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from isotherm.store import tables as t
-from tests import databases
+from tests import databases, patience
 from tests.api.conftest import Api, fault, resource, template
 
 ITEM = {"resource_name", "logical_resource_id", "physical_resource_id", "resource_type", "resource_status",
@@ -22,7 +22,8 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 def listed(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
     answer = api.get(f"{path}/resources", **query)
     assert answer.status_code == 200, answer.text
-    return answer.json()["resources"]
+    found: list[dict[str, Any]] = answer.json()["resources"]
+    return found
 
 
 def names(found: list[dict[str, Any]]) -> list[str]:
@@ -132,7 +133,7 @@ def test_stacks_inside_come_after_those_around_them(shared: Api, tree: str) -> N
     assert names(listed(shared, tree, nested_depth=9, name="leaf")) == ["leaf"], "filters hold at each depth"
 
 
-def test_a_stack_inside_says_what_it_is_inside_of(shared: Api, tree: str) -> None:
+def test_a_nested_stack_names_its_parent(shared: Api, tree: str) -> None:
     nested = links(listed(shared, tree)[0])["nested"]
     found = shared.get(f"{nested}/resources").json()["resources"]
     assert [one["parent_resource"] for one in found] == ["top", "top"]
@@ -227,8 +228,9 @@ def test_signals(api: Api) -> None:
     }, wait=False)
     handle = f"{path}/resources/handle"
     told = {"status": "SUCCESS", "data": "ok", "id": "1", "reason": "well"}
-    while (answer := signal(api, handle, told)).status_code == 404:
-        pass
+    # A signal is accepted before the creation of the handle is recorded as complete: the newest event would be that one.
+    patience.until(lambda: api.get(handle).json().get("resource", {}).get("resource_status") == "CREATE_COMPLETE")
+    answer = signal(api, handle, told)
     assert (answer.status_code, answer.content) == (200, b"null")
     assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
     assert api.get(f"{handle}/events").json()["events"][0]["resource_status"] == "SIGNAL_COMPLETE"
@@ -256,7 +258,8 @@ def test_hooks_are_cleared_by_a_signal(api: Api) -> None:
     named = f'Stack "paused" [{path.rsplit("/", 1)[1]}]'
     assert fault(signal(api, hooked, {"unset_hook": "sometime"})) == (
         400, "InvalidBreakPointHook", f'Invalid hook type "sometime" for TestResource "a" {named}')
-    for odd in (5, ["pre-create"], None, {}):
+    odds: list[Any] = [5, ["pre-create"], None, {}]
+    for odd in odds:
         assert fault(signal(api, hooked, {"unset_hook": odd}))[:2] == (400, "InvalidBreakPointHook"), odd
     assert fault(signal(api, hooked, {"unset_hook": "pre-update"})) == (
         400, "InvalidBreakPointHook", f'The "pre-update" hook is not defined on TestResource "a" {named}')
@@ -267,7 +270,7 @@ def test_hooks_are_cleared_by_a_signal(api: Api) -> None:
         one["resource_status_reason"] for one in api.get(f"{hooked}/events").json()["events"]]
 
 
-# What somebody says of a resource.
+# Resources that are marked unhealthy.
 
 
 def test_marked_and_marked_again(api: Api) -> None:
@@ -306,7 +309,7 @@ def test_what_is_being_worked_on_cannot_be_marked(api: Api) -> None:
         409, "ActionInProgress", "Stack busy already has an action (CREATE) in progress.")
 
 
-def test_whoever_stands_for_one_resource_may_ask_for_no_other(api: Api) -> None:
+def test_a_stack_user_reads_no_other_resource(api: Api) -> None:
     path = api.create("guarded", {"a": resource(), "b": resource()})
     with api.somebody("default", stack_user=(path.rsplit("/", 1)[1], "a"), roles=("heat_stack_user",)):
         assert api.get(f"{path}/resources/a/metadata").status_code == 200

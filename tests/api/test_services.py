@@ -68,7 +68,7 @@ def stack(shared: Api) -> Any:
 
 
 def ask_all(api: Any, id_: Any, name: Any) -> Iterator[Any]:
-    """Everything that there is, for a resource of that name: the rule, and the status of the answer."""
+    """Request every route for a resource of that name; return the rule and the status of each answer."""
     known = {**PLACES, "stack_id": id_, "resource_name": name}
     for route in routes.TABLE:
         path = re.sub(r"{([^}]+)}", lambda found: known.get(found[1], "x"), route.path)

@@ -1,4 +1,4 @@
-"""Signals at signed addresses: cases 52 to 57. Who has one can signal one version of one resource, and nothing else."""
+"""Signals at signed URLs: cases 52 to 57. A URL is good for one version of one resource, and for nothing else."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ def attributes(api: Any, path: str, name: str = "handle") -> dict[str, Any]:
     while True:
         found = api.get(f"{path}/resources/{name}").json()["resource"]
         if found["resource_status"] == "CREATE_COMPLETE":
-            return found["attributes"]
+            attributes: dict[str, Any] = found["attributes"]
+            return attributes
         assert time.monotonic() < until, found
         time.sleep(0.02)
 
 
 def anybody(api: Any, method: str, url: str, body: Any = None, **options: Any) -> Any:
-    """Ask without a token."""
+    """Send a request without a token."""
     api.token = None
     try:
         return api.ask(method, url, body, **options)
@@ -56,7 +57,8 @@ def refused(api: Any, method: str, url: str) -> bool:
 
 
 def signals(api: Any, path: str, name: str = "handle") -> dict[str, Any]:
-    return api.get(f"{path}/resources/{name}/metadata").json()["metadata"]
+    found: dict[str, Any] = api.get(f"{path}/resources/{name}/metadata").json()["metadata"]
+    return found
 
 
 def test_a_handle_has_an_address_that_takes_signals(api: Api) -> None:
@@ -83,7 +85,7 @@ def test_after_all_have_come_no_more_do(api: Api) -> None:
     assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
     before, events = signals(api, path), len(api.get(path + "/events").json()["events"])
     status, kind, message = fault(anybody(api, "POST", url, SUCCESS))
-    assert (status, kind) == (409, "Conflict") and "Nobody waits" in message
+    assert (status, kind) == (409, "Conflict") and "No resource waits" in message
     assert anybody(api, "POST", url, {"status": "FAILURE"}).status_code == 409
     assert signals(api, path) == before
     assert len(api.get(path + "/events").json()["events"]) == events
@@ -156,7 +158,7 @@ def test_lifetime_and_address_are_set(with_options: Callable[..., Api]) -> None:
     url = attributes(api, path)["endpoint"]
     assert url.startswith("https://cloud.example/heat/v1/default/signal/")
     assert int(parse_qs(urlsplit(url).query)["expires"][0]) <= time.time() + 60
-    # What stands before /v1 is taken away by whoever stands before us.
+    # A proxy may remove a part of the path before /v1.
     answer = anybody(api, "POST", ROOT + url.removeprefix("https://cloud.example/heat"), SUCCESS)
     assert answer.status_code == 200, answer.text
 
@@ -216,7 +218,7 @@ def test_a_hook_is_not_cleared_by_a_signed_signal(api: Api) -> None:
     path = api.create("s", waiting(), wait=False, environment=environment)
     url = attributes(api, path)["endpoint"]
     assert anybody(api, "POST", url, {"unset_hook": "pre-create"}).status_code == 400
-    assert anybody(api, "POST", url, SUCCESS).status_code == 200  # it came before anybody waited, and counts
+    assert anybody(api, "POST", url, SUCCESS).status_code == 200  # it came before the wait, and counts
     assert api.post(f"{path}/resources/wait/signal", {"unset_hook": "pre-create"}).status_code == 200
     assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
 
@@ -239,7 +241,7 @@ def test_a_replaced_resource_takes_nothing_at_its_old_address(api: Api) -> None:
     assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
     assert api.put(path, body).status_code == 202
     until = time.monotonic() + PATIENCE_S
-    # While the new one is being made, its name stands for it.
+    # While the new version is being created, its name identifies it.
     while (second := api.get(f"{path}/outputs/url").json()["output"]["output_value"]) in (first, "handle"):
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -248,9 +250,29 @@ def test_a_replaced_resource_takes_nothing_at_its_old_address(api: Api) -> None:
     assert api.end(path)["stack_status"] == "UPDATE_COMPLETE"
 
 
+def test_the_types_of_cloudformation_take_signals_too(api: Api) -> None:
+    handle = {"Type": "AWS::CloudFormation::WaitConditionHandle"}
+    wait = {"Type": "AWS::CloudFormation::WaitCondition",
+            "Properties": {"Handle": {"Ref": "handle"}, "Timeout": 600, "Count": 2}}
+    outputs = {"url": {"Value": {"Ref": "handle"}}, "data": {"Value": {"Fn::GetAtt": ["wait", "Data"]}}}
+    given = {"HeatTemplateFormatVersion": "2012-12-12", "Resources": {"handle": handle, "wait": wait}, "Outputs": outputs}
+    path = api.create("s", wait=False, template=given)
+    until = time.monotonic() + PATIENCE_S
+    while not (url := api.get(f"{path}/outputs/url").json()["output"]["output_value"] or "").startswith("http"):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert anybody(api, "PUT", url, {"Status": "SUCCESS"}).status_code == 400
+    for number in ("1", "2"):
+        said = {"Status": "SUCCESS", "Reason": "r", "UniqueId": number, "Data": f"d{number}"}
+        assert anybody(api, "PUT", url, said).status_code == 200
+    assert api.end(path)["stack_status"] == "CREATE_COMPLETE"
+    assert api.get(f"{path}/outputs/data").json()["output"]["output_value"] == '{"1": "d1", "2": "d2"}'
+    assert anybody(api, "PUT", url, said).status_code == 409
+
+
 @pytest.mark.parametrize("change", ["delete", "update"])
 def test_signals_race_with_what_happens_to_the_stack(api: Api, change: Any) -> Any:
-    """Case 57: each is taken or refused, none is half taken, and the stack gets where it was sent."""
+    """Case 57: each is taken or refused as a whole, and the stack reaches the state that was requested."""
     path = api.create("s", waiting(1000), wait=False)
     url = attributes(api, path)["endpoint"]
 
@@ -331,5 +353,5 @@ def test_what_needs_no_token_is_declared(shared: Api) -> None:
     for route in routes.SIGNED:
         url = f"{ROOT}/v1/default{route.path.format(stack_id='x', token='y')}"
         assert anybody(shared, route.method, url).status_code == 403
-    assert {route.handler for route in routes.SIGNED} == {signed_signals.signal}
+    assert {route.handler for route in routes.SIGNED} == {signed_signals.signal, signed_signals.metadata}
     assert not {(route.method, route.path) for route in routes.SIGNED} & {(r.method, r.path) for r in routes.TABLE}

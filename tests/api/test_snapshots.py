@@ -18,7 +18,8 @@ def take(api: Api, path: str, **body: Any) -> dict[str, Any]:
     answer = api.post(f"{path}/snapshots", body)
     assert answer.status_code == 200, answer.text
     api.end(path)
-    return answer.json()
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 def test_taken_shown_and_listed(api: Api) -> None:
@@ -65,12 +66,43 @@ def test_gone_back_to(api: Api) -> None:
     assert [(one["resource_name"], one["attributes"]["output"]) for one in shown] == [("a", "one")]
 
 
+def test_planned_before_gone_back_to(api: Api) -> None:
+    path = api.create("s", {"a": resource("one"), "c": resource()})
+    taken = take(api, path)
+    changed = template({"a": resource("two"), "b": resource(), "c": resource()})
+    assert api.put(path, {"template": changed}).status_code == 202
+    api.end(path)
+    one = f"{path}/snapshots/{taken['id']}"
+    plan = api.post(f"{one}/plan").json()["plan"]
+    assert (plan["generation"], plan["counts"]) == (3, {"update": 1, "delete": 1, "nothing": 1})
+    rows = {row["resource_name"]: row for row in plan["resources"]}
+    assert rows["a"]["changes"] == {"value": {"from": "two", "to": "one"}} and rows["b"]["action"] == "delete"
+    assert api.get(f"{path}/summary").json()["summary"]["stack"]["generation"] == 3
+    late = api.ask("POST", f"{one}/restore", headers={"If-Match": '"2"'})
+    assert fault(late)[:2] == (409, "GenerationMoved")
+    assert api.ask("POST", f"{one}/restore", headers={"If-Match": '"3"'}).status_code == 202
+    api.end(path)
+    assert api.post(f"{one}/plan").json()["plan"]["counts"] == {"nothing": 2}
+
+
+def test_immutable_parameters_are_no_obstacle_to_the_plan_of_a_restore(api: Api) -> None:
+    def body(value: str, *, immutable: bool) -> dict[str, Any]:
+        parameters = {"p": {"type": "string", "default": value, "immutable": immutable}}
+        return {**template({"a": resource({"get_param": "p"})}), "parameters": parameters}
+
+    path = api.create("s", template=body("one", immutable=True))
+    taken = take(api, path)
+    assert api.put(path, {"template": body("two", immutable=False)}).status_code == 202
+    api.end(path)
+    assert api.post(f"{path}/snapshots/{taken['id']}/plan").status_code == 200
+
+
 def test_deleted(api: Api) -> None:
     path = api.create("s", {"a": resource()})
     taken = take(api, path)
     one = f"{path}/snapshots/{taken['id']}"
     assert api.delete(one).status_code == 204
-    until = time.monotonic() + 30
+    until = time.monotonic() + 240
     while api.get(one).status_code != 404:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -85,7 +117,7 @@ def test_not_while_something_is_under_way(api: Api) -> None:
 
 def test_no_such_snapshot(shared: Api) -> None:
     path = shared.create("s", {})
-    for method, part in (("GET", ""), ("DELETE", ""), ("POST", "/restore")):
+    for method, part in (("GET", ""), ("DELETE", ""), ("POST", "/restore"), ("POST", "/plan")):
         assert fault(shared.ask(method, f"{path}/snapshots/{UNKNOWN}{part}")) == (
             404, "NotFound", f"Snapshot with id {UNKNOWN} not found"), method
 

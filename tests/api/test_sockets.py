@@ -1,4 +1,4 @@
-"""Requests that lie about themselves, over real sockets: case 7 of the abuse cases. Each is cut, and others go on."""
+"""Requests with wrong lengths, over real sockets: case 7 of the abuse cases. Each is cut, and others are served."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Server:
         answer = httpx2.get(f"http://127.0.0.1:{self.port}/v1/default/stacks", headers={"X-Auth-Token": TOKEN},
                             timeout=PATIENCE_S)
         assert answer.status_code == 200
-        assert time.monotonic() - start < 5  # on a busy machine; far below what is tried here
+        assert time.monotonic() - start < PATIENCE_S / 2  # on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_case_7_a_bomb_of_gzip_is_not_unpacked(server: Server) -> None:
         start = time.monotonic()
         answer = sent(server, head(f"Content-Length: {len(bomb)}", "Connection: close", *lines) + bomb)
         assert status(answer) == 400
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < PATIENCE_S / 2
     assert set(configs(server)) <= {"whole"}
 
 
@@ -205,6 +205,6 @@ def test_case_7_a_bomb_of_gzip_is_not_unpacked(server: Server) -> None:
 ], ids=lambda data: repr(data[:40]))
 def test_what_is_hardly_http(server: Server, data: bytes) -> None:
     answer = sent(server, data + f"X-Auth-Token: {TOKEN}\r\nConnection: close\r\n\r\n".encode())
-    assert status(answer) is None or status(answer) < 500, answer
+    assert (status(answer) or 0) < 500, answer
     assert b"root:" not in answer
     server.goes_on()

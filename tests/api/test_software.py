@@ -17,13 +17,15 @@ CONFIGS, DEPLOYMENTS = "/software_configs", "/software_deployments"
 def make(api: Any, **fields: Any) -> dict[str, Any]:
     answer = api.post(CONFIGS, fields)
     assert answer.status_code == 200, answer.text
-    return answer.json()["software_config"]
+    made: dict[str, Any] = answer.json()["software_config"]
+    return made
 
 
 def deploy(api: Any, config: dict[str, Any], **fields: Any) -> dict[str, Any]:
     answer = api.post(DEPLOYMENTS, {"config_id": config["id"], **fields})
     assert answer.status_code == 200, answer.text
-    return answer.json()["software_deployment"]
+    made: dict[str, Any] = answer.json()["software_deployment"]
+    return made
 
 
 def test_a_config_with_all_it_can_say(shared: Api) -> None:
@@ -48,7 +50,7 @@ def test_a_config_with_all_it_can_say(shared: Api) -> None:
 
 def test_a_config_that_says_nothing(shared: Api) -> None:
     made = make(shared)
-    expected = {"name": None, "group": None, "config": None, "inputs": [], "outputs": [], "options": {}}
+    expected: dict[str, Any] = {"name": None, "group": None, "config": None, "inputs": [], "outputs": [], "options": {}}
     assert {key: made[key] for key in expected} == expected
     assert shared.get(f"{CONFIGS}/{made['id']}").json()["software_config"] == made
 

@@ -15,7 +15,9 @@ from tests.api.conftest import Api, fault, resource, template
 
 SHOWN = {"id", "links", "stack_name", "description", "template_description", "creation_time", "updated_time",
          "deletion_time", "stack_status", "stack_status_reason", "parameters", "outputs", "disable_rollback",
-         "timeout_mins", "stack_owner", "parent", "stack_user_project_id", "tags", "capabilities", "notification_topics"}
+         "timeout_mins", "stack_owner", "parent", "stack_user_project_id", "tags", "capabilities", "notification_topics",
+         # Not in Heat's answer.
+         "protected", "generation", "operation_id", "timeout_s"}
 GENERIC = "The server could not comply with the request since it is either malformed or otherwise incorrect."
 TYPED = template(
     {"a": resource({"get_param": "word"}), "off": {**resource(), "condition": "never"}},
@@ -59,6 +61,24 @@ def test_all_that_a_show_tells(shared: Api) -> None:
     assert (stack["disable_rollback"], stack["timeout_mins"], stack["tags"]) == (True, 5, ["x", "y"])
     assert (stack["parent"], stack["stack_user_project_id"]) == (None, None)
     assert (stack["capabilities"], stack["notification_topics"], stack["stack_owner"]) == ([], [], "isotherm")
+
+
+def test_progress_and_drift_are_told_when_they_are_asked_for(shared: Api) -> None:
+    path = shared.create("asked", template=TYPED)
+    stack = shared.get(path, with_progress="true", resolve_outputs="false").json()["stack"]
+    assert set(stack) == SHOWN - {"outputs"} | {"progress", "retained", "left_out", "drift"}
+    assert stack["progress"]["states"] == {"DONE": 1}
+    assert (stack["retained"], stack["drift"]) == ([], {"drifted": 0, "given_up": 0})
+    listed = shared.get("/stacks", name="asked", with_drift="true").json()["stacks"][0]
+    assert (listed["drift"], listed["template_description"]) == ({"drifted": 0, "given_up": 0}, "What it is")
+
+
+def test_an_unknown_parameter_is_an_error_if_it_is_asked_for(shared: Api) -> None:
+    path = shared.create("strict", template=TYPED)
+    body = {"parameters": {"wrod": "x"}}
+    assert shared.patch(path, {**body, "strict": True}).json()["error"]["type"] == "UnknownUserParameter"
+    assert shared.patch(path, body).status_code == 202
+    shared.end(path)
 
 
 def test_what_was_not_asked_for(shared: Api) -> None:
@@ -145,7 +165,7 @@ def test_the_same_name_twice(shared: Api) -> None:
     ({"stack_name": "x", "adopt_stack_data": {"template": {}}}, ("HTTPBadRequest", GENERIC)),
     ({"stack_name": "x", "adopt_stack_data": "{}"}, ("HTTPBadRequest", "Invalid adopt data: 'template'")),
     ({"stack_name": "x", "template": template({}), "files_container": "c"}, (
-        "NotSupported", "files_container is not supported.")),
+        "NotSupported", "files_container names a container of Swift, and the request names no cloud.")),
 ])
 def test_what_is_refused(shared: Api, body: Any, expected: Any) -> None:
     status, kind, message = fault(shared.post("/stacks", body))
@@ -192,7 +212,7 @@ def served(text: Any) -> Iterator[Any]:
             self.wfile.write(text.encode())
 
         def log_message(self, *_: Any) -> None:
-            """Nobody wants to know."""
+            """Log nothing."""
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -245,7 +265,7 @@ ONE = template({"a": resource({"get_param": "p"})}, parameters={"p": {"type": "s
     ({"environment": {"parameters": {"p": "environment"}}, "environment_files": []}, "environment"),
     ({"parameters": {"p": None}}, "template"),
 ])
-def test_who_wins(shared: Api, body: Any, value: Any) -> None:
+def test_the_later_source_of_a_value_wins(shared: Api, body: Any, value: Any) -> None:
     name = f"wins{abs(hash(json.dumps(body)))}"
     path = shared.create(name, template=ONE, **body)
     assert shared.get(path).json()["stack"]["parameters"]["p"] == value

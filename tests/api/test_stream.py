@@ -1,4 +1,4 @@
-"""The stream of events, over a real server: what arrives, from where on, and who waits for whom."""
+"""The stream of events, over a real server: its content, its start, and readers of different speed."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def after(api: Any, number: Any) -> Any:
 
 
 def test_coming_again_misses_nothing_and_repeats_nothing(api: Api, serve: Any) -> None:
-    """Wherever the last one stood: in the memory of the process, or only in the database."""
+    """The last event may be in the memory of the process, or only in the database."""
     path = api.create("s", {"a": resource()})
     id_ = path.rsplit("/", 1)[1]
     server = serve(kept=600)
@@ -242,9 +242,9 @@ def test_a_service_that_stops_says_so(serve: Any) -> None:
             it.message()
 
 
-def test_one_look_serves_all_and_none_is_made_for_nobody(api: Api, serve: Any) -> None:
-    server = serve()
-    assert server.feed._task is None
+def test_one_query_serves_all_readers_and_none_runs_without_a_reader(api: Api, serve: Any) -> None:
+    server: Any = serve()
+    assert not server.feed._task
     with contextlib.ExitStack() as many:
         readers = [many.enter_context(server.reader()) for _ in range(5)]
         looking = server.feed._task
@@ -284,7 +284,7 @@ def opened(server: Any, project: Any, caller: Any, many: Any, count: Any) -> Any
             answer.read()
             return fault(answer)[:2]
         reader = Reader(answer)
-        many.callback(lambda reader: None, reader)  # a reader that nobody has any more closes its stream
+        many.callback(lambda reader: None, reader)  # a reader that is not referenced any more closes its stream
         assert reader.message()["event"] == "ready"
     return 200, ""
 

@@ -148,11 +148,12 @@ class TestUse:
         it = site()
         stack = run(it.create(it.caller("demo")))
         known = session.Session().get_auth_headers(run(it.trusts.authentication(stack)))
+        assert known is not None
         body = it.keystone.admin()
         token = seed.Api(body.url, known["X-Auth-Token"]).call("GET", "/auth/projects")
         assert [one["name"] for one in token["projects"]] == ["demo"]
 
-    def test_who_has_lost_a_role_cannot_be_acted_for(self, site: Callable[..., Site]) -> None:
+    def test_no_action_for_a_user_that_has_lost_a_role(self, site: Callable[..., Site]) -> None:
         it = site()
         stack = run(it.create(it.caller("colleague")))
         grant = (f"/projects/{it.keystone.project('demo')}/users/{it.keystone.user('colleague')}/roles/"
@@ -211,7 +212,7 @@ class TestGivingBack:
         assert len(it.lent()) == 1
 
     @pytest.mark.parametrize("dies", ["after Keystone", "before Keystone"])
-    def test_who_dies_on_the_way_leaves_none(self, site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch,
+    def test_a_process_that_dies_meanwhile_leaves_no_trust(self, site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch,
                                              dies: str) -> None:
         """The row is written before the trust is made, so that a trust with an unknown id is found and deleted."""
         it = site()

@@ -94,7 +94,7 @@ def test_functions(shared: Api) -> None:
         404, "NotFound", "Template with version heat_template_version.2012-12-12 not found")
 
 
-def test_a_type_that_is_not_for_everybody(shared: Api) -> None:
+def test_a_type_that_the_policy_restricts(shared: Api) -> None:
     shared.rules.forbidden.add("resource_types:OS::Heat::TestResource")
     try:
         assert "OS::Heat::TestResource" not in types(shared)

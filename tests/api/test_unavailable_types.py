@@ -116,7 +116,8 @@ def test_an_older_name_is_denied_with_the_newer_one(api: Api) -> None:
 
 
 def test_validate_ignores_it_where_it_is_asked_to(api: Api) -> None:
-    body = {"template": template({"r": {"type": SERVER}, "s": {"type": "OS::Heat::Value"}}, description="d")}
+    absent = "OS::Zun::Container"
+    body = {"template": template({"r": {"type": absent}, "s": {"type": "OS::Heat::Value"}}, description="d")}
     for nested in ("false", "true"):
         assert fault(api.post("/validate", body, show_nested=nested))[:2] == (400, "ResourceTypeUnavailable")
         answer = api.post("/validate", body, show_nested=nested, ignore_errors="99001")

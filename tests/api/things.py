@@ -1,4 +1,4 @@
-"""A thing of each kind, and the path of every route to them: for tests that walk the table of routes."""
+"""An object of each kind, and the path of every route to it: for tests that walk the table of routes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ def made(api: Api, name: str = "s", **body: Any) -> dict[str, str]:
     api.end(path)
     config = api.post("/software_configs", {"name": "c"}).json()["software_config"]["id"]
     deployment = api.post("/software_deployments", {"config_id": config, "server_id": "server"}).json()
+    operation = api.get(f"{path}/operations").json()["operations"][0]["id"]
     event = api.get(f"{path}/resources/r/events").json()["events"][0]["id"]
     return {"project": api.project, "stack_name": name, "stack_id": path.rpartition("/")[2], "resource_name": "r",
             "snapshot_id": snapshot, "output_key": "o", "config_id": config, "event_id": event, "server_id": "server",
             "deployment_id": deployment["software_deployment"]["id"], "type_name": "OS::Heat::RandomString",
-            "version": "heat_template_version.2021-04-16", "token": "x"}
+            "version": "heat_template_version.2021-04-16", "token": "x", "operation_id": operation}
+
+
+def is_endless(route: routes.Route) -> bool:
+    """Return whether the answer of a route is a stream."""
+    return route.path.endswith(("/stream", "/live", "/follow"))
 
 
 def names(route: routes.Route) -> list[str]:
@@ -46,7 +52,7 @@ def place(route: routes.Route, known: dict[str, str], raw: bool = False) -> str:
 
 @contextmanager
 def waiting_meanwhile(api: Api, path: str) -> Iterator[list[float]]:
-    """Somebody else asks again and again; the list has the longest that they had to wait."""
+    """Send requests of another client again and again; the list gets its longest delay."""
     slowest, stop = [0.0], threading.Event()
 
     def others() -> None:

@@ -1,4 +1,4 @@
-"""A real broker, what stands between it and a bus, and ears that remember."""
+"""A real broker, a proxy between it and a bus, and a listener that records messages."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ T = TypeVar("T")
 Story = Callable[[Coroutine[Any, Any, None]], None]
 
 #: A busy machine is no failure.
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 
 class Listener:
-    """A listener that writes down what it is told."""
+    """A listener that records its calls."""
 
     def __init__(self, *, room: bool = True) -> None:
         self.heard: list[str] = []
@@ -90,7 +90,7 @@ class Broker:
 
 
 class Between:
-    """Stands between a bus and the broker, on a port that stays, and lets everything, nothing, or nobody through."""
+    """A proxy between a bus and the broker, on a fixed port, that passes everything, freezes, or refuses connections."""
 
     def __init__(self, target: int) -> None:
         self.target = target
@@ -156,7 +156,7 @@ async def connected(*buses: bus.Bus) -> None:
 
 
 async def on_the_broker(url: str, act: Callable[[AbstractChannel], Awaitable[T]]) -> T:
-    """As somebody else would, who knows nothing of us."""
+    """Connect to the broker as another program would."""
     async with await aio_pika.connect(url) as connection, connection.channel() as channel:
         return await act(channel)
 
@@ -223,7 +223,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 @pytest.fixture
 def story(caplog: pytest.LogCaptureFixture) -> Story:
-    """Runs it, and sees to it that nothing is left running, and that the loop has nothing to complain of."""
+    """Run a story; fail if a task is left running, or the loop reports an error."""
     async def whole(it: Coroutine[Any, Any, None]) -> None:
         await it
         # What was cut, closed or cancelled notices it in the next passes of the loop.

@@ -1,4 +1,4 @@
-"""A process on the bus, for tests: says on its output what it hears, and holds a call for help until it is killed.
+"""A process on the bus, for tests: it prints the messages it gets, and holds a call for help until it is killed.
 
     python -m tests.bus.process URL [STACK ...]     # tells of the stacks once it is connected
 """

@@ -1,4 +1,4 @@
-"""The bus over a real broker: who hears what, when a call counts as answered, and what becomes of it when things break."""
+"""The bus over a real broker: the receivers of messages, the acknowledgement of calls, and broken connections."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ async def process(url: Any, *stacks: Any) -> AsyncIterator[Any]:
     made = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.bus.process", url, *stacks, stdout=subprocess.PIPE)
     try:
+        assert made.stdout is not None
         assert await made.stdout.readline() == b"connected\n"
         yield made
     finally:
@@ -82,7 +84,7 @@ def test_processes_hear_each_other(story: Story, broker: Broker) -> None:
     story(it())
 
 
-def test_who_only_speaks_is_heard_to_the_last_word(story: Story, broker: Broker) -> None:
+def test_all_messages_of_a_process_that_only_sends_arrive(story: Story, broker: Broker) -> None:
     async def it() -> None:
         here, there, ears = bus.of(broker.url), bus.of(broker.url), Listener(room=False)
         async with here.listening(ears):
@@ -102,7 +104,7 @@ def test_one_with_room_comes_and_none_without(story: Story, broker: Broker) -> N
             await connected(full, free)
             for number in range(1, 6):
                 full.call_for_help()
-                await until(lambda number=number: yes.came == number)
+                await until(partial(lambda count: yes.came == count, number))
             yes.has_room = False
             free.capacity_changed()
             await until_queued(broker.url, messages=0, consumers=0)
@@ -131,15 +133,15 @@ def test_calls_for_help_are_gathered(story: Story, broker: Broker) -> None:
     story(it())
 
 
-def test_room_is_asked_for_after_each_call(story: Story, broker: Broker) -> None:
+def test_room_is_asked_for_after_each_call(story: Story, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     async def it() -> None:
         full, free, yes = bus.of(broker.url), bus.of(broker.url), Listener()
-        yes.has_capacity = lambda: yes.came < 2
+        monkeypatch.setattr(yes, "has_capacity", lambda: yes.came < 2)
         async with full.listening(Listener(room=False)), free.listening(yes):
             await connected(full, free)
             for number in range(1, 5):
                 full.call_for_help()
-                await until(lambda number=number: full.counts.published == number)
+                await until(partial(lambda count: full.counts.published == count, number))
             await until(lambda: yes.came == 2)
             await until_queued(broker.url, messages=2, consumers=0)
             assert yes.came == 2
@@ -155,7 +157,7 @@ def test_a_call_that_finds_no_room_goes_to_another(story: Story, broker: Broker)
             await connected(here, other)
             here.call_for_help()
             await until(lambda: theirs.came == 1)
-            # It is full now, and nobody has said so yet.
+            # The worker is full now, and has not announced that yet.
             theirs.has_room = False
             here.call_for_help()
             await until(lambda: here.counts.published == 2)
@@ -168,7 +170,7 @@ def test_a_call_that_finds_no_room_goes_to_another(story: Story, broker: Broker)
 
 
 def test_a_call_is_answered_when_the_turn_is_over_and_not_before(story: Story, broker: Broker) -> None:
-    """Who is killed in the middle of it has not answered: another comes."""
+    """A process that is killed in the middle has not answered: another one gets the call."""
     async def it() -> None:
         here, ears = bus.of(broker.url), Listener(room=False)
         async with here.listening(ears):
@@ -214,7 +216,7 @@ def test_what_was_answered_does_not_come_again(story: Story, broker: Broker) -> 
     story(it())
 
 
-def test_a_turn_goes_on_when_its_connection_is_lost(story: Story, broker: Broker) -> None:
+def test_a_turn_goes_on_when_its_connection_is_lost(story: Story, broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     async def it() -> None:
         there, ears = Between(broker.port), Listener()
         ears.held, ended = asyncio.Event(), []
@@ -224,7 +226,7 @@ def test_a_turn_goes_on_when_its_connection_is_lost(story: Story, broker: Broker
             await come()
             ended.append(ears.came)
 
-        ears.take_turn = noted
+        monkeypatch.setattr(ears, "take_turn", noted)
         async with there.open() as port:
             here, other = bus.of(url_at(broker, port)), bus.of(broker.url)
             async with here.listening(ears), other.listening(Listener(room=False)):
@@ -298,7 +300,7 @@ def test_garbage_is_counted_and_goes_away(story: Story, broker: Broker, body: An
             await connected(here)
             for number, exchange in enumerate(("isotherm.news", "isotherm.work", "isotherm.hints"), 1):
                 await publish(broker.url, exchange, body)
-                await until(lambda number=number: here.counts.refused == number)
+                await until(partial(lambda count: here.counts.refused == count, number))
             await publish(broker.url, "isotherm.hints", b'{"stack": "a"}', "good")
             await publish(broker.url, "isotherm.news", wire.encode("x", ["b"])[:-1] + b',"of":"later"}')
             await publish(broker.url, "isotherm.work", wire.encode("x"))
@@ -308,7 +310,7 @@ def test_garbage_is_counted_and_goes_away(story: Story, broker: Broker, body: An
     story(it())
 
 
-def test_each_hint_goes_to_one_and_only_to_who_takes_them(story: Story, broker: Broker) -> None:
+def test_each_hint_goes_to_one_process_that_takes_hints(story: Story, broker: Broker) -> None:
     async def it() -> None:
         buses = [bus.of(broker.url) for _ in range(3)]
         ears = [Listener(room=False) for _ in range(3)]

@@ -14,6 +14,7 @@ from isotherm import bus, config, errors
 from isotherm.bus import address, wire
 from isotherm.bus.outbox import BATCH, MOST, Outbox, OutgoingMessage
 from tests.bus.conftest import Broken, Listener, Story
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize(("url", "expected"), [
@@ -92,7 +93,7 @@ def test_a_hint_may_be_any_object(body: Any, good: Any) -> None:
 
 def letters(outbox: Any, count: Any) -> Any:
     async def taken() -> Any:
-        return [await asyncio.wait_for(outbox.next(), 1) for _ in range(count)]
+        return [await asyncio.wait_for(outbox.next(), PATIENCE_S) for _ in range(count)]
 
     return asyncio.run(taken())
 
@@ -152,11 +153,12 @@ def test_in_one_process_news_are_heard_at_once(story: Story) -> None:
     story(it())
 
 
-def test_another_thread_is_heard_on_the_loop(story: Story) -> None:
+def test_another_thread_is_heard_on_the_loop(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     async def it() -> None:
-        here, where = bus.of(""), []
+        here = bus.of("")
+        where: list[threading.Thread] = []
         ears = Listener()
-        ears.stacks_changed = lambda stack_ids: where.append(threading.current_thread())
+        monkeypatch.setattr(ears, "stacks_changed", lambda stack_ids: where.append(threading.current_thread()))
         async with here.listening(ears):
             await asyncio.to_thread(here.announce, ["a"])
             await asyncio.sleep(0)
@@ -165,7 +167,7 @@ def test_another_thread_is_heard_on_the_loop(story: Story) -> None:
     story(it())
 
 
-def test_ears_that_fail_stop_nobody(story: Story, told: Callable[[], list[str]]) -> None:
+def test_a_listener_that_fails_stops_no_other(story: Story, told: Callable[[], list[str]]) -> None:
     async def it() -> None:
         here = bus.of("")
         async with here.listening(Broken()):

@@ -1,4 +1,4 @@
-"""A notification on a real broker leads to a look, by whichever process it goes to, and a repair heals."""
+"""A notification on a real broker leads to an observation, in whichever process gets it, and to a repair."""
 
 from __future__ import annotations
 

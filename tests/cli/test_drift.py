@@ -1,4 +1,4 @@
-"""Drift, as a user types it: shown as a diff, marked in lists, looked at now, and what is done about it."""
+"""Drift on the command line: shown as a diff, marked in lists, observed now, and its policies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Run
 
-pytestmark = pytest.mark.ledger("S1.5")
+pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("engine_at")]
 
 TEMPLATE = """
 heat_template_version: 2021-04-16
@@ -26,7 +26,7 @@ def place(run: Run, tmp_path: Path, home: Path) -> Path:
     return home / "local" / "a.txt"
 
 
-def test_what_nobody_looked_at_is_not_called_well(run: Run, place: Path) -> None:
+def test_an_unobserved_resource_is_not_called_in_sync(run: Run, place: Path) -> None:
     shown = run("drift", "web")
     assert shown.code == 0
     assert "not observed yet" in shown.out and "never" in shown.out

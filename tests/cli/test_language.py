@@ -1,4 +1,4 @@
-"""`isotherm template-version` and `isotherm function`: what the language has."""
+"""`isotherm template-version` and `isotherm function`: the versions and functions of the language."""
 
 from __future__ import annotations
 

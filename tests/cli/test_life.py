@@ -12,6 +12,8 @@ import pytest
 from isotherm.cli import codes
 from tests.cli.conftest import Ran, Run
 
+pytestmark = pytest.mark.usefixtures("engine_at")
+
 TEMPLATE = """
 heat_template_version: 2018-08-31
 parameters:
@@ -81,7 +83,7 @@ def test_snapshots(run: Run, lamp: Path) -> None:
 
 @pytest.mark.ledger("S2.4")
 @pytest.mark.usefixtures("lamp")
-def test_a_stack_gets_another_name_by_way_of_its_papers(run: Run, tmp_path: Path) -> None:
+def test_a_stack_gets_another_name_by_export_and_adoption(run: Run, tmp_path: Path) -> None:
     refused = run("rename", "lamp", "light")
     assert refused.code == codes.USAGE
     assert "isotherm adopt NEW FILE" in refused.err
@@ -102,7 +104,7 @@ def test_a_stack_gets_another_name_by_way_of_its_papers(run: Run, tmp_path: Path
 
 
 @pytest.mark.usefixtures("lamp")
-def test_bad_papers(run: Run, tmp_path: Path) -> None:
+def test_a_bad_export_document(run: Run, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text('{"template": 3}')
     ran = run("adopt", "t", wrong)

@@ -72,6 +72,13 @@ def test_it_fits_the_window_and_shows_what_matters(width: int, height: int) -> N
     assert any("✗ the-one" in text for text in shown)
 
 
+def test_a_long_name_hides_no_time_and_no_reason() -> None:
+    shown = drawn(frame(line(1, "n" * 200, NodeState.DONE, ended_at=101.2),
+                        line(2, "b", NodeState.FAILED, ended_at=101.0, reason="no such image")))
+    assert [" ".join(text.split()) for text in shown[4:]] == [
+        f"✓ {'n' * 37}… created 1.2 s", "✗ b failed 1.0 s no such image"]
+
+
 def test_control_characters_of_a_name_do_not_reach_the_terminal() -> None:
     assert not any("\x1b" in text for text in drawn(frame(line(1, "evil\x1b[2J", NodeState.RUNNING))))
 

@@ -56,7 +56,9 @@ def change(home: Path, unit: Callable[[Connection], Any]) -> Any:
 
 
 def rows(home: Path, table: sa.Table) -> list[dict[str, Any]]:
-    return change(home, lambda connection: [dict(row) for row in connection.execute(sa.select(table)).mappings()])
+    found: list[dict[str, Any]] = change(home, lambda connection: [
+        dict(row) for row in connection.execute(sa.select(table)).mappings()])
+    return found
 
 
 @pytest.fixture
@@ -286,3 +288,9 @@ def test_texts_that_no_key_opens_are_counted(run: Run, home: Path, template: Pat
 def test_nothing_is_stored_in_the_clear(run: Run) -> None:
     assert run("manage", "update_params", "decrypt").code == codes.WRONG
     assert "Nothing to do" in run("manage", "migrate_properties_data").out
+
+
+def test_a_reset_looks_for_the_stack_before_it_asks(run: Run) -> None:
+    ran = run("manage", "reset_stack_status", "nope")
+    assert ran.code == codes.NOT_FOUND
+    assert "Continue?" not in ran.out + ran.err

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from isotherm import errors
-from isotherm.cli.show import locate, problems
-from isotherm.template.text import document
+from isotherm.cli.show import problems
+from isotherm.template.text import document, locate
 
 TEMPLATE = """\
 heat_template_version: 2018-08-31
@@ -76,6 +76,11 @@ def test_a_path_leads_to_its_longest_part_that_exists(path: str, line: int, colu
     ('"colour" is not a valid keyword inside a resource definition', 11),
     ("Circular Dependency Found: web -> db -> web", 5),
     ('The specified reference "db" (in web) is incorrect.', 5),
+    ('The specified reference "db" (in web.Properties.value) is incorrect.', 8),
+    ('The specified reference "db" (in web.Properties.other) is incorrect.', 5),
+    ('The specified reference "db" (in web.two.type) is incorrect.', 10),
+    ('The specified reference "db" (in outer.web) is incorrect.', 5),
+    ("Template format version not found.", 1),
     ("The template section is invalid: parameters", 2),
 ])
 def test_a_message_without_a_path_is_placed_by_what_it_names(message: str, line: int) -> None:
@@ -92,3 +97,21 @@ def test_an_unknown_property_is_placed_at_its_name() -> None:
 
 def test_a_message_that_names_nothing_has_no_place() -> None:
     assert locate.mark(errors.Problem("something else"), document.load(TEMPLATE)) is None
+
+
+def test_problems_come_in_the_order_of_the_files_and_are_capped() -> None:
+    wrong = [errors.Problem(str(number), mark=errors.Mark(number, 1, "t")) for number in range(30, 0, -1)]
+    said = [str(part) for part in problems.draw([*wrong, errors.Problem("of no place")], {})]
+    assert said[:3] == ["error: of no place", "t:1:1: error: 1", "t:2:1: error: 2"]
+    assert len(said) == 21
+    assert said[-1] == "31 errors; the first 20 are shown, --json prints all"
+
+
+@pytest.mark.parametrize(("column", "line", "caret"), [
+    (81, f"...{'a' * 26} bee {'c' * 23}...", f"{' ' * 30}^^^"), (1, f"{'a' * 57}...", "^" * 60)])
+def test_a_long_line_is_cut_around_the_caret(column: int, line: str, caret: str) -> None:
+    source = f"{'a' * 79} bee {'c' * 100}"
+    problem = errors.Problem("is wrong", mark=errors.Mark(1, column, "t"))
+    _, shown, below = (str(part) for part in problems.draw([problem], {"t": source}, 68))
+    assert len(shown) <= 68
+    assert (shown.partition(" | ")[2], below.partition(" | ")[2]) == (line, caret)

@@ -33,7 +33,7 @@ LEAVES = str(Path(__file__).resolve().parents[2] / "examples" / "leaves.yaml")
 
 
 @pytest.mark.parametrize("arguments", [["function", "list"], ["plan", LEAVES, "--json"]])
-def test_a_reader_who_has_had_enough_is_no_mistake(arguments: list[str]) -> None:
+def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([sys.executable, "-m", "isotherm.cli.main", *arguments], stdout=writer,

@@ -1,4 +1,4 @@
-"""Telling resources something, as a user types it."""
+"""Signals and hooks on the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_stack_that_waits_is_told_from_another_command(run: Run, tmp_path: Pat
     template = tmp_path / "t.yaml"
     template.write_text(TEMPLATE)
     (tmp_path / "d.json").write_text('{"id": "b", "data": 7}')
-    # Asked for, and left to whoever drives next.
+    # Accepted, and left to the next engine.
     assert run("deploy", "web", "-t", _handle_only(tmp_path)).code == 0
     assert run("signal", "web", "handle", "--data", '{"id": "a"}', "--id", "1").code == 0
     again = run("signal", "web", "handle", "--data", '{"id": "a"}', "--id", "1", "--json")
@@ -77,10 +77,10 @@ def test_hooks_are_listed_and_cleared(run: Run, tmp_path: Path) -> None:
     template, environment = tmp_path / "t.yaml", tmp_path / "e.yaml"
     template.write_text(ONE)
     environment.write_text("resource_registry: {resources: {a: {hooks: pre-create}}}")
-    told = []
+    told: list[Any] = []
 
     def somebody_else() -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 240
         while time.monotonic() < deadline and not told:
             told.extend(asyncio.run(_clear_hooks("web")))
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Stacks from the command line: made, changed, failed, rolled back, looked at and deleted."""
+"""Stacks on the command line: created, updated, failed, rolled back, observed and deleted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isotherm.cli import codes
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from tests.cli.conftest import Ran, Run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -37,12 +37,6 @@ outputs:
   lamp: {value: {get_resource: lamp}, description: Its name.}
   facts: {value: {colour: {get_param: colour}}}
 """
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ISOTHERM_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 @pytest.fixture
@@ -81,6 +75,7 @@ def test_lost_and_wrong_keys_are_told_in_words(run: Run, pair: Path, home: Path)
     assert run("outputs", "pair").code == codes.OK
 
 
+@pytest.mark.usefixtures("engine_at")
 @pytest.mark.ledger("S2.1", "S2.3")
 def test_deploy_makes_a_stack_and_tells_each_event(run: Run, pair: Path) -> None:
     ran = run("deploy", "pair", "-t", pair)
@@ -94,6 +89,7 @@ def test_deploy_makes_a_stack_and_tells_each_event(run: Run, pair: Path) -> None
     assert ids(run)["lamp"] in ran.out
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_json_is_lines_of_events_and_a_document_at_the_end(run: Run, pair: Path) -> None:
     *events, last = lines(run("deploy", "pair", "-t", pair, "--json"))
     assert [e["event"]["resource_status"] for e in events][-1] == "CREATE_COMPLETE"
@@ -101,6 +97,7 @@ def test_json_is_lines_of_events_and_a_document_at_the_end(run: Run, pair: Path)
     assert {o["output_key"]: o["output_value"] for o in last["outputs"]}["facts"] == {"colour": "red"}
 
 
+@pytest.mark.usefixtures("engine_at")
 @pytest.mark.ledger("S2.5")
 def test_an_update_without_change_touches_nothing(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
@@ -111,6 +108,7 @@ def test_an_update_without_change_touches_nothing(run: Run, pair: Path) -> None:
     assert ids(run) == before
 
 
+@pytest.mark.usefixtures("engine_at")
 @pytest.mark.ledger("S2.1")
 def test_in_place_and_by_replacement(run: Run, pair: Path, home: Path) -> None:
     run("deploy", "pair", "-t", pair)
@@ -125,6 +123,7 @@ def test_in_place_and_by_replacement(run: Run, pair: Path, home: Path) -> None:
     assert journal[-1] == {"id": before["lamp"]}
 
 
+@pytest.mark.usefixtures("engine_at")
 @pytest.mark.ledger("S2.1")
 def test_a_failure_is_a_code_of_its_own_and_an_update_mends_it(run: Run, pair: Path) -> None:
     ran = run("deploy", "pair", "-t", pair, "-p", "fail=yes")
@@ -135,6 +134,7 @@ def test_a_failure_is_a_code_of_its_own_and_an_update_mends_it(run: Run, pair: P
     assert ids(run)["lamp"] == lamp
 
 
+@pytest.mark.usefixtures("engine_at")
 @pytest.mark.ledger("S2.14")
 def test_rollback_of_an_update_that_failed_takes_the_older_versions_up_again(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
@@ -146,12 +146,14 @@ def test_rollback_of_an_update_that_failed_takes_the_older_versions_up_again(run
     assert ids(run)["lamp"] == before["lamp"]
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_a_deployment_that_fails_with_rollback_leaves_nothing(run: Run, pair: Path) -> None:
     assert run("deploy", "pair", "-t", pair, "-p", "fail=yes", "--rollback").code == codes.FAILED
     assert run("show", "pair", "--json").data["stack_status"] == "ROLLBACK_COMPLETE"
     assert ids(run) == {}
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_rollback_asked_for(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
     before = ids(run)
@@ -161,6 +163,7 @@ def test_rollback_asked_for(run: Run, pair: Path) -> None:
     assert ids(run)["lamp"] == before["lamp"]
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_delete(run: Run, pair: Path, home: Path) -> None:
     run("deploy", "pair", "-t", pair)
     stack_id = run("show", "pair", "--json").data["id"]
@@ -173,6 +176,7 @@ def test_delete(run: Run, pair: Path, home: Path) -> None:
     assert len([entry for entry in journal if "token" not in entry]) == 2
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_check_finds_what_is_gone_and_an_update_makes_it_again(run: Run, pair: Path, home: Path) -> None:
     run("deploy", "pair", "-t", pair)
     assert run("check", "pair").code == codes.OK
@@ -195,8 +199,8 @@ def test_what_is_left_behind_is_told_and_taken_up(run: Run, pair: Path, monkeypa
         run("deploy", "pair", "-t", pair)
     said = run("list").out
     assert "CREATE_IN_PROGRESS" in said
-    assert "isotherm watch pair" in said
-    assert run("watch", "pair").code == codes.OK
+    assert "isotherm work pair" in said
+    assert run("work", "pair").code == codes.OK
     assert run("list", "--json").data[0]["stack_status"] == "CREATE_COMPLETE"
 
 
@@ -222,6 +226,7 @@ def test_cancel_stays_where_it_is_or_goes_back(run: Run, pair: Path, monkeypatch
         assert ids(run, name) == {} or option
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_cancel_of_nothing_is_refused(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
     ran = run("cancel", "pair")
@@ -229,6 +234,7 @@ def test_cancel_of_nothing_is_refused(run: Run, pair: Path) -> None:
     assert "Nothing is running" in ran.err
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_a_name_is_taken_once_and_unknown_names_are_told(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
     ran = run("deploy", "pair", "-t", pair)
@@ -245,6 +251,7 @@ def test_a_mistake_in_the_template_is_told_with_its_place_and_nothing_is_made(ru
     assert run("list", "--json").data == []
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_events_outputs_and_the_value_of_one(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
     assert [e["resource_name"] for e in run("events", "pair", "--json").data] == ["", "lamp", "lamp", "shade", "shade", ""]
@@ -254,6 +261,7 @@ def test_events_outputs_and_the_value_of_one(run: Run, pair: Path) -> None:
     assert run("outputs", "pair", "nothing").code == codes.NOT_FOUND
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_the_graph_as_a_tree_and_for_graphviz(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
     drawn = run("graph", "pair").out.splitlines()
@@ -263,6 +271,7 @@ def test_the_graph_as_a_tree_and_for_graphviz(run: Run, pair: Path) -> None:
     assert [node["requires"] for node in run("graph", "pair", "--json").data] == [[], ["lamp"]]
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_a_plan_of_an_update_tells_causes_and_masks_secrets(run: Run, pair: Path) -> None:
     run("deploy", "pair", "-t", pair)
     items = {i["resource_name"]: i for i in run("plan", "pair", "-t", pair, "-p", "length=9", "--json").data["resources"]}
@@ -275,12 +284,14 @@ def test_a_plan_of_an_update_tells_causes_and_masks_secrets(run: Run, pair: Path
     assert run("plan", "pair", "-t", pair).out.strip() == "pair: 2 without change"
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_secrets_are_in_no_answer(run: Run, pair: Path, home: Path) -> None:
     said = run("deploy", "pair", "-t", pair, "-p", "secret=tell-nobody").out
     said += run("show", "pair", "--json").out + run("resources", "pair", "--json").out + run("events", "pair").out
     assert "tell-nobody" not in said
 
 
+@pytest.mark.usefixtures("engine_at")
 def test_converge_makes_again_what_is_gone(run: Run, pair: Path, home: Path) -> None:
     def ids() -> dict[str, str]:
         return {one["resource_name"]: one["physical_resource_id"] for one in run("resources", "pair", "--json").data}

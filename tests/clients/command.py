@@ -1,4 +1,4 @@
-"""`openstack` for tests: its commands, and what comes of them."""
+"""`openstack` for tests: its commands and their results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class OpenStack:
         self.done: set[str] = set()
 
     def __call__(self, command: str, *arguments: object) -> str:
-        """Run it; what it says is the answer."""
+        """Run the command; return its output."""
         words = [*self._cloud, *command.split(), *map(str, arguments)]
         ended = self._loaded.run(words, self._environment, self.folder)
         self.done.add(command)

@@ -1,4 +1,4 @@
-"""OpenStack's own clients, and an Isotherm for them to talk to, as a process that listens on a free port."""
+"""OpenStack's own clients, and an Isotherm for them, as a process that listens on a free port."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Records which test exercises which feature of a client, so that none is left out.
 
 A test says beforehand what it exercises, and fails if it did not do so. Tests of completeness compare what all tests say
-with what the client itself says that it has. Whichever process a test runs in, that holds.
+with what the client itself says that it has. This holds in every process that runs tests.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def people(keystone: identity.Keystone, loaded: Loaded, tmp_path: Path) -> As:
 
 
 @pytest.mark.ledger("S2.2")
-def test_a_member_a_reader_and_somebody_else(people: As) -> None:
+def test_a_member_a_reader_and_a_user_without_a_role(people: As) -> None:
     member, reader, other = people("demo"), people("reader"), people("other")
     made = member.ask("stack create", "-t", "small.yaml", "--wait", "--poll", 1, "mine")
     assert made["stack_status"] == "CREATE_COMPLETE"

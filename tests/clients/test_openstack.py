@@ -17,9 +17,6 @@ from tests.clients.exercise import exercises
 
 Create = Callable[..., str]
 
-#: See tests/conftest.py.
-IN_ORDER = True
-
 
 def site(openstack: OpenStack) -> tuple[Any, ...]:
     """Write a template with a parameter, a nested stack, a file and an output, and an environment."""
@@ -41,7 +38,7 @@ def site(openstack: OpenStack) -> tuple[Any, ...]:
            "stack output list", "stack output show", "stack update", "stack delete")
 def test_a_stack_from_beginning_to_end(openstack: OpenStack) -> None:
     about = site(openstack)
-    made = openstack.ask("stack create", *about, "--tags", "blue,green", "--timeout", 5, "--wait", "site")
+    made = openstack.ask("stack create", *about, "--tags", "site-blue,site-green", "--timeout", 5, "--wait", "site")
     assert {key: made[key] for key in ("stack_name", "description", "stack_status", "stack_status_reason")} == {
         "stack_name": "site", "description": "A site", "stack_status": "CREATE_COMPLETE",
         "stack_status_reason": "Stack CREATE completed successfully"}
@@ -49,11 +46,11 @@ def test_a_stack_from_beginning_to_end(openstack: OpenStack) -> None:
     shown = openstack.ask("stack show", "site")
     assert shown == openstack.ask("stack show", made["id"]) == openstack.ask("stack show", f"site/{made['id']}")
     assert (shown["parameters"]["word"], shown["parameters"]["other"]) == ("hello", "two")
-    assert (shown["tags"], shown["timeout_mins"], shown["disable_rollback"]) == (["blue", "green"], 5, True)
+    assert (shown["tags"], shown["timeout_mins"], shown["disable_rollback"]) == (["site-blue", "site-green"], 5, True)
     assert "outputs" not in openstack.ask("stack show", "--no-resolve-outputs", "site")
 
-    assert [one["ID"] for one in openstack.ask("stack list", "--tags", "blue")] == [made["id"]]
-    assert openstack.ask("stack list", "--tags", "blue", "--tag-mode", "not-any", "--property", "name=site") == []
+    assert [one["ID"] for one in openstack.ask("stack list", "--tags", "site-blue")] == [made["id"]]
+    assert openstack.ask("stack list", "--tags", "site-blue", "--tag-mode", "not-any", "--property", "name=site") == []
     nested = openstack.ask("stack list", "--nested", "--property", f"owner_id={made['id']}")
     assert [one["Parent"] for one in nested] == [made["id"]]
 
@@ -78,7 +75,7 @@ def test_a_stack_from_beginning_to_end(openstack: OpenStack) -> None:
     assert (changed["id"], changed["stack_status"]) == (made["id"], "UPDATE_COMPLETE")
     shown = openstack.ask("stack show", "site")
     assert (shown["parameters"]["word"], shown["parameters"]["other"]) == ("hello", "three")
-    assert shown["tags"] == ["blue", "green"], "what is not said stays"
+    assert shown["tags"] == ["site-blue", "site-green"], "what is not said stays"
 
     openstack("stack delete", "--yes", "--wait", "site")
     with pytest.raises(Refused, match="Stack not found: site"):

@@ -14,9 +14,6 @@ from tests.clients.exercise import exercises
 # What openstacksdk says of its own future.
 pytestmark = pytest.mark.filterwarnings("ignore::openstack.warnings._RemovedInSDKWarning")
 
-#: See tests/conftest.py.
-IN_ORDER = True
-
 
 @exercises("orchestration resource type list", "orchestration resource type show", "orchestration template version list",
            "orchestration template function list", "orchestration build info", "orchestration service list")
@@ -86,7 +83,7 @@ def test_software(openstack: OpenStack, sdk: Connection) -> None:
     assert (applied["name"], applied["config"], inputs["who"]) == ("d1", "echo hello\n", "you")
     assert inputs["deploy_server_id"] == "s1"
 
-    # What the server would say when it is done. No command does that.
+    # The signal of a server that is done. No command sends it.
     sdk.orchestration.update_software_deployment(made["id"], status="COMPLETE", output_values={"result": "hello you"})
     assert "result: hello you" in openstack("software deployment output show", "--all", made["id"])
     assert "hello you" in openstack("software deployment output show", made["id"], "result")

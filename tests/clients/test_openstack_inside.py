@@ -14,9 +14,6 @@ from tests.clients.exercise import exercises
 Create = Callable[..., str]
 HANDLE = {"type": "OS::Heat::WaitConditionHandle"}
 
-#: See tests/conftest.py.
-IN_ORDER = True
-
 
 def nest(openstack: OpenStack, **leaf: Any) -> dict[str, Any]:
     """Return a resource that is a nested stack with one resource."""

@@ -4,7 +4,7 @@ Definitions, dependencies, needed attributes, parameters, conditions and outputs
 same kind, and say the same words, with two reliefs:
 
 - where Heat let a Python error escape (a TypeError with an interpreter's message), we must refuse too, the whole or the
-  part that is wrong, as a UserError of any kind: nobody can rely on those words;
+  part that is wrong, as a UserError of any kind: no client can rely on those words;
 - where the words are those of the interpreter or a set's accidental order (`LOOSE`), what stands before them must be
   equal: the kind, and the path; where the interpreter says everything (`SPEECHLESS`), the kind.
 """

@@ -78,7 +78,7 @@ _Loader.add_constructor("tag:yaml.org,2002:timestamp", _text)
 
 @cache
 def read(path: Path) -> dict[str, Json]:
-    """A file of cases or a world. Read once: nobody may change it."""
+    """Return a file of cases or a world. It is read once, and must not be changed."""
     data: dict[str, Json] = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     return data
 
@@ -162,7 +162,8 @@ def _conditions(family: str, name: str, value: Json, data: dict[str, Json]) -> I
 
 def _templates(family: str, name: str, case: dict[str, Json], data: dict[str, Json]) -> Iterator[Run]:
     versions = case.get("versions", data.get("versions", "latest"))
-    for version in VERSION_SETS.get(versions, (versions,)) if isinstance(versions, str) else versions:
+    wanted: Any = VERSION_SETS.get(versions, (versions,)) if isinstance(versions, str) else versions
+    for version in wanted:
         question = {key: value for key, value in case.items() if key != "versions"}
         question["template"] = text(case["template"], version)
         if "environment" in case:

@@ -1,7 +1,7 @@
-"""Writes cases/generated.yaml: functions nested in functions, as no one would think of by hand.
+"""Writes cases/generated.yaml: functions nested in functions, as no author would write them.
 
-Run by hand, with a seed; what it writes is kept, so that everybody asks the same questions. The expressions are typed
-(a text, a list, a map), mostly: now and then something of a wrong type is put in, to see who notices, and when.
+Run by hand, with a seed; its output is kept, so that all runs ask the same questions. Most expressions are typed (a text,
+a list, a map); a few have a wrong type, to compare which side refuses them, and when.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import random
 import sys
+from collections.abc import Callable
 
 import yaml
 
@@ -21,6 +22,9 @@ versions: sampled
 cases:
 """
 WORDS = ("a", "b", "hello", "x-y", "", "k", "%v%", "10")
+
+
+Make = Callable[[int], corpus.Json]
 
 
 class Maker:
@@ -47,12 +51,12 @@ class Maker:
     def map(self, depth: int) -> corpus.Json:
         return self._make(self._maps, depth, self._plain_map)
 
-    def _make(self, makers: tuple, depth: int, leaf: object) -> corpus.Json:  # type: ignore[type-arg]
+    def _make(self, makers: tuple[Make, ...], depth: int, leaf: Make) -> corpus.Json:
         if self.random.random() < 0.03:
             return self.random.choice((None, 5, True, ["wrong"], {"wrong": 1}, "wrong"))
         return leaf(0) if depth <= 0 else self.random.choice(makers)(depth - 1)
 
-    def _some(self, make: object, depth: int, most: int = 3) -> builtins.list[corpus.Json]:
+    def _some(self, make: Make, depth: int, most: int = 3) -> builtins.list[corpus.Json]:
         return [make(depth) for _ in range(self.random.randint(1, most))]
 
     # texts
@@ -148,7 +152,7 @@ class Maker:
     def _if_map(self, depth: int) -> corpus.Json:
         return self._if(self.map, depth)
 
-    def _if(self, make: object, depth: int) -> corpus.Json:
+    def _if(self, make: Make, depth: int) -> corpus.Json:
         condition = self.random.choice(("on", "off", "said", {"not": "on"}, {"equals": [{"get_param": "number"}, 42]}))
         branches = [make(depth), make(depth)]
         return {"if": [condition, *branches[:2 if self.random.random() < 0.85 else 1]]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from isotherm import errors
@@ -46,7 +47,7 @@ def _describe(question: Mapping[str, Any]) -> corpus.Answer:
     references = _Known(question, values)
     return {
         "parameters": {name: _parameter(values, name) for name in template.parameters},
-        "conditions": {name: _attempt(lambda name=name: bound.holds(name)) for name in _conditions(template)},
+        "conditions": {name: _attempt(partial(bound.holds, name)) for name in _conditions(template)},
         "definitions": {name: _definition(one, references, environ, bound.files)
                         for name, one in bound.definitions.items()},
         "outputs": {name: _output(one, references) for name, one in bound.outputs.items()},
@@ -100,7 +101,6 @@ def _converted(one: definitions.Definition, references: definitions.References,
 
 
 def _output(one: definitions.Output, references: definitions.References) -> corpus.Json:
-    one = definitions.thaw_output(one.freeze())
     return {"value": _attempt(lambda: one.resolve(references)), "description": one.description,
             "depends": sorted(one.requires)}
 

@@ -16,7 +16,7 @@ from isotherm.cli.main import main
 from isotherm.cli.service import engine, observer  # noqa: F401
 
 if __name__ == "__main__":
-    # Nobody waits for them: they are killed.
+    # They are not waited for, but killed.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
         child = os.fork()

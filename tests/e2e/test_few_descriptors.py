@@ -101,8 +101,8 @@ def all_of(line: socket.socket) -> bytes:
     return found
 
 
-def test_half_requests_without_number_keep_nobody_out(home: Home) -> None:
-    """Deadlines do not help here, they are an hour away: those who send nothing make room."""
+def test_many_half_requests_do_not_block_others(home: Home) -> None:
+    """Deadlines do not help here, they are an hour away: silent connections are evicted."""
     with serving(home) as service:
         half = service.head("GET /v1/default/stacks")[:-2]
         for number in range(HALVES):
@@ -119,7 +119,7 @@ def test_half_requests_without_number_keep_nobody_out(home: Home) -> None:
         service.expect_quiet()
 
 
-def test_half_requests_that_come_at_once_keep_nobody_out(home: Home) -> None:
+def test_many_half_requests_at_once_do_not_block_others(home: Home) -> None:
     """As many as can wait at the socket, while the process does nothing: it takes them a few at a time."""
     with serving(home) as service:
         service.process.send_signal(signal.SIGSTOP)

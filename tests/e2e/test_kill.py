@@ -1,4 +1,4 @@
-"""A kill -9 at any moment costs nothing: the next command goes on, nothing is lost, and nothing is made twice."""
+"""A kill -9 at any moment loses no work: the next command continues, and no object is lost or created twice."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def test_a_deployment_survives_many_kills(home: Home, tmp_path: Path) -> None:
         killed += kill_somewhere(process, dice, start_s)
         if process.returncode == codes.CONFLICT:
             # It was accepted before it was killed: it exists, and has only to be driven on.
-            arguments = ["watch", "layers"]
+            arguments = ["work", "layers"]
         elif process.returncode not in (-9, codes.NOT_FOUND):
             break
-    code, out = home.run("watch", "layers", timeout_s=120)
+    code, out = home.run("work", "layers", timeout_s=120)
     assert code == 0, out
     assert killed == KILLS, "it was done before it could be killed often enough"
     assert home.ask("show", "layers")["stack_status"] == "CREATE_COMPLETE"

@@ -51,7 +51,7 @@ def test_whatever_was_killed_is_recovered_by_an_update(home: Home, tmp_path: Pat
         time.sleep(dice.uniform(0, 1.5))
         process.kill()
         process.communicate()
-        home.run("watch", "layers", timeout_s=120)
+        home.run("work", "layers", timeout_s=120)
         reasons.add(home.ask("show", "layers")["stack_status_reason"].rpartition(" ")[0])
     assert "Engine went down during stack" in reasons
     file.write_text(template(wait_s=0))

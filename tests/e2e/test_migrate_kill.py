@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.store import tables as t
 from tests.e2e.conftest import MANAGE, Home
 
@@ -80,6 +80,7 @@ def owned(folder: Path) -> set[tuple[int, str]]:
     return {(row["id"], row["physical_id"]) for row in found}
 
 
+@pytest.mark.long
 @pytest.mark.ledger("S4.4")
 def test_kills_at_random_moments_lose_nothing(home: Home) -> None:
     seed = int(os.environ.get("SEED", random.randrange(10**6)))

@@ -95,7 +95,7 @@ def _stop(process: subprocess.Popen[str]) -> None:
 class Client:
     def __init__(self, home: Home, url: str) -> None:
         token = (home.folder / "token").read_text().strip()
-        self.http = httpx2.Client(base_url=f"{url}/v1/default", headers={"X-Auth-Token": token}, timeout=30,
+        self.http = httpx2.Client(base_url=f"{url}/v1/default", headers={"X-Auth-Token": token}, timeout=240,
                                   follow_redirects=True)
 
     def create(self, name: str, template: dict[str, Any]) -> None:
@@ -130,7 +130,7 @@ def connect(home: Home) -> Iterator[Connect]:
 
 
 def is_closed(port: int | None) -> bool:
-    """Return whether nobody listens on a port any more."""
+    """Return whether the port has no listener any more."""
     try:
         socket.create_connection(("127.0.0.1", port or 0), 1.0).close()
     except OSError:
@@ -190,6 +190,13 @@ def test_api_and_engine_apart(home: Home, start: Start, connect: Connect) -> Non
         assert service.end() == 0
 
 
+def test_links_have_the_scheme_and_the_name_that_the_proxy_passes_on(home: Home, start: Start, connect: Connect) -> None:
+    client = connect(start("api", "--port", "0"))
+    headers = {"X-Forwarded-Proto": "https", "Host": "heat.example.com"}
+    answer = client.http.post("/stacks", headers=headers, json={"stack_name": "s", "template": chain(0)})
+    assert answer.json()["stack"]["links"][0]["href"].startswith("https://heat.example.com/v1/")
+
+
 def test_a_request_that_is_under_way_is_answered_before_the_end(home: Home, start: Start, connect: Connect) -> None:
     api = start("api", "--port", "0")
     client = connect(api)
@@ -247,7 +254,7 @@ def test_options_from_a_file_of_heat(home: Home, start: Start, connect: Connect,
     ("[DEFAULT]\nauth_strategy = keystone\nauth_encryption_key = notgood but just long enough i t\n", ["engine"],
      "auth_encryption_key is the public key"),
     ("[DEFAULT]\nmax_files = many\n", ["engine"], "[DEFAULT] max_files"),
-    ("[database]\nconnection = oracle://heat:MARKER@db/heat\n", ["engine"], "no URL of a database that can be used"),
+    ("[database]\nconnection = oracle://heat:MARKER@db/heat\n", ["engine"], "not the URL of a supported database"),
     ("[database]\nconnection = mysql://heat:MARKER@127.0.0.1:1/heat\n", ["engine"], "refused"),
     ("[database]\nconnection = postgresql://heat:MARKER@127.0.0.1:1/heat\n", ["api"], "refused"),
     ("[DEFAULT]\ntransport_url = redis://heat:MARKER@127.0.0.1:1/\n", ["engine"], "transport_url"),
@@ -286,7 +293,7 @@ def test_the_options_in_force(home: Home) -> None:
 
 
 def spoken(url: str, head: str, chunks: Iterator[bytes]) -> bytes:
-    """What the service answers to somebody who keeps no rules. It may hang up on him at any moment."""
+    """Return the answer of the service to raw bytes. The service may close the connection at any moment."""
     host, _, port = url.removeprefix("http://").partition(":")
     answer = b""
     with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
@@ -319,7 +326,7 @@ def test_bodies_that_lie_about_themselves(home: Home, start: Start, connect: Con
     answer = spoken(url, head + "Transfer-Encoding: chunked\r\n\r\n", endless())
     assert sent < 10_000 * 0x4000, "it hung up long before the end"
     assert not answer or (answer.startswith(b"HTTP/1.1 400") and b"RequestLimitExceeded" in answer), answer[:300]
-    # Less than it says: whoever hangs up is not waited for. More: the rest is no request.
+    # Less than announced: a client that disconnects is not waited for. More: the rest is no request.
     body = b'{"stack_name": "s", "template": {"heat_template_version": "2018-08-31"}}'
     with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as connection:
         connection.sendall((head + "Content-Length: 5000\r\n\r\n").encode() + body)

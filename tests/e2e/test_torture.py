@@ -22,6 +22,7 @@ OF_SERVICES = {"kill_database", "kill_broker", "cut_database", "cut_broker", "pu
 ON = ["sqlite", "postgresql", "mariadb"] if databases.ON == "sqlite" else [databases.ON]
 
 
+@pytest.mark.long
 @pytest.mark.ledger("S2.2", "S2.11", "S2.12", "S2.22")
 @pytest.mark.parametrize("database", ON)
 def test_whatever_fails_nothing_is_lost(tmp_path: Path, database: str) -> None:

@@ -23,13 +23,13 @@ SHAPE = {"a": Part("plain", 1), "g": Part("group", 2, ("a",), 2), "p": Part("pai
 
 
 def asked(kept: Book, kind: str, began: float, ended: float, outcome: str = book.ACCEPTED) -> Operation:
-    shape = {} if kind in (book.CREATE, book.UPDATE) else None
+    shape: dict[str, Any] | None = {} if kind in (book.CREATE, book.UPDATE) else None
     made = kept.ask("s00", kind, began, shape)
     made.ended, made.outcome = ended, outcome
     return made
 
 
-def test_who_may_be_the_newest() -> None:
+def test_requests_that_may_be_the_newest() -> None:
     kept = Book()
     first = asked(kept, book.CREATE, 0, 1)
     assert list(kept.newest("s00")) == [first]
@@ -107,7 +107,7 @@ def ask_for_what_is_refused(store: Store) -> None:
 
 @pytest.mark.parametrize(("said", "ready"), [
     ('{"folder": "/x"}', True), ('{"problems": [{"message": "the database does not answer"}]}', False), ("[]", False)])
-def test_who_tells_of_a_problem_is_not_ready(said: str, ready: bool) -> None:
+def test_a_daemon_that_reports_a_problem_is_not_ready(said: str, ready: bool) -> None:
     async def story() -> bool:
         program = f"import json; print(json.dumps({said}, indent=2))"
         process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE)
@@ -125,7 +125,7 @@ def test_a_way_can_be_cut_and_mended() -> None:
             writer.write(data)
         writer.close()
 
-    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience_s: float = 30.0) -> bytes:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience_s: float = 240.0) -> bytes:
         writer.write(b"x")
         async with asyncio.timeout(patience_s):
             return await reader.read(1)

@@ -1,4 +1,4 @@
-"""A whole engine for each test, on a scratch folder, and few words to speak to it."""
+"""A whole engine for each test, on a scratch folder, and helpers to use it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import yaml
 from isotherm import config
 from isotherm.engine.orchestrator import Accepted, Orchestrator, Request
 from isotherm.engine.process.embedded import Embedded
-from isotherm.resources.journal import JournalReality
 from isotherm.resources.local import processes
+from isotherm.resources.reality.journal import JournalReality
 from tests import databases, of_one_database
 from tests.engine.differences import DIFFERENCES, OF_ONE_PATH
 
 PATHS = ("convergence", "legacy")
 # Nothing in these tests takes longer on an idle machine than a second; on a busy one, patience costs nothing.
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -56,7 +56,8 @@ class Lab:
 
     @staticmethod
     def request(resources: dict[str, Any], **options: Any) -> Request:
-        sections = {key: options.pop(key) for key in ("parameters", "conditions", "outputs") if key in options}
+        given = [key for key in ("parameters", "conditions", "outputs") if key in options]
+        sections: dict[str, Any] = {key: options.pop(key) for key in given}
         template = {"heat_template_version": "2021-04-16", **sections, "resources": resources}
         return Request(yaml.safe_dump(template, sort_keys=False), **options)
 
@@ -95,7 +96,7 @@ class Lab:
         return {one["resource_name"]: one["physical_resource_id"] for one in await self.api.resources.list("s")}
 
     def objects(self) -> dict[str, Any]:
-        """What exists, whatever the engine believes: physical id and properties."""
+        """Return the objects that exist, independently of the engine's rows: physical id and properties."""
         reality = JournalReality(self.engine.path / "reality.journal")
         with contextlib.closing(reality):
             return {id_: one["properties"] for id_, one in reality.objects.items()}
@@ -155,7 +156,7 @@ def lab(tmp_path: Path) -> Tell:
 
 @pytest.fixture
 def base(tmp_path: Path) -> Iterator[Path]:
-    """The base folder; whatever still runs in it when the test is over is ended, by its own number."""
+    """Yield the base folder; end the processes that still run in it after the test, by their own numbers."""
     found = tmp_path / "local"
     yield found
     for state in found.glob(".isotherm/processes/*.json"):

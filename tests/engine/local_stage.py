@@ -9,10 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from isotherm.resources import contract, drift, registry
+from isotherm.resources import contract, registry
 from isotherm.resources.context import local_access
-from isotherm.resources.journal import MemoryReality
 from isotherm.resources.local import confinement, supervisor_client
+from isotherm.resources.reality import drift
+from isotherm.resources.reality.journal import MemoryReality
 from tests.engine.conftest import PATIENCE_S
 
 # Writes its number down, and stays.

@@ -1,4 +1,4 @@
-"""A marker that must not be told, a type that talks too much, and all the places at which to look for the marker."""
+"""A secret marker, a type whose errors quote it, and all places where it must not appear."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.engine.conftest import Lab
 
 MARKER = "Zx9-marker'\"<&>ö-7Q"
 OLDER = "Older-marker-55Tt"
-# Each of these in any file or reply means that the marker was told.
+# Each of these in a file or reply reveals the marker.
 TRACES = [MARKER, json.dumps(MARKER)[1:-1], repr(MARKER)[1:-1], "Zx9-m", "ö-7Q", base64.b64encode(MARKER.encode()).decode()]
 HIDDEN = {"pw": {"type": "string", "hidden": True}}
 SECRET = {"get_param": "pw"}
@@ -26,7 +26,7 @@ WORDS = {"parameters": {"pw": MARKER}}
 
 
 class Login(contract.Resource):
-    """A type that talks too much: whatever goes wrong, it quotes what it was given."""
+    """A type whose errors quote its properties."""
 
     TYPE = "Test::Login"
     properties_schema: ClassVar[dict[str, Schema]] = {
@@ -57,7 +57,7 @@ class Login(contract.Resource):
 
 
 def dump(folder: Path) -> str:
-    """Every value of every table, and whatever else lies in the files of the database."""
+    """Return every value of every table, and the other content of the database files."""
     files = [path.read_bytes().decode("latin-1") for path in sorted(folder.glob("isotherm.db*"))]
     return "\n".join([databases.text(folder), *files])
 
@@ -91,7 +91,7 @@ async def replies(lab: Lab, name: str) -> AsyncIterator[tuple[str, Any]]:
 
 
 async def told(lab: Lab, name: str, *more: str) -> list[tuple[str, str]]:
-    """Which replies tell which trace."""
+    """Return the traces of the marker, by reply."""
     found = []
     async for what, reply in replies(lab, name):
         text = json.dumps(reply, default=str, ensure_ascii=False) + repr(reply)
@@ -101,7 +101,8 @@ async def told(lab: Lab, name: str, *more: str) -> list[tuple[str, str]]:
 
 async def inner(lab: Lab, name: str) -> str:
     """The id of the stack that a resource is."""
-    return next(one["physical_resource_id"] for one in await lab.api.resources.list("s") if one["resource_name"] == name)
+    found = await lab.api.resources.list("s")
+    return next(str(one["physical_resource_id"]) for one in found if one["resource_name"] == name)
 
 
 NESTED = """

@@ -105,7 +105,7 @@ def test_from_a_class_to_a_template_and_back(lab: Tell) -> None:
     lab(story)
 
 
-def test_another_template_changes_the_stack_inside(lab: Tell) -> None:
+def test_another_template_updates_the_nested_stack(lab: Tell) -> None:
     """Heat does so too: all templates are one class to it."""
 
     async def story(it: Lab) -> None:

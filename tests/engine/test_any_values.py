@@ -1,4 +1,4 @@
-"""Values that come from other resources while a stack is made, of any kind: whoever reads them works or says why not."""
+"""Values of any kind from other resources while a stack is created: each reader works, or fails with a reason."""
 
 from __future__ import annotations
 

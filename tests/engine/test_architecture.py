@@ -1,4 +1,4 @@
-"""Lines of the ledger that are about who does what: one implementation of a type, a light wrapper, a worker of its own."""
+"""Lines of the ledger about the division of work: one implementation of a type, a light wrapper, a worker of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from isotherm.engine.steps import act
 from isotherm.engine.steps.ports import EnginePorts
 from isotherm.planning import planner
 from isotherm.resources import builtin, contract
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.resources.registry import Registry
 from isotherm.store.database.writer import ThreadedStore
 from tests import databases
@@ -51,7 +51,7 @@ def imports(module: Path) -> set[str]:
 
 
 @pytest.mark.ledger("S0.1", "S0.3")
-def test_a_type_knows_nothing_of_who_runs_it() -> None:
+def test_a_type_knows_nothing_of_its_engine() -> None:
     types = [*(HOUSE / "resources").rglob("*.py")]
     assert len(types) > 15
     for module in types:
@@ -68,7 +68,7 @@ def test_lease_and_generation_are_known_to_the_wrapper_alone() -> None:
 
 @pytest.mark.ledger("S2.23")
 def test_the_logic_of_an_update_is_not_in_the_service() -> None:
-    """The door (command line, later the API) asks the Orchestrator; what an update does is decided behind it."""
+    """The command line and the API call the Orchestrator; an update is decided behind it."""
     for module in (HOUSE / "cli").glob("*.py"):
         assert not any(name.startswith("isotherm.store") for name in imports(module)), module
     assert len(inspect.getsource(StackService.update).splitlines()) < 40
@@ -111,7 +111,7 @@ class Blocking(contract.Resource):
     gate = threading.Event()
     inside = threading.Event()
 
-    def handle_create(self) -> None:
+    def handle_create(self) -> None:  # type: ignore[override]  # plain: it runs on a thread
         Blocking.inside.set()
         assert Blocking.gate.wait(60)
 

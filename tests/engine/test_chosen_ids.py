@@ -14,7 +14,7 @@ from tests.engine.local_stage import file
 
 
 class Record(contract.Resource):
-    """A record of a service that knows its records by name, writes over what is there, and has no idea of tokens."""
+    """A record of a service that has records by name, overwrites existing ones, and has no tokens."""
 
     TYPE = "Test::Record"
     properties_schema: ClassVar[Mapping[str, Schema]] = {
@@ -136,6 +136,55 @@ def test_a_replacement_with_the_same_id_survives_the_clean_up(lab: Tell, service
         assert (service, Record.deleted) == ({"x": "1"}, []), "nor is it deleted where only a check saw that it was gone"
         await it.delete()
         assert (service, Record.deleted) == ({}, ["x"])
+
+    lab(story)
+
+
+class Unique(Record):
+    """A record of a service that refuses a second one of a name. A replacement deletes the one that it replaces."""
+
+    TYPE = "Test::Unique"
+    traits = contract.Traits(knows_replaced=True)
+
+    async def handle_create(self) -> object:
+        name = self.properties["name"]
+        if name in self.service and self.data.get(contract.REPLACED) != name:
+            raise ValueError(f"{name} exists")
+        if self.properties["zone"] == "broken":
+            self.service.pop(name, None)
+            raise ValueError("the zone is broken")
+        self.service[name] = self.properties["zone"]
+        self.physical_id = name
+        return None
+
+    async def handle_get_reality(self) -> contract.LiveState:
+        if self.physical_id not in self.service:
+            return contract.Gone()
+        return contract.Seen({"zone": self.service[self.physical_id]})
+
+
+def unique(zone: str) -> dict[str, Any]:
+    return {"type": "Test::Unique", "properties": {"name": "x", "zone": zone}}
+
+
+def test_a_replacement_knows_what_it_replaces(lab: Tell, service: Any) -> None:
+    """Also after an attempt that has left no object, and a rollback finds out that the object differs or is gone."""
+
+    async def story(it: Lab) -> None:
+        it.engine.types.register(Unique)
+        service["x"] = "of somebody else"
+        assert (await it.create({"a": unique("1")}))["stack_status"] == "CREATE_FAILED"
+        assert service.pop("x") == "of somebody else"
+        for zone in ("1", "2", "broken", "3"):
+            stack = await it.update({"a": unique(zone)})
+            assert stack["stack_status"] == ("UPDATE_FAILED" if zone == "broken" else "UPDATE_COMPLETE")
+            assert service == ({} if zone == "broken" else {"x": zone})
+        for zone in ("4", "broken"):
+            await it.update({"a": unique(zone), "b": resource("1", needs=["a"], fail=True)})
+            stack = await it.end(await it.api.stacks.rollback("s"))
+            assert (stack["stack_status"], service) == ("ROLLBACK_COMPLETE", {"x": "3"})
+        await it.delete()
+        assert service == {}
 
     lab(story)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -10,6 +12,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine import contexts, service_ports
+from isotherm.planning import desired
 from isotherm.resources import builtin, cloud_lookups, contract, schema, translation
 from isotherm.resources.context import local_access
 from isotherm.resources.heat.test_resource import TestResource
@@ -26,16 +29,24 @@ class FakeCloud:
     credential: contract.Credential
     asked: list[tuple[str, str]] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
+    request_ids: list[str] = field(default_factory=list)
 
     def of_stack(self, stack_id: str) -> FakeCloud:
-        return FakeCloud(contract.Credential("stack", "p"), self.asked, self.failures)
+        return FakeCloud(contract.Credential("stack", "p"), self.asked, self.failures, self.request_ids)
 
     async def call(self, service: str, call: local_access.Call) -> local_access.Reply:
         self.asked.append((self.credential.key, call.url))
+        self.request_ids.append(call.headers.get(local_access.REQUEST_ID, ""))
         if self.failures:
             raise self.failures.pop()
         found = NETWORKS.get(call.url) if service == "network" else call.url if call.url == "m1" else None
         return local_access.Reply(404 if found is None else 200, body=(found or "").encode())
+
+    async def endpoint(self, service: str) -> str:
+        return f"http://{service}"
+
+    async def project_id(self) -> str:
+        return self.credential.project
 
 
 async def find_network(cloud: contract.Cloud, value: str) -> str:
@@ -61,7 +72,13 @@ class Port(TestResource):
     given: ClassVar[list[Any]] = []
 
     async def handle_create(self) -> object:
-        self.given.append(self.properties["network"])
+        network = self.properties["network"]
+        self.given.append(network)
+        if network == "call":
+            assert self.context.cloud is not None
+            await self.context.cloud.call("network", local_access.Call("GET", "blue"))
+        if network is not None and network not in NETWORKS.values():
+            raise errors.Permanent(f"Network {network} could not be found. (HTTP 404) from the service network")
         return await super().handle_create()
 
 
@@ -121,6 +138,34 @@ def test_a_name_that_does_not_exist_fails_its_resource(lab: Tell, cloud: FakeClo
     lab(story)
 
 
+def test_the_id_of_a_network_that_was_made_again_is_not_used_twice(
+    lab: Tell, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(it: Lab) -> None:
+        monkeypatch.setitem(NETWORKS, "green", "network-1")
+        assert (await it.create({"r": port(network="green")}))["status"] == "COMPLETE"
+        # Somebody deletes the network and makes another one of the same name, within the time that answers are kept.
+        monkeypatch.setitem(NETWORKS, "green", "network-2")
+        both = {"r": port(network="green"), "other": port(network="green")}
+        assert (await it.update(both))["status"] == "FAILED"
+        assert (await it.update(both))["status"] == "COMPLETE"
+        assert Port.given == ["network-1", "network-1", "network-2"]
+
+    lab(story)
+
+
+def test_services_are_told_the_id_of_the_operation(
+    lab: Tell, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(it: Lab) -> None:
+        monkeypatch.setitem(NETWORKS, "call", "call")
+        stack = await it.create({"r": port(network="call")})
+        assert cloud.request_ids[-1] == f"req-{stack['operation_id']}"
+        assert re.fullmatch(r"req-\w{8}(-\w{4}){3}-\w{12}", cloud.request_ids[-1]), "the form that services accept"
+
+    lab(story)
+
+
 def test_a_cloud_that_is_busy_is_asked_again(lab: Tell, cloud: FakeCloud) -> None:
     cloud.failures.append(errors.Temporary("busy", 0.01))
 
@@ -151,6 +196,34 @@ def test_a_constraint_is_asked_with_the_credential_of_the_caller_and_again_in_th
 def test_without_a_cloud_a_name_cannot_be_resolved(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"r": port(network="blue")})
-        assert "'blue' has to be looked up in a cloud" in stack["stack_status_reason"]
+        assert "The stack is in no cloud yet" in stack["stack_status_reason"]
 
     lab(story)
+
+
+def test_a_parameter_is_checked_when_it_is_accepted_and_outputs_of_its_stack_are_read(lab: Tell, cloud: FakeCloud) -> None:
+    parameters = {"size": {"type": "string", "constraints": [{"custom_constraint": "test.flavor"}]}}
+    resources = {"r": port(flavor={"get_param": "size"})}
+
+    def given(size: str) -> dict[str, Any]:
+        return {"parameters": parameters, "outputs": {"size": {"value": {"get_param": "size"}}},
+                "environment": {"parameters": {"size": size}}}
+
+    async def story(it: Lab) -> None:
+        assert (await it.create(resources, **given("m1")))["status"] == "COMPLETE"
+        [output] = await it.api.outputs.list("s")
+        assert output["output_value"] == "m1"
+        with pytest.raises(errors.UserError, match="The Flavor ID"):
+            await it.update(resources, **given("m9"))
+
+    lab(story)
+
+
+def test_an_accepted_parameter_is_not_asked_for_again() -> None:
+    """Another engine reads the input of a stack without a cloud: to plan it, and to show it."""
+    template = {"heat_template_version": "2021-04-16", "resources": {"r": port(flavor={"get_param": "size"})},
+                "parameters": {"size": {"type": "string", "constraints": [{"custom_constraint": "test.flavor"}]}}}
+    accepted = desired.StackInput(json.dumps(template), {}, {"parameters": {"size": "m1"}})
+    identity = desired.Identity("s", "id", "p")
+    assert desired.bound(accepted, identity).values["size"] == "m1"
+    assert desired.desire(accepted, identity, builtin.registry(), validate=False).bound.values["size"] == "m1"

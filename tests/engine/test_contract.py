@@ -105,7 +105,22 @@ class Watched(TestResource):
         return self.live
 
 
-TYPES = (Watched, Blind, Named, Harmless, Keyed, NotBegun, OldStyle)
+class Labelled(TestResource):
+    """Notes the metadata that its methods see."""
+
+    TYPE = "Test::Labelled"
+    seen: ClassVar[list[Any]] = []
+
+    async def handle_create(self) -> object:
+        self.seen.append(self.metadata)
+        return await super().handle_create()
+
+    async def handle_update(self, before: Any, changed: Any) -> object:
+        self.seen.append(self.metadata)
+        return await super().handle_update(before, changed)
+
+
+TYPES = (Watched, Blind, Named, Harmless, Keyed, NotBegun, OldStyle, Labelled)
 
 
 @pytest.fixture(autouse=True)
@@ -141,7 +156,7 @@ def test_the_example_of_the_contract_works(lab: Tell) -> None:
     builtin.registry().register(lamp)
     made: list[str] = []
 
-    class Forgetful(lamp):  # type: ignore[valid-type]
+    class Forgetful(lamp):  # type: ignore[valid-type,misc]
         """The answer to its first request is lost."""
 
         TYPE = "Example::Forgetful"
@@ -244,7 +259,7 @@ def test_what_a_newer_template_wants_is_applied_after_the_repeated_request(
 
 
 def test_a_repeated_request_that_was_not_begun_takes_back_nothing(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first one made an object, and nobody knows of it: a delete tells of it."""
+    """The first request made an object that no row knows: a delete reports it."""
     async def story(it: Lab) -> None:
         monkeypatch.setattr(Keyed, "full", True)
         await it.api.stacks.create("s", it.request({"r": of(Keyed)}))
@@ -292,5 +307,17 @@ def test_a_check_observes_the_object(
         assert await it.status("r") == status
         [shown] = await it.api.resources.list("s")
         assert reason in shown["resource_status_reason"]
+
+    lab(story)
+
+
+def test_an_update_sees_the_metadata_that_it_is_to_apply(lab: Tell) -> None:
+    async def story(it: Lab) -> None:
+        Labelled.seen.clear()
+        for label in ("one", "two"):
+            labelled = {"a": {"type": Labelled.TYPE, "metadata": {"label": label}}}
+            stack = await (it.create(labelled) if label == "one" else it.update(labelled))
+            assert stack["status"] == "COMPLETE"
+        assert Labelled.seen == [{"label": "one"}, {"label": "two"}]
 
     lab(story)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from isotherm import errors
 from isotherm.engine.process.embedded import new_id
@@ -116,6 +117,20 @@ def test_work_that_needs_one_waits_for_it(lab: Tell) -> None:
         stack = await it.end(accepted)
         assert stack["status"] == "COMPLETE", stack
         assert await outputs(it) == ["ada"]
+
+    lab(story)
+
+
+def test_a_stack_that_a_resource_makes_acts_for_the_user_of_that_stack(lab: Tell) -> None:
+    async def story(it: Lab) -> None:
+        id_ = await lent(it)
+        it.api = it.engine.orchestrator_for(Requester(credential=id_))
+        inner = yaml.safe_dump({"heat_template_version": "2021-04-16", "resources": OF_USER, "outputs": OUTPUTS})
+        remote = {"type": "OS::Heat::Stack", "properties": {"template": inner}}
+        stack = await it.create({"remote": remote}, outputs={"as": {"value": {"get_attr": ["remote", "outputs"]}}})
+        assert stack["status"] == "COMPLETE", stack
+        assert await outputs(it) == [{"as": "ada"}]
+        assert (await it.delete())["status"] == "COMPLETE"
 
     lab(story)
 

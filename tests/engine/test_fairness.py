@@ -1,4 +1,4 @@
-"""A big stack does not keep a small one waiting, projects share, and limits on what is done at once are kept."""
+"""A big stack does not delay a small one, projects share capacity, and limits on parallel steps are kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.engine.test_limits import options
 
 
 class Gauge:
-    """What is done at the same moment, as those see it who do it."""
+    """The number of steps at the same moment, counted by the steps themselves."""
 
     def __init__(self) -> None:
         self.now: Counter[str] = Counter()
@@ -258,7 +258,7 @@ def test_what_waits_for_its_turn_has_not_begun_and_never_does_when_it_is_cancell
             gauge.gate.set()
             assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
             made = [one for one in await it.api.resources.list("s") if one["physical_resource_id"]]
-            # One more may have been in somebody's hand at that moment.
+            # An engine may have held one more at that moment.
             assert 1 <= len(made) <= 2
 
     asyncio.run(story())

@@ -104,7 +104,7 @@ def test_what_can_be_read_of_a_group(lab: Tell) -> None:
         assert found["removed"] == []
         assert found["nobody"] is None
         assert it.values() == ["m0", "m0,m1", "m1"]
-        # More members, and those who read the group hear of it.
+        # More members, and the readers of the group are updated.
         await complete(it, await it.update({"g": group(3), "reader": reader}, outputs=wanted))
         assert (await outputs(it))["by_name"] == {"0": "m0", "1": "m1", "2": "m2"}
         assert it.values() == ["m0", "m0,m1,m2", "m1", "m2"]
@@ -112,7 +112,7 @@ def test_what_can_be_read_of_a_group(lab: Tell) -> None:
     lab(story)
 
 
-def test_somebody_begins_to_read_an_attribute(lab: Tell) -> None:
+def test_a_resource_begins_to_read_an_attribute(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await complete(it, await it.create({"g": group(2)}))
         before = await ids(it)
@@ -131,7 +131,7 @@ def test_names_that_were_removed_are_not_used_again(lab: Tell) -> None:
         await complete(it, await it.update({"g": group(3, **removing)}, outputs={"removed": out("g", "removed_rsrc_list")}))
         assert it.values() == ["m1", "m2", "m3"]
         assert await outputs(it) == {"removed": ["0"]}
-        # By reference too, as numbers, and what is nobody's name is passed over.
+        # By reference too, as numbers; unknown names are ignored.
         removing = {"removal_policies": [{"resource_list": [third, "nobody", 1]}]}
         await complete(it, await it.update({"g": group(2, **removing)}, outputs={"removed": out("g", "removed_rsrc_list")}))
         assert await outputs(it) == {"removed": ["0", "1", "2"]}
@@ -261,7 +261,7 @@ def test_too_many_are_refused_before_anything_is_made(lab: Tell) -> None:
         with pytest.raises(errors.UserError):
             await it.create({"g": group({"get_param": "n"})}, parameters={"n": {"type": "number", "default": 10**9}})
         assert await it.api.stacks.list() == []
-        # A number that nobody knows beforehand.
+        # A number that is not known beforehand.
         late = {"v": {"type": "OS::Heat::Value", "properties": {"value": 10**9}}, "g": group({"get_attr": ["v", "value"]})}
         answer = await it.create(late)
         assert answer["stack_status"] == "CREATE_FAILED"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.queries.stacks import StackQuery
 from isotherm.store import tables as t
 from tests.engine.conftest import Lab, Tell, resource
-from tests.engine.test_moving import abandoned, adopted
+from tests.engine.test_export import abandoned, adopted
 
 PARAMETERS = {"fail": {"type": "boolean", "default": True}}
 INNER = """
@@ -49,7 +50,7 @@ def inside(kind: str = "inner.yaml", *, fail: Any = False) -> dict[str, Any]:
 
 
 def as_heat_has_it(entry: dict[str, Any]) -> dict[str, Any]:
-    """The papers of a stack inside, without what Heat does not tell of it as a resource."""
+    """Return the export document of a nested stack, without fields that Heat does not export."""
     own = ("resource_id", "type", "metadata", "resource_data") if "template" in entry else ()
     inner = {name: as_heat_has_it(one) for name, one in entry.get("resources", {}).items()}
     return {key: value for key, value in entry.items() if key not in own} | ({"resources": inner} if inner else {})
@@ -101,7 +102,7 @@ def test_an_adoption_that_is_undone_deletes_what_it_has_made_and_nothing_else(la
 
 @pytest.mark.parametrize("known", [True, False], ids=["retained", "by its token"])
 def test_what_was_being_created_is_found(lab: Tell, known: Any) -> None:
-    """Papers of a moment at which the object exists, and its row does not know of it."""
+    """An export document of a moment at which the object exists, and its row does not have the id."""
 
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource("2")})
@@ -109,7 +110,7 @@ def test_what_was_being_created_is_found(lab: Tell, known: Any) -> None:
         a = papers["resources"]["a"].pop("resource_id")
         tokens = {row.name: row.token for row in await look(it, t.resources)}
         papers["resources"]["a"] |= {"token": tokens["a"], "status": "IN_PROGRESS"}
-        with pytest.raises(errors.Conflict, match=r"resources\.a: stack s is still busy with it"):
+        with pytest.raises(errors.Conflict, match=r"resources\.a: stack s is still creating it, or owns it"):
             await it.api.exports.adopt("t", papers)
         await abandoned(it)
         if not known:
@@ -146,7 +147,7 @@ def test_abandoned_in_the_middle_of_everything(lab: Tell) -> Any:
                     "c": resource("c", needs=["b"])}
         for moment in range(6):
             await it.api.stacks.create("s", it.request(template, files={**FILES, "inner.yaml": slow}))
-            await it.until(lambda moment=moment: _has(it, moment))
+            await it.until(partial(_has, it, moment))
             papers = await abandoned(it)
             assert await all_stacks(it) == [], "the stacks inside are gone too"
             stack = await adopted(it, papers)
@@ -162,7 +163,7 @@ def test_abandoned_in_the_middle_of_everything(lab: Tell) -> Any:
 
 
 @pytest.mark.parametrize("heat", [False, True], ids=["ours", "heat's"])
-def test_a_stack_inside_that_failed_half_way(lab: Tell, heat: Any) -> None:
+def test_a_nested_stack_that_failed_half_way(lab: Tell, heat: Any) -> None:
     async def story(it: Lab) -> None:
         template = {"a": resource("a"), "n": inside("outer.yaml", fail={"get_param": "fail"}),
                     "b": resource({"get_attr": ["n", "resource.n", "told"]})}
@@ -203,7 +204,7 @@ def test_a_delete_before_anything_was_looked_at_deletes_what_is_inside_too(lab: 
     lab(story)
 
 
-def test_an_object_inside_that_belongs_to_somebody_is_not_taken(lab: Tell) -> None:
+def test_a_nested_object_that_has_an_owner_is_not_adopted(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("a"), "n": inside()}, files=FILES)
         papers = await it.api.exports.export("s", hidden=True)
@@ -214,7 +215,7 @@ def test_an_object_inside_that_belongs_to_somebody_is_not_taken(lab: Tell) -> No
         with pytest.raises(errors.UserError, match=r"resources\.n\.resources\.x: Resource ID was not provided"):
             await it.api.exports.adopt("thief", papers)
         del papers["resources"]["n"]["template"]
-        with pytest.raises(errors.UserError, match=r"resources\.n: it is a stack inside, and its template"):
+        with pytest.raises(errors.UserError, match=r"resources\.n: it is a nested stack, and its template"):
             await it.api.exports.adopt("thief", papers)
 
     lab(story)
@@ -254,7 +255,7 @@ def test_an_update_overtakes_an_abandon(tmp_path: Path) -> None:
         async with engine.driving():
             await it.create(template, files=FILES)
             before = it.objects()
-        # Nobody drives: the abandon does not get any further.
+        # No engine runs: the abandon does not get any further.
         await it.api.exports.abandon("s")
         accepted = await it.api.stacks.update("s", it.request(template, files=FILES))
         async with engine.driving():

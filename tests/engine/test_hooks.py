@@ -83,7 +83,7 @@ def test_every_update_pauses_whether_it_changes_something_or_not(lab: Tell, valu
     lab(story)
 
 
-def test_those_who_depend_hear_of_a_change_after_the_pause(lab: Tell) -> None:
+def test_dependants_are_updated_after_the_pause(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         def template(value: str) -> dict[str, Any]:
             return {"a": resource(value), "b": resource({"get_attr": ["a", "output"]})}

@@ -23,12 +23,13 @@ from isotherm.engine.orchestrator import Accepted
 from isotherm.engine.process import local_access
 from isotherm.engine.process.embedded import Embedded
 from isotherm.engine.steps import act
-from isotherm.resources import contract, drift, registry
+from isotherm.resources import contract, registry
 from isotherm.resources.context import local_access as local_access_world
 from isotherm.resources.http import filling
 from isotherm.resources.http.client import Client
 from isotherm.resources.http.object import Object
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.reality import drift
+from isotherm.resources.reality.journal import MemoryReality
 from tests import databases
 from tests.engine.conftest import PATIENCE_S, Lab, Tell
 from tests.engine.markers import dump
@@ -387,7 +388,7 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path: Path
     assert service.methods().count("POST") == (0 if "create" in more else 1 if "find" in more else 2)
 
 
-# An engine that is killed when the service has done what it was asked, and nobody has heard of it.
+# An engine that is killed when the service has carried out the request, before the answer is recorded.
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
@@ -522,9 +523,10 @@ def test_each_call_of_a_step_is_under_its_lease(
     allowed(story)
 
 
-def test_whoever_has_lost_the_lease_on_the_way_sends_nothing(service: Service) -> None:
-    """A machine may stand still between the decision and the call; when it goes on, somebody else has the lease (I5)."""
-    clock, held = SystemClock(), []
+def test_a_worker_that_has_lost_the_lease_sends_nothing(service: Service) -> None:
+    """A machine may stand still between the decision and the call; when it resumes, another worker has the lease (I5)."""
+    clock = SystemClock()
+    held: list[Any] = []
 
     class Slow(Client):
         async def call(self, one: local_access_world.Call) -> local_access_world.Reply:
@@ -548,7 +550,8 @@ def test_a_header_cannot_smuggle_another(service: Service, headers: Any) -> None
 
 # Filling in.
 
-VALUES = {"id": "a/b?c", "token": "t", "name": "n", "object": {"x": {"y": [1, True]}, "s": "text", "none": None}}
+VALUES: dict[str, Any] = {
+    "id": "a/b?c", "token": "t", "name": "n", "object": {"x": {"y": [1, True]}, "s": "text", "none": None}}
 
 
 @pytest.mark.parametrize(("text", "filled"), [

@@ -1,4 +1,4 @@
-"""Stacks inside whose creation was interrupted: the row of their resource does not know them."""
+"""Nested stacks whose creation was interrupted: the row of their resource does not have their ids."""
 
 from __future__ import annotations
 

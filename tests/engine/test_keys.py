@@ -101,7 +101,7 @@ def test_keys_can_be_rotated(tmp_path: Path) -> None:
 
 
 def lose(folder: Path) -> None:
-    """The keys are lost for good, and their owner goes on with a new one."""
+    """Delete the keys, and begin with a new one."""
     (folder / "keys").unlink()
     with pytest.raises(errors.UserError) as raised:
         Embedded(folder)
@@ -129,7 +129,7 @@ def test_no_key_is_made_where_something_is_sealed(tmp_path: Path) -> None:
 
 
 def test_a_lost_key_says_so_and_the_stack_can_be_deleted(tmp_path: Path) -> None:
-    """Case 45: reading gives a clear error, an update fails, deleting works; nobody else is held up."""
+    """Case 45: reading gives a clear error, an update fails, deleting works; other stacks are not affected."""
 
     async def story() -> None:
         async with engine_on(tmp_path) as it:

@@ -19,7 +19,7 @@ from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.engine.steps.ports import EnginePorts
 from isotherm.planning import planner
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.states import NodeState
 from isotherm.store import legacy_walk, locks
 from isotherm.store import tables as t
@@ -29,7 +29,9 @@ from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.differences import DIFFERENCES
 
 ROOT = Path(__file__).parents[2]
-LEASE_S = 0.6
+# The lease of an engine that dies in a test, and of one that goes on, however busy the machine is.
+DYING_LEASE_S = 1.0
+LEASE_S = 60.0
 
 
 def slow(value: str = "x", seconds: float = 60, **options: Any) -> dict[str, Any]:
@@ -129,7 +131,7 @@ def test_a_rollback_can_be_asked_for(lab: Tell) -> None:
     lab(story)
 
 
-# Who has what.
+# Locks.
 
 
 @pytest.mark.ledger("S3.2")
@@ -154,7 +156,7 @@ def test_a_tree_is_legacy_as_a_whole_and_no_worker_ever_finds_a_node(lab: Tell, 
         async def no_lock_is_left() -> bool:
             return await rows(it.engine, t.stack_locks) == []
 
-        await it.until(no_lock_is_left)  # whoever is done gives the lock back
+        await it.until(no_lock_is_left)  # an engine that has finished releases the lock
         assert (await it.delete())["stack_status"] == "DELETE_COMPLETE"
         assert it.objects() == {}
 
@@ -184,14 +186,14 @@ def test_rows_have_what_convergence_will_want_to_know(lab: Tell) -> None:
 
 
 @contextlib.asynccontextmanager
-async def engine_on(folder: Embedded, name: str) -> AsyncIterator[LegacyEngine]:
-    """An engine without anything beside it, with a short lease; it may be killed before it is left."""
+async def engine_on(folder: Embedded, name: str, lease_s: float = LEASE_S) -> AsyncIterator[LegacyEngine]:
+    """Run an engine with nothing beside it; it may be killed before the block ends."""
     reality = JournalReality(folder.path / "reality.journal")
     context = contexts.shared(folder.store, folder.clock, contexts.ProcessPorts(reality, random.Random(1)))
     plans = planner.Planning(folder.store, folder.types, folder.clock)
     nesting = InnerStacksFactory(folder.store, folder.types, plans, folder.clock, new_id, lambda: engine.wake())
     ports = EnginePorts(folder.store, context, folder.types.implementation, plans, new_id, inner_stacks=nesting)
-    engine = LegacyEngine(name, ports, Tuning(LEASE_S, idle_s=0.05))
+    engine = LegacyEngine(name, ports, Tuning(lease_s, idle_s=0.05))
     task = asyncio.create_task(engine.run())
     engine.task = task  # type: ignore[attr-defined]
     try:
@@ -204,7 +206,7 @@ async def engine_on(folder: Embedded, name: str) -> AsyncIterator[LegacyEngine]:
 
 
 async def kill(engine: LegacyEngine) -> None:
-    """Not a word more, in the middle of whatever it does."""
+    """Kill the engine, in the middle of its work."""
     engine.task.cancel()  # type: ignore[attr-defined]
     for walker, task in engine._walkers.values():
         walker.lose()
@@ -221,8 +223,8 @@ TEMPLATE = {"a": resource("1"), "b": slow("2", needs=["a"]), "c": resource("3", 
 
 
 async def struck(it: Lab) -> dict[str, Any]:
-    """A stack whose engine died while it made `b`, when somebody has found out."""
-    async with engine_on(it.engine, "doomed") as engine:
+    """A stack whose engine died while it created `b`, after the death was noticed."""
+    async with engine_on(it.engine, "doomed", DYING_LEASE_S) as engine:
         accepted = await it.api.stacks.create("s", it.request(TEMPLATE))
         engine.wake()
         await it.until(lambda: is_(it, "b", "CREATE_IN_PROGRESS"))
@@ -266,10 +268,10 @@ def test_an_update_or_a_delete_recovers_it_and_nothing_is_lost(tmp_path: Path, r
     asyncio.run(story())
 
 
-def test_a_delete_that_was_accepted_before_anybody_noticed_goes_ahead(tmp_path: Path) -> None:
+def test_a_delete_that_was_accepted_before_the_death_was_noticed_goes_ahead(tmp_path: Path) -> None:
     async def story() -> None:
         it = alone(tmp_path)
-        async with engine_on(it.engine, "doomed") as engine:
+        async with engine_on(it.engine, "doomed", DYING_LEASE_S) as engine:
             await it.api.stacks.create("s", it.request(TEMPLATE))
             engine.wake()
             await it.until(lambda: is_(it, "b", "CREATE_IN_PROGRESS"))
@@ -310,13 +312,13 @@ def test_what_an_engine_says_that_has_lost_the_stack_changes_no_row(tmp_path: Pa
             (lost,) = locks.take(connection, locks.LockRequest("slow", now - 1, 9), now)[0]
             phase = legacy_walk.phase(connection, lost, now)
             assert phase is not None
-            claim = legacy_walk.take(connection, lost, phase.operation, phase.stops[0].id, now - 1, now)
+            claim = legacy_walk.take(connection, lost, phase.operation, phase.nodes[0].id, now - 1, now)
             assert claim is not None
             assert locks.take(connection, locks.LockRequest("quick", now + 30, 9), now)[0]
             return lost, Report(claim, NodeState.FAILED, reason="of no importance")
 
         lost, report = await it.engine.store.write(stolen)
-        for unit in (lambda c: legacy_walk.record(c, lost, report, legacy_walk.Wave(), "new", now),
+        for unit in (lambda c: legacy_walk.record(c, lost, report, legacy_walk.NodeChanges(), "new", now),
                      lambda c: legacy_walk.take(c, lost, report.claim.operation, report.claim.node_id, now, now),
                      lambda c: legacy_walk.hand_on(c, lost, now)):
             with pytest.raises(errors.Superseded):

@@ -19,7 +19,7 @@ NUL = "a\0b"
 
 
 class Rubbish(contract.Resource):
-    """Says what nobody expects."""
+    """A type whose answers are not expected."""
 
     TYPE = "Test::Rubbish"
 

@@ -47,8 +47,8 @@ def test_an_update_without_a_change_touches_nothing(lab: Tell) -> None:
     lab(story)
 
 
-def test_who_waits_together_asks_once_what_is_secret(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Each of them says what it waits for, and that must not tell a secret."""
+def test_nodes_that_wait_together_read_the_secrets_once(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The reason of each wait is masked, and masking needs the secrets."""
     asked = []
     original = Planning.all_secrets
 
@@ -169,7 +169,7 @@ def test_properties_that_come_to_no_map(lab: Tell) -> None:
     lab(story)
 
 
-def test_an_output_may_ask_for_an_attribute_that_nobody_read_before(lab: Tell) -> None:
+def test_an_output_may_read_an_attribute_that_was_not_read_before(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1")})
         before = await it.physical()

@@ -1,4 +1,4 @@
-"""Limits hold, whoever asks at once (case 64), and what is too big is said so by the name of its limit (case 6)."""
+"""Limits hold under concurrent requests (case 64), and a refusal names its limit (case 6)."""
 
 from __future__ import annotations
 
@@ -99,11 +99,13 @@ def test_stacks_of_a_project_asked_for_in_two_processes(tmp_path: Path) -> None:
                              stdout=subprocess.PIPE, text=True) for name in "ab"]
     try:
         for one in both:
+            assert one.stdout is not None
             assert one.stdout.readline() == "ready\n"
         for one in both:
+            assert one.stdin is not None
             one.stdin.write("go\n")
             one.stdin.flush()
-        counts = [tuple(map(int, one.communicate(timeout=60)[0].split())) for one in both]
+        counts = [tuple(map(int, one.communicate(timeout=240)[0].split())) for one in both]
     finally:
         for one in both:
             one.kill()

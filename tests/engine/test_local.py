@@ -1,4 +1,4 @@
-"""Resources of this machine: what a killed engine made is taken up, the operator decides, the example works."""
+"""Local resources: objects of a killed engine are adopted, the operator enables the types, the example works."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_what_a_killed_engine_made_is_taken_up_and_not_made_twice(tmp_path: Path
                 assert (base / "a.txt").stat().st_ino == first.st_ino
                 if made["type"] == "Isotherm::Local::Process":
                     [pid] = await logged(base / "a.txt", 1)
-                    assert state(base).child == (int(pid), processes.of(int(pid)).start)
+                    running = processes.of(int(pid))
+                    assert running is not None and state(base).child == (int(pid), running.start)
                 await it.delete()
 
     asyncio.run(story())

@@ -19,7 +19,7 @@ from isotherm.resources.local.directory import Directory
 from isotherm.resources.local.file import File
 from tests.engine.conftest import Lab, Tell
 from tests.engine.local_stage import Stage, file, folder
-from tests.engine.test_moving import abandoned
+from tests.engine.test_export import abandoned
 
 MIB = 1024 * 1024
 
@@ -128,7 +128,7 @@ def test_a_folder_with_something_else_in_it_is_only_deleted_when_told_to(lab: Te
     lab(story)
 
 
-def test_what_somebody_else_made_is_not_overwritten_and_not_deleted(lab: Tell, base: Path) -> None:
+def test_a_foreign_file_is_not_overwritten_and_not_deleted(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         base.mkdir(exist_ok=True)
         (base / "a.txt").write_text("mine")
@@ -313,7 +313,7 @@ def test_a_file_whose_maker_was_killed_is_found_and_not_made_twice(tmp_path: Pat
         assert await stage.resource().find_by_token() == contract.Absent()
         await stage.run("create")
         inode = (tmp_path / "a.txt").stat().st_ino
-        stage.state.physical_id = None  # nobody lived to write it down
+        stage.state.physical_id = None  # the engine was killed before it was recorded
         assert await stage.resource().find_by_token() == contract.Found("a.txt")
         assert (tmp_path / "a.txt").stat().st_ino == inode
         # Killed after the claim, before the file: it is made then.
@@ -355,7 +355,7 @@ def test_a_lease_that_has_run_out_stops_all_changes(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_who_adopts_the_stack_owns_its_files(lab: Tell, base: Path) -> None:
+def test_the_adopting_stack_owns_the_files(lab: Tell, base: Path) -> None:
     async def story(it: Lab) -> None:
         await it.create({"f": file()})
         stack = await it.end(await it.api.exports.adopt("s", await abandoned(it)))

@@ -226,7 +226,7 @@ def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base:
         child = state(base).child
         stage.state.physical_id = None
         assert await stage.resource().find_by_token() == contract.Found("token-1")
-        # Even if nobody looks: for one token there is one keeper.
+        # For one token there is one supervisor, also without a check.
         await stage.resource().handle_create()
         assert state(base).child == child
         assert len(await logged(base / "log.txt", 1)) == 1
@@ -236,7 +236,7 @@ def test_a_process_whose_starter_was_killed_is_found_and_not_started_twice(base:
     asyncio.run(story())
 
 
-def test_a_number_that_belongs_to_somebody_else_now_is_never_signalled(base: Path) -> None:
+def test_a_reused_process_number_is_never_signalled(base: Path) -> None:
     async def story() -> None:
         stage = Stage(base, Process, command=STAYS, settle_secs=0)
         await stage.run("create")
@@ -281,7 +281,7 @@ def test_an_imported_process_is_looked_at_and_left_alone(lab: Tell, base: Path) 
             assert stack["status"] == "COMPLETE", stack
             await it.delete()
             assert other.returncode is None
-            # One that has nothing to do with the folder is none of our business.
+            # A process outside of the folder is left alone.
             stack = await it.create({"p": {**process(), "external_id": str(os.getpid())}})
             assert stack["status"] == "FAILED"
             await it.delete()

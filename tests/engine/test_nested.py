@@ -1,4 +1,4 @@
-"""Stacks inside stacks: templates as types."""
+"""Nested stacks: templates as types."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_template_is_a_type(lab: Tell) -> None:
     lab(story)
 
 
-def test_a_change_of_the_template_inside_reaches_the_stack_inside(lab: Tell) -> None:
+def test_a_change_of_the_nested_template_reaches_the_nested_stack(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": nested(value="1")}, files=FILES)
         more = LEAF.replace("outputs:", "  second: {type: OS::Heat::TestResource}\noutputs:")
@@ -139,7 +139,7 @@ def test_a_newer_update_goes_down_at_once(lab: Tell) -> None:
     lab(story)
 
 
-def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab: Tell) -> None:
+def test_a_newer_update_replaces_a_nested_stack_that_is_being_created(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"top": nested(value="1", wait=0.5)}, files=FILES))
 
@@ -156,7 +156,7 @@ def test_a_newer_update_replaces_a_stack_inside_that_is_being_made(lab: Tell) ->
     lab(story)
 
 
-def test_delete_while_the_stack_inside_is_being_made(lab: Tell) -> None:
+def test_delete_while_the_nested_stack_is_being_created(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.api.stacks.create("s", it.request({"top": nested("middle.yaml", value="1", wait=0.5)}, files=FILES))
 
@@ -191,12 +191,12 @@ def test_cancel_goes_down(lab: Tell) -> None:
     lab(story)
 
 
-def test_whoever_overtakes_the_stack_inside_is_waited_for(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operation_that_supersedes_the_nested_one_is_waited_for(lab: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(it: Lab) -> None:
         accepted = await it.api.stacks.create("s", it.request({"top": nested(value="1", wait=1)}, files=FILES))
 
         async def begun() -> bool:
-            # What is inside may be under way before the resource around it has been recorded.
+            # The nested stack may be under way before its parent resource has been recorded.
             return bool(it.objects()) and bool((await it.physical()).get("top"))
 
         await it.until(begun)
@@ -217,7 +217,7 @@ def test_whoever_overtakes_the_stack_inside_is_waited_for(lab: Tell, monkeypatch
     lab(story)
 
 
-def test_the_stack_inside_has_no_longer_than_the_one_around_it(lab: Tell) -> None:
+def test_the_nested_stack_has_no_longer_than_the_outer_one(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         stack = await it.create({"top": nested("middle.yaml", value="1", wait=-1)}, files=FILES, timeout_s=2)
         assert stack["stack_status"] == "CREATE_FAILED"
@@ -278,7 +278,7 @@ outputs:
 """
 
 
-def test_the_stack_inside_reads_the_resource_around_it(lab: Tell) -> None:
+def test_the_nested_stack_reads_its_parent_resource(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         shown = {"m": {"value": {"get_attr": ["a", "m"]}}, "d": {"value": {"get_attr": ["a", "d"]}}}
         around = {"type": "shown.yaml", "metadata": {"x": 1}, "deletion_policy": "Retain"}
@@ -316,7 +316,7 @@ def test_a_template_in_the_place_of_a_type_must_look_like_it(lab: Tell) -> None:
     lab(story)
 
 
-def test_a_check_of_the_stack_inside_does_not_make_it_forget_its_outputs(lab: Tell) -> None:
+def test_a_check_of_the_nested_stack_keeps_its_outputs(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         template = {"a": nested(value="1")}
         await it.create(template, files=FILES)
@@ -339,7 +339,7 @@ def test_a_template_says_what_it_goes_by(lab: Tell) -> None:
     lab(story)
 
 
-def test_somebody_new_reads_what_a_stack_inside_gives(lab: Tell) -> None:
+def test_a_new_resource_reads_an_output_of_a_nested_stack(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": nested(value="1")}, files=FILES)
         await it.update({"a": nested(value="1"), "b": resource({"get_attr": ["a", "out"]})}, files=FILES)
@@ -349,8 +349,8 @@ def test_somebody_new_reads_what_a_stack_inside_gives(lab: Tell) -> None:
 
 
 @pytest.mark.parametrize("asked_s", [600.0, None])
-def test_a_stack_inside_says_what_time_was_asked_for(lab: Tell, asked_s: Any) -> None:
-    """As in Heat: that of the stack around it, in each operation, and never what happens to be left of it."""
+def test_a_nested_stack_shows_the_requested_timeout(lab: Tell, asked_s: Any) -> None:
+    """As in Heat: the timeout of the outer stack, in each operation, and never the rest of it."""
 
     async def story(it: Lab) -> None:
         template = {"first": resource("0", wait_secs=0.1),
@@ -373,8 +373,8 @@ def test_a_stack_inside_says_what_time_was_asked_for(lab: Tell, asked_s: Any) ->
     lab(story)
 
 
-def test_a_stack_inside_goes_by_its_arn(lab: Tell) -> None:
-    """Its physical id stays the bare id; what is inside of it in turn goes by its ARN too, and so does a member."""
+def test_the_reference_of_a_nested_stack_is_its_arn(lab: Tell) -> None:
+    """Its physical id stays the bare id; nested stacks in it, and members, are referred to by their ARNs too."""
 
     async def story(it: Lab) -> None:
         template = {

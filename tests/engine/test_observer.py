@@ -1,4 +1,4 @@
-"""The observer looks at real files and processes, tells what drifted, and has mended what is to be."""
+"""The observer observes real files and processes, reports drift, and has it repaired where the policy says so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.engine.local_stage import file, folder, process
 
 pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
 
-# Looks so seldom by itself that whatever is seen was hinted at, or asked for.
+# Its interval is so long that every observation was hinted at, or requested.
 SELDOM = {"observer_interval": 3600}
 OFTEN = {"observer_interval": 0.05, "observer_rate": 0}
 QUICK = Tuning(lease_s=5.0, idle_s=0.02, enrol_s=0.05)
@@ -170,7 +170,7 @@ def test_metadata_can_ask_for_repair_of_one(lab: Tell, tmp_path: Path) -> None:
     lab(story)
 
 
-def test_in_maintenance_drift_is_told_and_paused_nobody_looks(lab: Tell, tmp_path: Path) -> None:
+def test_maintenance_reports_drift_and_a_pause_stops_observation(lab: Tell, tmp_path: Path) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 
@@ -258,7 +258,7 @@ def test_a_hint_is_looked_at_at_once(lab: Tell, tmp_path: Path) -> None:
 
 
 def test_a_hint_during_a_look_at_the_same_is_not_lost(lab: Tell, tmp_path: Path) -> None:
-    """The look may have seen what was before that hint."""
+    """The observation may show the state before that hint."""
     options(tmp_path, **SELDOM)
 
     async def story(it: Lab) -> None:
@@ -313,7 +313,7 @@ def test_a_fight_is_given_up_and_that_is_said(lab: Tell, tmp_path: Path) -> None
             finally:
                 fight.cancel()
             assert [one for one in await told(it, "config") if "given up" in one] == [
-                "Repair given up: it was repaired 3 times within 600 seconds, and somebody undoes it"]
+                "Repair given up: it was repaired 3 times within 600 seconds, and something undoes the repairs"]
             whole = await it.api.drift.show("s")
             assert (whole["given_up"], whole["resources"][0]["repairs"]) == (["config"], 3)
             (tmp_path / "local" / "b.txt").unlink()
@@ -358,7 +358,7 @@ def test_what_is_inside_is_repaired_by_the_stack_around(lab: Tell, tmp_path: Pat
 
 
 @pytest.mark.parametrize("how", ["metadata", "override"])
-def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab: Tell, tmp_path: Path, how: Any) -> None:
+def test_settings_of_a_nested_stack_hold_for_its_resources(lab: Tell, tmp_path: Path, how: Any) -> None:
     options(tmp_path, **OFTEN)
     base = tmp_path / "local"
     inner = "heat_template_version: 2021-04-16\nparameters: {p: {type: string}}\nresources:\n  f: {type: " \
@@ -379,7 +379,7 @@ def test_what_is_said_of_a_stack_inside_holds_for_what_is_in_it(lab: Tell, tmp_p
     lab(story)
 
 
-def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab: Tell, tmp_path: Path) -> None:
+def test_settings_of_a_nested_stack_reset_the_repair_counts(lab: Tell, tmp_path: Path) -> None:
     """Repairs that were given up may be tried again, and an observer at work cannot write the old counts again."""
     inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
             "properties: {path: a.txt, content: x}}\n"
@@ -387,7 +387,7 @@ def test_what_is_said_of_a_stack_inside_begins_to_count_anew(lab: Tell, tmp_path
     async def story(it: Lab) -> None:
         await it.create({"inside": {"type": "inner.yaml"}}, files={"inner.yaml": inner})
         within, store = (await it.physical())["inside"], it.engine.store
-        given_up = repair_records.Repair("f", told_at=1.0, rounds=3, since=1.0, last_at=2.0, tripped_at=3.0)
+        given_up = repair_records.Repair("f", reported_at=1.0, rounds=3, since=1.0, last_at=2.0, tripped_at=3.0)
 
         def held(connection: Connection) -> Watch:
             watching.enrol(connection, 0.0)

@@ -1,4 +1,4 @@
-"""Outputs of stacks inside stacks that cannot be had: the stack around them says why, through any number of stacks."""
+"""Outputs of nested stacks that have an error: the outer stack shows the reason, through any number of stacks."""
 
 from __future__ import annotations
 

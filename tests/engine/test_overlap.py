@@ -1,8 +1,9 @@
-"""Operations that meet: an update during an update, a delete during a create, rollback, cancel, timeouts, conflicts."""
+"""Overlapping operations: an update during an update, a delete during a create, rollback, cancel, timeouts, conflicts."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -32,6 +33,35 @@ def test_the_newest_update_wins(lab: Tell) -> None:
     lab(story)
 
 
+@pytest.mark.ledger("S2.6", "S2.13")
+def test_a_newer_update_waits_only_with_what_depends_on_what_is_under_way(lab: Tell) -> None:
+    """The older update of `a` never ends: `b` and the inner stack that read it wait, and `c` and `d` do not."""
+    leaf = json.dumps({"heat_template_version": "2021-04-16", "parameters": {"value": {"type": "string"}},
+                       "resources": {"r": resource({"get_param": "value"})}})
+
+    def reading(name: str) -> dict[str, Any]:
+        return {"type": "leaf.yaml", "properties": {"value": {"get_attr": [name, "output"]}}}
+
+    async def story(it: Lab) -> None:
+        before = {"a": resource("1"), "b": resource("1", needs=["a"]), "c": resource("1"), "d": resource("1", needs=["c"]),
+                  "inner": reading("a"), "other": reading("c")}
+        await it.create(before, files={"leaf.yaml": leaf})
+        endless = {**before, "a": resource("2", action_wait_secs={"update": -1})}
+        await it.api.stacks.update("s", it.request(endless, files={"leaf.yaml": leaf}))
+        await it.until(lambda: _is(it, "a", "UPDATE_IN_PROGRESS"))
+        after = {**before, "b": resource("3", needs=["a"]), "c": resource("3"), "d": resource("3", needs=["c"])}
+        await it.api.stacks.update("s", it.request(after, files={"leaf.yaml": leaf}))
+
+        async def is_done() -> bool:
+            return it.values() == ["1", "1", "2", "3", "3", "3"]
+
+        await it.until(is_done)
+        assert [await it.status(name) for name in ("a", "b", "c", "d", "inner")] == [
+            "UPDATE_IN_PROGRESS", "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE", "CREATE_COMPLETE"]
+
+    lab(story)
+
+
 @pytest.mark.ledger("S2.10")
 def test_each_operation_has_an_id_of_its_own(lab: Tell) -> None:
     async def story(it: Lab) -> None:
@@ -53,7 +83,7 @@ def test_of_two_updates_at_the_same_moment_one_gets_a_conflict(lab: Tell, monkey
         desire = it.api.stacks._acceptor.desire
 
         async def together(*arguments: Any, **named: Any) -> Any:
-            # Both have read the stack: whichever is accepted first, the other one was decided on what is no longer so.
+            # Both have read the stack: the one that is accepted second was decided on an old state.
             answer = await desire(*arguments, **named)
             await both.wait()
             return answer
@@ -123,7 +153,7 @@ def test_a_rollback_takes_up_the_old_version_again(lab: Tell) -> None:
 
 
 @pytest.mark.ledger("S2.14")
-def test_a_rollback_tells_those_who_had_moved_to_the_replacement(lab: Tell) -> None:
+def test_a_rollback_updates_dependants_that_used_the_replacement(lab: Tell) -> None:
     """Their own definitions never changed, and what they use does, twice."""
 
     async def story(it: Lab) -> None:

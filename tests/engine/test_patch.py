@@ -1,4 +1,4 @@
-"""Updates that say only what is to change: what is not mentioned stays."""
+"""Updates that name only the changes: the rest of the input stays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from isotherm import errors
+from isotherm.engine.operations.patch import unmasked
 from isotherm.engine.orchestrator import Patch
+from isotherm.planning import documents
 from tests.engine.conftest import Lab, Tell, resource
 
 PARAMETERS = {"p": {"type": "string", "default": "default"}, "q": {"type": "string", "default": "q"}}
@@ -135,3 +137,34 @@ def test_a_plan_of_a_change(lab: Tell) -> None:
         assert plan.counts == {"update": 1, "no change": 1}
 
     lab(story)
+
+
+def test_what_is_sent_back_masked_stays_as_it_is(lab: Tell) -> None:
+    secret = {"type": "string", "hidden": True, "default": "a-long-secret"}
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource({"get_param": "s"})}, parameters={"s": secret, "p": PARAMETERS["p"]},
+                        files={"notes": "It is a-long-secret.", "other": "1"})
+        shown, files = await it.api.inputs.template("s"), await it.api.inputs.files("s")
+        assert shown["parameters"]["s"]["default"] == "******"
+        assert files["notes"] == "It is ******."
+        shown["resources"]["b"] = resource({"get_param": "p"})
+        stack = await patched(it, Patch(documents.encode(shown), files={**files, "other": "2"}))
+        assert stack["stack_status"] == "UPDATE_COMPLETE"
+        assert it.values() == ["a-long-secret", "default"]
+        assert await it.api.inputs.files("s") == {"notes": "It is ******.", "other": "2"}
+        shown["parameters"]["s"]["default"] = "another-secret"
+        await patched(it, Patch(documents.encode(shown)))
+        assert it.values() == ["another-secret", "default"], "what is sent anew counts"
+
+    lab(story)
+
+
+@pytest.mark.parametrize(("sent", "kept"), [
+    ({"a": ["******", 1]}, {"a": ["x", 1]}),
+    ({"a": ["******"]}, {"a": ["******"]}),
+    ({"b": "******"}, {"b": "******"}),
+    ({"a": "******"}, {"a": "******"}),
+])
+def test_only_a_mask_in_the_place_of_a_secret_stands_for_it(sent: Any, kept: Any) -> None:
+    assert unmasked(sent, {"a": ["******", 1]}, {"a": ["x", 1]}) == kept

@@ -26,8 +26,8 @@ class LostTwice(TestResource):
     asked = 0
 
     async def handle_create(self) -> object:
-        type(self).asked += 1
-        if type(self).asked > 1:
+        LostTwice.asked += 1
+        if LostTwice.asked > 1:
             await super().handle_create()
             self.physical_id = None
         raise errors.Temporary("gateway timeout", 0.01)
@@ -41,7 +41,7 @@ class Mistaken(TestResource):
 
     TYPE = "Test::Mistaken"
 
-    def attribute(self, name: str) -> object:
+    def attribute(self, name: str) -> object:  # type: ignore[override]
         return len(None)  # type: ignore[arg-type]
 
 
@@ -50,7 +50,7 @@ class Refused(TestResource):
 
     TYPE = "Test::Refused"
 
-    def attribute(self, name: str) -> object:
+    def attribute(self, name: str) -> object:  # type: ignore[override]
         raise errors.Permanent("nobody has it")
 
 
@@ -148,10 +148,10 @@ def test_snapshots_of_a_plain_type(lab: Tell) -> None:
 @pytest.mark.ledger("S0.4")
 def test_what_a_plain_type_has_made_is_found_by_its_token(lab: Tell) -> None:
     async def story(it: Lab) -> None:
-        PlainLost.asked = 0
+        LostTwice.asked = 0
         stack = await it.create({"r": one(PlainLost, value="x")})
         assert stack["status"] == "COMPLETE", stack
-        assert PlainLost.asked == 2
+        assert LostTwice.asked == 2
         assert [*it.objects()] == [(await it.physical())["r"]]
 
     lab(story)

@@ -1,4 +1,4 @@
-"""Updates that look at reality before they decide: what differs is put right, and nothing else is touched."""
+"""Updates that observe reality before they decide: drift is corrected, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isotherm.resources import contract
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.states import ObservationResult
 from isotherm.store.records import Observation
-from isotherm.store.watch import observations
+from tests import observed
 from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.local_stage import file
 
@@ -31,7 +31,7 @@ async def converge(it: Lab, resources: dict[str, Any], **options: Any) -> dict[s
 
 async def seen(it: Lab) -> dict[str, Observation]:
     stack = await it.api.stacks.show("s")
-    return await it.engine.store.read(lambda connection: observations.of_stack(connection, stack["id"]))
+    return await it.engine.store.read(lambda connection: observed.of_stack(connection, stack["id"]))
 
 
 def options(folder: Path, text: str) -> None:
@@ -88,7 +88,7 @@ def test_what_cannot_be_put_right_in_place_is_replaced(lab: Tell) -> None:
 
 @pytest.mark.ledger("S1.2")
 def test_what_is_so_already_is_not_changed(lab: Tell) -> None:
-    """The template asks for what somebody has done by hand: only the row learns of it."""
+    """The template wants a change that was made by hand: only the row is updated."""
 
     async def story(it: Lab) -> None:
         await it.create({"a": resource("1"), "b": resource({"get_attr": ["a", "output"]})})
@@ -217,7 +217,7 @@ def test_why_it_cannot_be_seen_tells_no_secrets(lab: Tell, monkeypatch: pytest.M
 
 
 def test_the_wish_to_look_is_kept_with_the_operation(tmp_path: Path, lab: Tell) -> Any:
-    """Whoever accepted it is gone when somebody else drives it; and a newer operation has a wish of its own."""
+    """The process that accepted it is gone when another engine runs it; and a newer operation has its own option."""
     wanted = {"a": resource("1")}
 
     async def made(it: Lab) -> None:
@@ -296,7 +296,7 @@ def test_a_real_file_is_put_right_or_written_again(lab: Tell, base: Path) -> Non
 
 
 def test_what_others_read_is_read_anew(lab: Tell) -> None:
-    """It was published while it had drifted, and put right by hand: nothing is left to do but to tell."""
+    """It was published while it had drifted, and corrected by hand: only the readers have to be updated."""
 
     async def story(it: Lab) -> None:
         reader = resource({"get_attr": ["a", "output"]})

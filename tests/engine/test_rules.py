@@ -1,4 +1,4 @@
-"""What users and operators may lay down: deletion policies, external resources, restricted actions, hidden values."""
+"""Rules of users and operators: deletion policies, external resources, restricted actions, hidden values."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_what_a_resource_waits_for_is_told(lab: Tell) -> None:
 
         async def waiting() -> bool:
             rows = {one["resource_name"]: one for one in await it.api.resources.list("s")}
-            return rows["a"]["waits_for"] == "being created"
+            return bool(rows["a"]["waits_for"] == "being created")
 
         await it.until(waiting)
         rows = {one["resource_name"]: one for one in await it.api.resources.list("s")}

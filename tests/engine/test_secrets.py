@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -13,8 +14,13 @@ import pytest
 
 from isotherm import errors
 from isotherm.engine.orchestrator import Patch
+from isotherm.observer.observe import RealityReader
+from isotherm.observer.service import Tuning
+from isotherm.planning import masking
+from isotherm.planning.planner import Planning
 from isotherm.resources import builtin
-from tests.engine.conftest import Lab, resource
+from isotherm.secrets import redactor
+from tests.engine.conftest import PATIENCE_S, Lab, resource
 from tests.engine.markers import HIDDEN, MARKER, NESTED, OLDER, SECRET, WORDS, Login, dump, inner, replies, told, traces
 
 Tell = Callable[[Callable[[Lab], Coroutine[Any, Any, None]]], None]
@@ -96,7 +102,7 @@ def test_no_table_and_no_reply_tells_a_hidden_value(lab: Tell, tmp_path: Path, c
 
 
 def test_it_arrives_where_it_is_needed(lab: Tell) -> None:
-    """Nothing of this keeps the secret from those who are to have it."""
+    """Masking does not keep the secret from resources that need it."""
 
     async def story(it: Lab) -> None:
         resources = {"a": resource(SECRET), "b": {"type": "nested.yaml", "properties": {"plain": SECRET}},
@@ -154,6 +160,31 @@ def test_a_type_that_quotes_the_secret(
 
     lab(story)
     assert traces(caplog.text, "Literal-pass-9") == []
+
+
+def test_what_may_quote_a_secret_too_large_to_be_searched_for_is_withheld(
+    lab: Tell, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in a write-only property: nothing of a megabyte is prepared for one reason."""
+    made: list[int] = []
+    prepare = redactor._forms
+
+    def noted(text: str) -> Any:
+        made.append(len(text))
+        return prepare(text)
+
+    monkeypatch.setattr(redactor, "_forms", noted)
+
+    async def story(it: Lab) -> None:
+        login = {"type": "Test::Login", "properties": {"password": {"get_file": "key"}, "mood": "fail"}}
+        stack = await it.create({"r": login}, files={"key": "Literal-pass-9 " * 80_000})
+        assert stack["stack_status"] == "CREATE_FAILED"
+        assert masking.TOO_LARGE in stack["stack_status_reason"]
+        assert traces(json.dumps(await it.api.events.list("s"), default=str), "Literal-pass-9") == []
+
+    lab(story)
+    assert traces(caplog.text, "Literal-pass-9") == []
+    assert max(made, default=0) < 65_536
 
 
 def test_an_update_that_fails_tells_neither_the_old_nor_the_new_value(lab: Tell, tmp_path: Path) -> None:
@@ -229,6 +260,26 @@ def test_a_write_only_property_is_never_told(lab: Tell, tmp_path: Path) -> None:
     lab(story)
 
 
+@pytest.mark.parametrize("place", ["template", "group", "stack", "chain of two"])
+def test_a_write_only_property_inside_is_told_by_no_error(lab: Tell, tmp_path: Path, place: Any) -> None:
+    """The nested template is validated when its stack is made: the outer stack shows the error, and stores it (I17)."""
+    wrong = {"type": "Test::Login", "properties": {"password": ["Oops-words-3"]}}
+    inner = json.dumps({"heat_template_version": "2021-04-16", "resources": {"x": wrong}})
+    outer = json.dumps({"heat_template_version": "2021-04-16", "resources": {"y": {"type": "inner.yaml"}}})
+    made = {"template": {"type": "inner.yaml"}, "stack": {"type": "OS::Heat::Stack", "properties": {"template": inner}},
+            "group": {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": wrong}},
+            "chain of two": {"type": "outer.yaml"}}[place]
+
+    async def story(it: Lab) -> None:
+        stack = await it.create({"r": made}, files={"inner.yaml": inner, "outer.yaml": outer})
+        assert stack["stack_status"] == "CREATE_FAILED"
+        assert "Value must be a string; got ['******']" in stack["stack_status_reason"]
+        assert traces(json.dumps(await it.api.events.list("s"), default=str), "Oops-words-3") == []
+        assert traces(dump(tmp_path), "Oops-words-3") == []
+
+    lab(story)
+
+
 def test_a_default_and_a_file_are_covered_where_they_are_declared(lab: Tell, tmp_path: Path) -> None:
     """Case 51: a hidden parameter's default is hidden; so is a text that comes through a hidden parameter."""
 
@@ -240,5 +291,33 @@ def test_a_default_and_a_file_are_covered_where_they_are_declared(lab: Tell, tmp
             "c": {"value": {"get_attr": ["c", "config"]}}})
         assert await told(it, "s") == []
         assert traces(dump(tmp_path)) == []
+
+    lab(story)
+
+
+@pytest.mark.parametrize("readable", [True, False])
+def test_a_failed_observation_is_logged_without_secrets(
+    lab: Tell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, *, readable: bool
+) -> None:
+    """An injected fault: the observer itself fails, and the error quotes a hidden value; perhaps what is hidden cannot
+    be read either."""
+
+    async def broken(*_: object) -> None:
+        raise RuntimeError(f"cannot compare {MARKER}")
+
+    def logged() -> list[logging.LogRecord]:
+        return [one for one in caplog.records if one.message == "an observation of a stack failed"]
+
+    async def story(it: Lab) -> None:
+        await it.create({"a": resource("1")}, parameters=HIDDEN, environment=WORDS)
+        monkeypatch.setattr(RealityReader, "observe", broken)
+        if not readable:
+            monkeypatch.setattr(Planning, "all_secrets", broken)
+        async with it.engine.observing(Tuning(lease_s=5.0, idle_s=0.02, enrol_s=0.05)), asyncio.timeout(PATIENCE_S):
+            while not logged():
+                await asyncio.sleep(0.01)
+        shown = "cannot compare ******" if readable else "the message is withheld"
+        assert f"RuntimeError: {'' if readable else '('}{shown}" in caplog.text
+        assert traces(caplog.text) == []
 
     lab(story)

@@ -53,7 +53,7 @@ def test_two_share_the_work(lab: Tell, tmp_path: Path) -> None:
         async with it.engine.observing(one_each), it.engine.observing(one_each):
             async def both_look() -> bool:
                 found = await it.engine.store.read(lambda connection: connection.exec_driver_sql(
-                    "SELECT looks FROM observers WHERE name != ''").all())
+                    "SELECT observations FROM observers WHERE name != ''").all())
                 return len(found) == 2 and all(row[0] > 10 for row in found)
 
             await until(both_look)
@@ -61,7 +61,9 @@ def test_two_share_the_work(lab: Tell, tmp_path: Path) -> None:
     lab(story)
 
 
-def test_two_share_the_work_and_one_that_dies_is_replaced(lab: Tell, tmp_path: Path) -> None:
+def test_two_share_the_work_and_one_that_dies_is_replaced(
+    lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options(tmp_path, **OFTEN)
     path = tmp_path / "local" / "a.txt"
 
@@ -78,7 +80,8 @@ def test_two_share_the_work_and_one_that_dies_is_replaced(lab: Tell, tmp_path: P
                 hangs.set()
                 await asyncio.Event().wait()
 
-            one._observe_stack = look  # it hangs with its lease, as one that was stopped
+            # It hangs with its lease, as one that was stopped.
+            monkeypatch.setattr(one, "_observe_stack", look)
             await hangs.wait()
             path.unlink()
             async with it.engine.observing(dead):

@@ -1,4 +1,4 @@
-"""Signals: wait conditions and their handles, told before, while and after somebody waits; by whom and how often."""
+"""Signals: wait conditions and their handles, signalled before, during and after the wait, once and repeatedly."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_what_the_stack_waits_for_is_shown(lab: Tell) -> None:
     lab(story)
 
 
-def test_signals_may_come_before_anybody_waits(lab: Tell) -> None:
+def test_signals_may_come_before_the_wait(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         slow = resource(needs=["handle"], wait_secs=0.3)
         template = waiting(count=3, slow=slow)
@@ -180,7 +180,7 @@ def test_a_signal_in_another_form_is_refused(lab: Tell, details: Any) -> None:
     lab(story)
 
 
-def test_who_takes_no_signals_says_so(lab: Tell) -> None:
+def test_a_resource_that_takes_no_signals_refuses_them(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await it.create({"a": resource()})
         with pytest.raises(errors.UserError, match=r"^signal is not supported for resource\.$") as caught:

@@ -300,12 +300,12 @@ def test_another_process_goes_on_where_one_was_killed(tmp_path: Path) -> Any:
             it = Lab(engine)
 
             async def ended() -> bool:
-                return (await it.api.stacks.show("s"))["status"] != "IN_PROGRESS"
+                return bool((await it.api.stacks.show("s"))["status"] != "IN_PROGRESS")
 
             await it.until(ended)
             assert [one["status"] for one in await it.api.snapshots.list("s")] == ["COMPLETE"]
             assert it.values() == ["empty"] * 4, "one copy of each"
-        # Nobody drives: the deletion waits until somebody does.
+        # No engine runs: the deletion waits for one.
         await it.api.snapshots.delete("s", id_)
         async with engine.driving():
             await it.until(lambda: _none(it))

@@ -15,6 +15,7 @@ import yaml
 from isotherm import errors
 from isotherm.engine import stored_ports
 from isotherm.engine.process.embedded import Embedded
+from isotherm.store.operations import stop
 from tests import databases
 from tests.engine.conftest import Lab, Tell
 
@@ -48,8 +49,9 @@ async def until_it_waits(it: Lab) -> None:
 
 
 async def told(it: Lab) -> list[dict[str, Any]]:
-    """What the server is told to apply."""
-    return (await it.api.resources.metadata("s", "server"))["deployments"]
+    """Return the configs that the server is to apply."""
+    found: list[dict[str, Any]] = (await it.api.resources.metadata("s", "server"))["deployments"]
+    return found
 
 
 async def outputs(it: Lab) -> dict[str, Any]:
@@ -75,6 +77,19 @@ def test_a_deployment_waits_for_its_server(lab: Tell) -> None:
         await it.api.signals.send("s", "deployment", {"answer": 42, "deploy_stdout": "me", "deploy_status_code": 0})
         assert (await it.end(accepted))["stack_status"] == "CREATE_COMPLETE"
         assert await outputs(it) == {"answer": 42, "deploy_stdout": "me", "deploy_stderr": None}
+
+    lab(story)
+
+
+def test_a_deployment_whose_stack_has_timed_out_waits_no_more(lab: Tell) -> None:
+    async def story(it: Lab) -> None:
+        accepted = await it.api.stacks.create("s", it.request(whole()))
+        await until_it_waits(it)
+        now = it.engine.clock.now()
+        await it.engine.store.write(lambda connection: stop.time_out(connection, accepted.operation_id, "next", now))
+        assert (await it.end(accepted))["stack_status"] == "CREATE_FAILED"
+        (one,) = await it.api.software.deployments(None)
+        assert (one["status"], one["status_reason"]) == ("FAILED", "CREATE aborted (Timed out)")
 
     lab(story)
 
@@ -248,7 +263,7 @@ def test_configs_as_text(lab: Tell) -> None:
         assert found["script"] == "#!/bin/sh"
         assert found["cloud"].startswith("#cloud-config\n")
         assert yaml.safe_load(found["cloud"]) == {"users": ["a"], "x": {"y": 1}}
-        parts = email.message_from_string(found["more"]).get_payload()
+        parts: Any = email.message_from_string(found["more"]).get_payload()
         kinds = [part.get_content_type() for part in parts]
         assert kinds == ["text/x-shellscript", "text/plain", "text/plain", "text/plain"]
         assert parts[0].get_filename() == "run.sh"
@@ -270,7 +285,8 @@ def test_a_config_that_changes_is_another_one(lab: Tell) -> None:
 
 @pytest.mark.parametrize(("properties", "told_so"), [
     ({"signal_transport": "CFN_SIGNAL"}, "signal_transport CFN_SIGNAL needs an API that takes signed requests"),
-    ({"signal_transport": "TEMP_URL_SIGNAL"}, "signal_transport TEMP_URL_SIGNAL needs an object store"),
+    ({"signal_transport": "TEMP_URL_SIGNAL"}, "The stack is in no cloud yet."),
+    ({"signal_transport": "ZAQAR_SIGNAL"}, "signal_transport ZAQAR_SIGNAL needs a message queue"),
 ])
 def test_what_needs_a_cloud_says_so(lab: Tell, properties: Any, told_so: Any) -> None:
     async def story(it: Lab) -> None:
@@ -302,7 +318,7 @@ def test_a_server_has_a_name(lab: Tell) -> None:
 
 @pytest.mark.parametrize("moment", ["put_deployment", "deployment"])
 def test_a_change_is_heard_at_any_moment(lab: Tell, monkeypatch: pytest.MonkeyPatch, moment: Any) -> Any:
-    """Somebody changes the deployment as soon as it is there, or when the resource has just looked at it."""
+    """The deployment is changed as soon as it exists, or right after the resource has read it."""
     asked = getattr(stored_ports.StoredSoftware, moment)
     changed: list[str] = []
 
@@ -375,7 +391,7 @@ async def waiting_inside(it: Lab, name: str, count: int) -> str:
     async def waits() -> bool:
         inside = (await it.physical()).get(name)
         found = await it.api.resources.list(inside) if inside else []
-        return sum(one["state"] == "WAITING" for one in found) == count
+        return bool(sum(one["state"] == "WAITING" for one in found) == count)
 
     await it.until(waits)
     return (await it.physical())[name]

@@ -1,4 +1,4 @@
-"""Templates inside templates: what they are judged with, what a type means inside them, and what they must look like."""
+"""Nested templates: the values they are validated with, the meaning of types in them, and their required interface."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_a_template_in_the_place_of_a_template_must_look_like_it(
     lab(story)
 
 
-def test_hooks_of_a_stack_inside_and_in_it(lab: Tell) -> None:
+def test_hooks_of_a_nested_stack_and_of_its_resources(lab: Tell) -> None:
     """The list of hooks is about the resource; what is below it by name is about the stack inside."""
     async def story(it: Lab) -> None:
         lines = mapped(OS__Heat__TestResource="wrapping.yaml", resources={
@@ -311,14 +311,14 @@ def test_only_so_many_resources_inside_are_judged_with_their_own_parameters(
     async def story(it: Lab) -> None:
         monkeypatch.setattr(validate, "_LOOKED", 100)
         looks = 0
-        look = validate._Validation._look_into
+        look = validate._Validation._validate_nested
 
         def counted(*arguments: Any) -> Any:
             nonlocal looks
             looks += 1
             return look(*arguments)
 
-        monkeypatch.setattr(validate._Validation, "_look_into", counted)
+        monkeypatch.setattr(validate._Validation, "_validate_nested", counted)
         below = {2: TEST}
         files = {}
         for depth in (1, 0):

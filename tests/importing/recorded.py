@@ -15,7 +15,8 @@ RECORD = Path(__file__).with_name("heat.json")
 
 @cache
 def record() -> dict[str, Any]:
-    return json.loads(RECORD.read_text())
+    found: dict[str, Any] = json.loads(RECORD.read_text())
+    return found
 
 
 def load(path: Path, *changes: tuple[str, tuple[Any, ...]]) -> str:

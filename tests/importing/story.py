@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from isotherm.engine.orchestrator import Request
 from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.process.home import JOURNAL
+from isotherm.engine.process.home_files import JOURNAL
 from isotherm.importing import heat_rows, run
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.store import tables as t
 from tools.real_heat import sample_stacks
 
@@ -72,7 +72,7 @@ async def is_as_heat_told(engine: Embedded, told: dict[str, Any]) -> None:
 
 
 async def no_op_changes_nothing(engine: Embedded, names: list[str]) -> None:
-    """Nobody looks at any resource: neither a row of one nor an object changes, nor does a stack inside hear of it."""
+    """No resource is visited: no row and no object changes, and no operation is opened on a nested stack."""
     before, there = await rows(engine, t.resources, t.nodes, t.edges, t.signals, t.software_configs), things(engine)
     operations = len((await rows(engine, t.operations))["operations"])
     async with engine.driving():

@@ -81,7 +81,7 @@ def test_doing_it_again_passes_over_what_is_here(engine: Any, url: Any) -> None:
     assert set(again.values()) == {ImportOutcome.IMPORTED}
 
 
-def test_whoever_was_killed_half_way_does_it_again(engine: Any, url: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_was_killed_can_be_repeated(engine: Any, url: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the objects were placed, and before the rows were written."""
     async def die(unit: Any) -> None:
         raise KeyboardInterrupt
@@ -193,9 +193,9 @@ def test_one_stack_under_way_deep_inside_refuses_the_whole_tree(engine: Any, tmp
 
 
 def test_a_type_that_is_not_known_is_named(engine: Any, tmp_path: Path) -> None:
-    text = ("update raw_template set template = replace(template, 'OS::Heat::RandomString', 'OS::Nova::Server') "
+    text = ("update raw_template set template = replace(template, 'OS::Heat::RandomString', 'OS::Retired::Type') "
             "where id in (select raw_template_id from stack where name = 'values-legacy')")
-    assert "OS::Nova::Server" in refused(engine, tmp_path, (text, ()))
+    assert "OS::Retired::Type" in refused(engine, tmp_path, (text, ()))
 
 
 def test_resources_left_in_a_backup_are_named(engine: Any, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_scaling_group_goes_on_from_where_heat_left_it(engine: Any, url: Any) 
     assert left not in there
 
 
-def test_what_rests_in_heat_rests_here_and_is_woken(engine: Any, url: Any) -> Any:
+def test_a_stack_suspended_in_heat_is_suspended_here_and_resumes(engine: Any, url: Any) -> Any:
     run(story.bring(engine, url, story.wish(KEY)))
 
     async def work() -> Any:

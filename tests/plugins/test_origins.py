@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from isotherm.plugins.discover import TYPES, Plugin, Plugins
+from isotherm.plugins.discover import Plugin, Plugins
+from isotherm.plugins.installed import TYPES
 from tests.plugins.test_discover import LAMP
 
 TEMPLATE = "heat_template_version: 2021-04-16\nresources: {l: {type: Example::Lamp, properties: {colour: red}}}\n"

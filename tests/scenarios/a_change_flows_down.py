@@ -1,4 +1,4 @@
-"""A value changes at the source, in place, and everybody downstream is told; nobody is replaced."""
+"""A value changes at the source, in place, and all dependants are updated; none is replaced."""
 
 before = Template({
     "A": RsrcDef({"a": "old"}, []),

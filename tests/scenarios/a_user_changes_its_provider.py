@@ -1,4 +1,4 @@
-"""D uses B instead of A; A stays, used by nobody, until it is dropped too."""
+"""D uses B instead of A; A stays, without users, until it is dropped too."""
 
 before = Template({"A": RsrcDef({"!a": "1"}, []), "B": RsrcDef({"!a": "2"}, []), "D": RsrcDef({"c": GetRes("A")}, [])})
 moved = Template({**before.resources, "D": RsrcDef({"c": GetRes("B")}, [])})

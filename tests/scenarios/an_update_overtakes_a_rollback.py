@@ -1,4 +1,4 @@
-"""On the way back somebody asks for something new: the newest wins."""
+"""An update comes during a rollback: the newest operation wins."""
 
 
 def version(value):

@@ -20,19 +20,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from enum import Enum
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
 
 from isotherm.sim import run
-from isotherm.sim.histories.drawn_histories import draw
+from isotherm.sim.histories.drawn_histories import LIMITED_FROM, PROTECTED_FROM, draw, moving
 from isotherm.sim.histories.history import History
-from tests.sim import bugs, bugs_of_identity, bugs_of_life, bugs_of_observer, bugs_of_outcome, bugs_of_types
+from tests.sim import (
+    bugs,
+    bugs_of_identity,
+    bugs_of_life,
+    bugs_of_limits,
+    bugs_of_moves,
+    bugs_of_observer,
+    bugs_of_outcome,
+    bugs_of_protection,
+    bugs_of_types,
+)
 
 STORED = Path(__file__).with_name("histories.json")
 RENEW = "`.venv/bin/python -m tests.sim.bug_histories` searches for another one, and stores it"
-OF_ENGINE = {**bugs.BUGS, **bugs_of_outcome.BUGS, **bugs_of_life.BUGS, **bugs_of_types.BUGS, **bugs_of_identity.BUGS}
+OF_ENGINE = {**bugs.BUGS, **bugs_of_outcome.BUGS, **bugs_of_life.BUGS, **bugs_of_types.BUGS, **bugs_of_identity.BUGS,
+             **bugs_of_limits.BUGS, **bugs_of_protection.BUGS, **bugs_of_moves.BUGS}
 OF_OBSERVER = bugs_of_observer.BUGS
 # With so many other dice a stored history is played, and among so many seeds the program searches.
 DICE, SEEDS = 20, 20_000
@@ -111,7 +123,10 @@ def found(name: str) -> History | None:
 
 def searched(name: str) -> History | None:
     """The history of the first seed that finds the bug; None if there is none among so many."""
-    drawn = (draw(seed) for seed in range(SEEDS))
+    first = LIMITED_FROM if name in bugs_of_limits.BUGS else PROTECTED_FROM if name in bugs_of_protection.BUGS else 0
+    drawn = (draw(seed) for seed in range(first, first + SEEDS))
+    if name in bugs_of_moves.BUGS:
+        drawn = (moving(Random(f"moves/{seed}"), seed) for seed in range(SEEDS))
     if name in OF_OBSERVER:
         drawn = (one for one in drawn if one.watched.observers)
     return next(broken(name, drawn), None)

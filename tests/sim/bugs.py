@@ -35,7 +35,7 @@ bug = BUGS.add
 
 @bug
 def the_hand_over_forgets_the_newer_operation(patch: Patch) -> None:
-    """[lesson A1] Who was overtaken gives the lease back, and nobody is told that the node may be taken."""
+    """[lesson A1] A superseded worker releases the lease, and the node does not become due."""
 
     def release(connection: Any, node_ids: Any, now: float) -> None:
         free = sa.update(t.nodes).where(rows.among(t.nodes.c.id))
@@ -54,7 +54,7 @@ def a_ready_node_is_not_scheduled(patch: Patch) -> None:
 @bug
 def a_skipped_node_is_not_counted(patch: Patch) -> None:
     """[lesson A8] The operation waits for nodes that will never run."""
-    wrapped(patch, settle, "_wave", lambda original, *arguments: original(*arguments) * 0)
+    wrapped(patch, settle, "_end_dependants", lambda original, *arguments: original(*arguments) * 0)
 
 
 @bug
@@ -65,13 +65,13 @@ def a_timeout_needs_somebody_to_come_by(patch: Patch) -> None:
 
 @bug
 def a_dead_planner_is_never_replaced(patch: Patch) -> None:
-    """[I10] A rollback is accepted, and nobody is asked to plan it."""
+    """[I10] A rollback is accepted, and no worker plans it."""
     wrapped(patch, claim, "ahead", lambda original, *arguments: original(*arguments)._replace(operations=math.inf))
 
 
 @bug
 def a_wait_has_no_end(patch: Patch) -> None:
-    """[I10] A node that waits for the world has no time at which somebody looks at it again."""
+    """[I10] A node that waits for the cloud has no wake-up time."""
 
     def write(original: Any, connection: Any, live: Any, *rest: Any) -> None:
         original(connection, live, *rest)
@@ -117,7 +117,7 @@ def the_plan_trusts_what_was_intended(patch: Patch) -> None:
 
 @bug
 def an_old_report_counts(patch: Patch) -> None:
-    """[I4] Whoever was overtaken still ends the node for the newer operation."""
+    """[I4] A superseded worker still ends the node for the newer operation."""
 
     def reports(original: Any, connection: Any, ended: Any, new_id: str, now: float) -> None:
         newest = {row.id: row.generation for row in connection.execute(sa.select(t.nodes.c.id, t.nodes.c.generation))}
@@ -161,7 +161,7 @@ def a_zombie_begins(patch: Patch) -> None:
 
 @bug
 def a_lease_is_taken_while_somebody_has_it(patch: Patch) -> None:
-    """[lesson F3] What a newer operation schedules is taken at once, although its old holder is still at work."""
+    """[lesson F3] A node that a newer operation schedules is taken at once, although its old holder still works on it."""
     original = nodes.plan
 
     def schedule(connection: Any, writes: Any, generation: int, now: float) -> None:
@@ -193,9 +193,9 @@ def acts_before_the_intent_is_durable(patch: Patch) -> None:
 
 @bug
 def never_looks_for_a_lost_object(patch: Patch) -> None:
-    """[lesson C11] An object whose creation nobody heard of is not looked for by its token."""
+    """[lesson C11] An object whose creation was not recorded is not searched for by its token."""
 
-    async def find(self: Any, claimed: Any, version: Any, guard: Any) -> str | None:
+    async def find(self: Any, claimed: Any, version: Any, guard: Any) -> Any:
         return version.physical_id
 
     patch.setattr(act.StepRunner, "find_object", find)
@@ -209,6 +209,7 @@ def a_token_is_used_for_every_version(patch: Patch) -> None:
     def begin(self: Any, claimed: Any, *rest: Any) -> Any:
         answer = original(self, claimed, *rest)
         if claimed.version is not None:
+            assert isinstance(answer, outcomes.Begin)
             answer.beginning.version.token = claimed.version.token
         return answer
 
@@ -234,24 +235,24 @@ def the_found_object_is_forgotten_again(patch: Patch) -> None:
 
 @bug
 def everything_starts_at_once(patch: Patch) -> None:
-    """[I6] Nobody waits for what it requires."""
+    """[I6] No node waits for its requirements."""
     wrapped(patch, planning, "update", lambda original, *arguments: planning.Visits(
         dict.fromkeys(original(*arguments).pending, 0), original(*arguments).changed))
 
 
 @bug
 def deletes_in_any_order(patch: Patch) -> None:
-    """[I7] Clean-up does not look at who uses whom."""
-    wrapped(patch, planning, "clean_up", lambda original, doomed: dict.fromkeys(original(doomed), ()))
+    """[I7] Clean-up ignores the requirements between versions."""
+    wrapped(patch, planning, "clean_up", lambda original, unwanted: dict.fromkeys(original(unwanted), ()))
 
 
 @bug
 def deletes_in_the_wrong_order(patch: Patch) -> None:
     """[I7] Clean-up goes along the requirements instead of against them."""
 
-    def clean_up(original: Any, doomed: Any) -> dict[int, tuple[int, ...]]:
+    def clean_up(original: Any, unwanted: Any) -> dict[int, tuple[int, ...]]:
         turned: dict[int, list[int]] = {}
-        for id_, waits in original(doomed).items():
+        for id_, waits in original(unwanted).items():
             turned.setdefault(id_, [])
             for other in waits:
                 turned.setdefault(other, []).append(id_)
@@ -303,11 +304,11 @@ def the_first_clean_up_forgets_who_still_uses_it(patch: Patch) -> None:
 @bug
 def dependants_of_a_failure_go_on(patch: Patch) -> None:
     """[I6] A requirement failed, and what needs it starts all the same."""
-    original = settle._wave
+    original = settle._end_dependants
 
-    def wave(connection: Any, generation: Any, ended: Any, now: float) -> int:
+    def end_dependants(connection: Any, generation: Any, ended: Any, now: float) -> int:
         for one in ended:
             one.failed = False
         return original(connection, generation, ended, now)
 
-    patch.setattr(settle, "_wave", wave)
+    patch.setattr(settle, "_end_dependants", end_dependants)

@@ -45,7 +45,7 @@ def a_repair_deletes_what_it_made(patch: Patch) -> None:
 
 @bug
 def an_object_is_deleted_while_another_version_has_it(patch: Patch) -> None:
-    """[I1] Nobody asks whether a replacement has the same id."""
+    """[I1] It is not checked whether a replacement has the same id."""
     patch.setattr(shared_objects, "elsewhere", lambda *_: set())
 
 

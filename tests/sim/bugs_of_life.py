@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from isotherm.engine.nested import inner_stacks
 from isotherm.engine.steps import consider_visit as visit_steps
-from isotherm.resources import contract, drift, observation, properties
+from isotherm.resources import contract, properties
+from isotherm.resources.reality import drift, observation
 from isotherm.states import Action, NodeKind
 from isotherm.store import rows
 from isotherm.store import tables as t
@@ -41,7 +42,7 @@ def the_end_of_a_stack_inside_wakes_nobody(patch: Patch) -> None:
 
 @bug
 def a_stack_inside_ends_before_it_is_waited_for(patch: Patch) -> None:
-    """[I10] Between the parent's look and the record of its wait, the child ends: nobody notices."""
+    """[I10] Between the parent's look and the record of its wait, the child ends: the end is missed."""
     patch.setattr(settle, "_ended_already", lambda connection, awaited: set())
 
 
@@ -72,7 +73,7 @@ def a_stack_inside_may_take_for_ever(patch: Patch) -> None:
 
 @bug
 def a_stack_inside_is_changed_without_a_fence(patch: Patch) -> None:
-    """[I5] Whoever was overtaken still speaks to the stack inside."""
+    """[I5] A superseded worker still changes the nested stack."""
     wrapped(patch, claim, "held", lambda original, connection, claims: {one.key for one in claims})
 
 
@@ -102,10 +103,10 @@ def an_overtaken_check_forgets_what_is_to_be_deleted(patch: Patch) -> None:
     def clear(original: Any, connection: Any, stack_id: str) -> None:
         node = t.nodes.c
         visited = (node.stack_id == stack_id, node.kind == NodeKind.VISIT, node.awaits_cleanup == sa.true())
-        doomed = connection.execute(sa.select(node.id).where(*visited)).scalars().all()
+        unwanted = connection.execute(sa.select(node.id).where(*visited)).scalars().all()
         original(connection, stack_id)
         connection.execute(
-            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT), rows.ids(doomed))
+            sa.update(t.nodes).where(rows.among(node.id)).values(kind=NodeKind.VISIT), rows.ids(unwanted))
 
     wrapped(patch, order, "clear", clear)
 
@@ -155,7 +156,7 @@ def what_was_seen_is_not_compared(patch: Patch) -> None:
 
 @bug
 def a_rollback_does_not_look(patch: Patch) -> None:
-    """[I19] Who looked and failed goes back to what his rows say was there."""
+    """[I19] A rollback of an operation that observed trusts the rows again."""
 
     def supersede(original: Any, connection: Any, request: Any, *rest: Any, **named: Any) -> int:
         looks = request.converge and request.action is not Action.ROLLBACK
@@ -167,5 +168,5 @@ def a_rollback_does_not_look(patch: Patch) -> None:
 
 @bug
 def a_check_forgets_what_an_update_had_begun(patch: Patch) -> None:
-    """[I2] A visit sees a change to its end, and nobody learns what is to be read now."""
+    """[I2] A visit completes a change, and its dependants are not updated."""
     patch.setattr(visit_steps, "_target", nothing)

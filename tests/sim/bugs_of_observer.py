@@ -28,7 +28,7 @@ bug = BUGS.add
 
 @bug
 def an_older_look_overwrites_a_newer_one(patch: Patch) -> None:
-    """Whoever writes last is believed, however long ago he looked."""
+    """The last write wins, however old its observation is."""
 
     def record(original: Any, connection: Any, seen: Any) -> Any:
         ids = [one.resource_id for one in seen]
@@ -80,7 +80,7 @@ def what_came_back_is_said_to_be_drifted_for_ever(patch: Patch) -> None:
 
 @bug
 def the_budget_is_not_kept(patch: Patch) -> None:
-    """Nobody waits for his turn."""
+    """No call waits for the rate limit."""
 
     async def take(self: Any, project: str, type_: str, calls: int = 1) -> None:
         return None
@@ -155,7 +155,7 @@ def one_drift_is_repaired_twice(patch: Patch) -> None:
 
 @bug
 def the_stacks_of_a_dead_observer_are_lost(patch: Patch) -> None:
-    """What somebody has taken is taken for ever."""
+    """A stack that was taken never becomes due again."""
     patch.setattr(watch, "_DUE", watch._DUE.where(watches.c.worker.is_(None)))
 
 
@@ -172,7 +172,7 @@ def nothing_is_ever_given_back(patch: Patch) -> None:
 @bug
 def who_is_asleep_is_woken_to_be_repaired(patch: Patch) -> None:
     """A check hides that the stack is suspended."""
-    patch.setattr(goals, "_rests", lambda connection, stack_id: False)
+    patch.setattr(goals, "_has_suspended", lambda connection, stack_id: False)
     awake = resources._VERSION.suspended == sa.false()
     for name in ("_AFTER", "_NAMED"):
         patch.setattr(resources, name, _without(getattr(resources, name), awake))
@@ -193,7 +193,7 @@ def a_repair_is_for_everything(patch: Patch) -> None:
 
 @bug
 def an_observer_that_cannot_begin_is_gone(patch: Patch) -> None:
-    """The database does not answer for a moment, and nobody looks any more."""
+    """The database does not answer for a moment, and the observer ends."""
 
     async def run(self: Any) -> None:
         await self._store.write(self._recall)

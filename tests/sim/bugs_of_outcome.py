@@ -30,7 +30,7 @@ bug = BUGS.add
 
 @bug
 def a_failure_is_swallowed(patch: Patch) -> None:
-    """[I14] A resource failed, and the operation is told that it is done."""
+    """[I14] A resource failed, and its node is recorded as DONE."""
     wrapped(patch, act, "_failed", lambda original, *arguments: msgspec.structs.replace(
         original(*arguments), state=NodeState.DONE))
 
@@ -74,7 +74,7 @@ def an_unreadable_attribute_is_nothing(patch: Patch) -> None:
 
 @bug
 def changes_do_not_reach_dependants(patch: Patch) -> None:
-    """[I2] What a resource shows has changed, and nobody who reads it is visited."""
+    """[I2] An attribute has changed, and its readers are not visited."""
     original = act.StepRunner.run
 
     async def step(self: Any, *arguments: Any) -> Any:
@@ -171,14 +171,21 @@ def one_failure_rolls_back_twice(patch: Patch) -> None:
 @bug
 def a_rollback_leaves_behind_what_moved_with_a_replacement(patch: Patch) -> None:
     """[I7] The old version is taken up again, and its users stay with the new one, which is deleted."""
-    wrapped(patch, superseded, "take_up", lambda original, connection, slots, left, wanted: original(
-        connection, slots, left, [msgspec.structs.replace(want, requires=()) for want in wanted]))
+    wrapped(patch, superseded, "take_up", lambda original, connection, slots, left, wanted, operation: original(
+        connection, slots, left, [msgspec.structs.replace(want, requires=()) for want in wanted], operation))
 
 
 @bug
 def an_interrupted_rollback_takes_copies_for_originals(patch: Patch) -> None:
     """[I15] What stands is not asked whether it is as wanted: any other version of that definition takes its place."""
+    patch.setattr(superseded, "_original", lambda *arguments: None)
     wrapped(patch, superseded, "_best", lambda original, stands, *rest: original(None, *rest))
+
+
+@bug
+def originals_are_known_by_their_definition_only(patch: Patch) -> None:
+    """[I15] An original to which a failed update applied another definition is not recognised, and a copy is made of it."""
+    patch.setattr(superseded, "_original", lambda *arguments: None)
 
 
 @bug
@@ -218,7 +225,7 @@ def a_new_policy_is_not_recorded(patch: Patch) -> None:
 
 @bug
 def retained_objects_are_not_listed(patch: Patch) -> None:
-    """[I1] What was kept is known to nobody."""
+    """[I1] Retained objects are not listed."""
     wrapped(patch, consider_cleanup, "_removed", lambda original, *arguments, **named: msgspec.structs.replace(
         original(*arguments, **named), retained=False))
 
@@ -238,7 +245,7 @@ def replaced_versions_are_forgotten(patch: Patch) -> None:
 @bug
 def blobs_pile_up(patch: Patch) -> None:
     """[lesson C14] Old inputs are never removed."""
-    patch.setattr(finish, "_forget", nothing)
+    patch.setattr(finish, "forget_older", nothing)
 
 
 @bug
@@ -256,7 +263,7 @@ def a_cancel_leaves_nodes_ready(patch: Patch) -> None:
 
 @bug
 def a_secret_is_told(patch: Patch) -> None:
-    """[I17] The reason of a failure quotes the properties, and nobody masks what is secret in them."""
+    """[I17] The reason of a failure quotes the properties, and secrets in it are not masked."""
     patch.setattr(Redactor, "text", lambda self, text: text)
     wrapped(patch, act, "_failed", lambda original, claimed, version, intent, reason: original(
         claimed, version, intent, f"{reason} {intent.after}"))

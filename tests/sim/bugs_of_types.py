@@ -50,7 +50,7 @@ def what_cannot_be_told_is_absent(patch: Patch) -> None:
 
 @bug
 def nobody_is_told_of_what_may_be_left(patch: Patch) -> None:
-    """[I1] The row of a creation with an unknown end is removed, and the object stays where nobody looks for it."""
+    """[I1] The row of a creation with an unknown end is removed, and the object stays without a row."""
     removed = consider_cleanup._removed
     patch.setattr(consider_cleanup, "_not_found",
                   lambda claim, version, _: removed(claim, version, "nothing had been made"))

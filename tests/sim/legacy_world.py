@@ -44,7 +44,7 @@ class Pair:
 
 
 def stack_locks(evidence: Evidence) -> dict[str, Any]:
-    return {row.stack_id: row for row in evidence.database.look("stack_locks")}
+    return {row.stack_id: row for row in evidence.database.read_table("stack_locks")}
 
 
 class LegacyProgress(Progress):
@@ -53,7 +53,7 @@ class LegacyProgress(Progress):
     def check(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
         broken = self._evidence.broken
         locks = stack_locks(self._evidence)
-        for operation in [one for one in self._evidence.database.look("operations") if one.state in UNFINISHED]:
+        for operation in [one for one in self._evidence.database.read_table("operations") if one.state in UNFINISHED]:
             stack, lock = stacks.get(operation.stack_id), locks.get(operation.stack_id)
             if stack is None or stack.operation_id != operation.id:
                 broken("I4", f"an operation that is not the newest of {operation.stack_id} goes on")
@@ -91,9 +91,9 @@ class LegacyHosts(Hosts):
         host = self._hosts[name]
         host.task.cancel()
         clock = VirtualClock(self._loop)
-        context = self._ports(clock)
         types = type(self._types)(self._types.types.values())
         planning = Planning(self._store, types, clock)
+        context = self._ports(clock, planning)
         nesting = InnerStacksFactory(self._store, types, planning, clock, self._chance.new_id, self.wake, SETTINGS)
         ports = EnginePorts(self._store, context, types.implementation, planning, self._chance.new_id, inner_stacks=nesting)
         pair = host.context.run(Pair, host.process.name, ports, self._tuning)
@@ -109,7 +109,7 @@ class LegacyRun(run.Run):
         self.witness = LegacyWitness(self.database, self.cloud, self.loop.time, self.log.note)
         self.store.witness = self.witness
         self.cloud.witness = self.witness
-        self.hosts = LegacyHosts(self.loop, self.chance, self.faults, self.store, self.cloud)
+        self.hosts = LegacyHosts(self.loop, self.chance, self.faults, self.store, self.cloud, self.twin)
         self.api = self._orchestrator(convergence=False)
         self.clients = Clients(self.loop, self.api, self.witness, self.cloud, self.chance, self.log.note)
         self.witness.on_wait = self.clients.signal_soon

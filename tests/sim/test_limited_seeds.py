@@ -12,6 +12,7 @@ from isotherm.engine.steps.ports import EnginePorts
 from isotherm.sim import hosts, run
 from isotherm.sim.checks.witness import Witness
 from isotherm.sim.histories import drawn_histories
+from isotherm.sim.world import processes
 from isotherm.states import NodeState
 
 SEEDS = 40
@@ -21,14 +22,14 @@ LIMITED = Settings(max_parallel_steps_per_project=MOST, max_parallel_steps=("Sim
 
 
 class Limits(Witness):
-    """Counts the running steps after each commit."""
+    """Counts the running steps after each unit of work."""
 
     most = 0
     reasons: set[str] = set()  # noqa: RUF012 - of all runs
 
-    def committed(self) -> None:
-        super().committed()
-        nodes: list[Any] = self._database.look("nodes")
+    def ran(self, by: processes.Process | None) -> None:
+        super().ran(by)
+        nodes: list[Any] = self._database.read_table("nodes")
         running = [one for one in nodes if one.state == NodeState.RUNNING and (one.due or 0.0) > self.evidence.clock()]
         Limits.most = max(Limits.most, len(running))
         if len(running) > MOST:

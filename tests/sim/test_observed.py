@@ -47,7 +47,7 @@ def test_a_fight_is_given_up(seed: int) -> None:
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert len(repairs(outcome)) == 2
-    assert [row.name for row in it.database.look("repairs") if row.tripped_at is not None] == ["a"]
+    assert [row.name for row in it.database.read_table("repairs") if row.tripped_at is not None] == ["a"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -71,7 +71,7 @@ def test_an_observer_that_dies_is_replaced(seed: int, hook: str, monkeypatch: py
 
 @pytest.mark.parametrize("seed", range(8))
 def test_an_update_whose_answer_got_lost_is_waited_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its values are there when somebody looks, and the object is still at work on them: who uses it has to wait."""
+    """Its values are shown at once, and the object is still changing: its users have to wait."""
     before = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", base="a")}
     after = {"a": shapes.Part(a="v2"), "b": shapes.Part(a="v1", base="a", fixed="x")}
     it = world(seed, created(before), Request(200.0, "s0", Verb.UPDATE, after, converge=True), watched=Watched())
@@ -107,8 +107,8 @@ def test_what_is_adopted_after_a_failure_uses_what_it_used(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_could_not_be_put_to_rest_is_not_woken_after_a_check(seed: int) -> None:
-    """A suspend fails on what is gone, and so does a check: the stack is still to rest, and nothing of it is repaired."""
+def test_a_failed_suspend_is_not_undone_after_a_check(seed: int) -> None:
+    """A suspend fails on a lost object, and so does a check: the stack counts as suspended, and is not repaired."""
     shape = {"e": shapes.Part(a="v1"), "g": shapes.Part(a="v1", base="e", drift="ignore")}
     requests = [created(shape), Request(200.0, "s0", Verb.SUSPEND), Request(400.0, "s0", Verb.CHECK)]
     it = world(seed, *requests)
@@ -131,7 +131,7 @@ def test_what_could_not_be_put_to_rest_is_not_woken_after_a_check(seed: int) -> 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("moment", [0.03, 0.05, 0.08, 0.5, 2.0])
 def test_what_is_abandoned_while_it_is_made_is_there_once_after_the_adoption(seed: int, moment: float) -> None:
-    """Answers are lost: what was created is not known by its id when the papers are made, and is found by its token."""
+    """Answers are lost: the export document has no id of the created object, which is found by its token."""
     requests = [created(), Request(moment, "s0", Verb.ABANDON), Request(900.0, "s0", Verb.ADOPT)]
     it = world(seed, *requests, watched=Watched(), rates={"drift": 0.0, "answer lost, try again": 0.5, "answer slow": 0.5})
     outcome = it.play()

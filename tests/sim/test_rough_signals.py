@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import json
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -71,7 +72,7 @@ class World:
                 await asyncio.sleep(2.0)
 
     async def create(self, text: str, environment: dict[str, Any] | None = None) -> None:
-        # Conflict: it was accepted the first time, and nobody heard of it.
+        # Conflict: it was accepted the first time, and the answer was lost.
         with contextlib.suppress(errors.Conflict):
             request = Request(text, environment=environment or {}, timeout_s=40000.0)
             await self.surely(lambda: self.api.stacks.create("s", request))
@@ -79,7 +80,7 @@ class World:
     async def signal(self, name: str) -> None:
         await self.surely(lambda: self.api.signals.send("s", "handle", {"data": name}, signal_id=name), errors.NotFound)
 
-    async def end(self) -> dict[str, Any]:
+    async def end(self) -> Any:
         until = self.run.loop.time() + BOUND_S
         while (stack := await self.surely(lambda: self.api.stacks.show("s")))["status"] == "IN_PROGRESS":
             if self.run.loop.time() >= until:
@@ -115,7 +116,7 @@ def test_signals_meet_updates(seed: Any) -> None:
                 count = it.random.randint(1, 4)
                 more = {"x": {"type": "OS::Heat::RandomString", "properties": {"length": number + 1}}}
                 request = Request(template(count, **more), timeout_s=40000.0)
-                await it.surely(lambda r=request: it.api.stacks.update("s", r), errors.Conflict)
+                await it.surely(partial(it.api.stacks.update, "s", request), errors.Conflict)
             else:
                 sent += 1
                 await it.signal(f"n{number}")
@@ -134,9 +135,9 @@ def test_a_pause_ends_when_it_is_cleared(seed: Any) -> None:
         for hook in ("pre-create", "post-create"):
             while hook not in [one["hook"] for one in await it.surely(lambda: it.api.signals.hooks("s"))]:
                 await asyncio.sleep(5.0)
-            # An error: it was cleared the first time, and nobody heard of it.
+            # An error: it was cleared the first time, and the answer was lost.
             with contextlib.suppress(errors.UserError):
-                await it.surely(lambda h=hook: it.api.signals.clear_hook("s", "handle", h))
+                await it.surely(partial(it.api.signals.clear_hook, "s", "handle", hook))
         await it.signal("one")
         assert (await it.end())["stack_status"] == "CREATE_COMPLETE"
         told = [one["resource_status_reason"] for one in await it.surely(lambda: it.api.events.list("s"))]

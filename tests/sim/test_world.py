@@ -12,14 +12,19 @@ from random import Random
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.sim import run
 from isotherm.sim.histories import drawn_histories, shapes
 from isotherm.sim.histories.history import History, Request, Verb
 from isotherm.sim.seeds import shrink
-from isotherm.sim.world import processes
+from isotherm.sim.world import processes, store
 from isotherm.sim.world.loop import SimLoop
+from isotherm.states import Action, Status
+from isotherm.store import rows
+from isotherm.store import tables as t
+from isotherm.store.records import Event
 from isotherm.store.versions import superseded
 from tests.sim.bugs import BUGS
 
@@ -86,7 +91,7 @@ def test_nothing_of_a_killed_process_runs_any_more() -> None:
         finally:
             said.append("cleaned up")
 
-    process = processes.Process("w", mortal=True)
+    process = processes.Process("w", killable=True)
     start(loop, process, work())
     loop.call_later(5, setattr, process, "alive", False)
     loop.run(lambda: False)
@@ -95,7 +100,7 @@ def test_nothing_of_a_killed_process_runs_any_more() -> None:
 
 def test_a_paused_process_goes_on_where_it_was() -> None:
     drawn = run.Run(History(1, 1, (), {}))
-    process = processes.Process("w", mortal=True)
+    process = processes.Process("w", killable=True)
     said: list[float] = []
 
     async def work() -> None:
@@ -155,7 +160,7 @@ def test_a_history_that_breaks_something_is_made_smaller(monkeypatch: pytest.Mon
 @pytest.mark.ledger("S1.3")
 @pytest.mark.parametrize("seed", range(8))
 def test_killed_between_the_look_and_the_deed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever comes next looks for himself, and makes what is gone once."""
+    """The next worker observes by itself, and creates the lost object once."""
     shape = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1")}
     requests = (Request(0.0, "s0", Verb.CREATE, shape), Request(200.0, "s0", Verb.VANISH),
                 Request(201.0, "s0", Verb.UPDATE, shape, converge=True))
@@ -178,7 +183,7 @@ def test_killed_between_the_look_and_the_deed(seed: int, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_gone_is_not_woken_first(seed: int) -> None:
-    """Both went while they were at rest. Waking the first fails; the second is never tried, and still counts as asleep."""
+    """Both are lost while they are suspended. Resuming the first fails; the second is not tried, and stays suspended."""
     shape = {"a": shapes.Part(a="v1"), "b": shapes.Part(a="v1", after=("a",))}
     verbs = (Verb.CREATE, Verb.SUSPEND, Verb.VANISH, Verb.VANISH, Verb.RESUME)
     requests = tuple(Request(200.0 * n, "s0", verb, shape if verb is Verb.CREATE else {}) for n, verb in enumerate(verbs))
@@ -282,7 +287,8 @@ def test_a_create_is_repeated_as_it_was_and_in_order(
     requests = (Request(0.0, "s0", Verb.CREATE, first), Request(30.0, "s0", Verb.UPDATE, after))
     for dice in range(8):
         world = run.Run(dataclasses.replace(drawn_histories.draw(0), requests=requests, rates={}, workers=2, dice=dice))
-        create, killed = world.cloud.create, []
+        create = world.cloud.create
+        killed: list[Any] = []
 
         async def dies_once(
             kind: str, token: str, *rest: Any, world: Any = world, create: Any = create, killed: Any = killed
@@ -302,7 +308,7 @@ def test_a_create_is_repeated_as_it_was_and_in_order(
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_change_that_a_check_saw_to_its_end_is_told_to_those_who_read_it(seed: int) -> None:
+def test_a_change_that_ended_during_a_check_reaches_its_readers(seed: int) -> None:
     """The check has no mind to change anything; what an update had begun to change counts all the same."""
     before = {"c": shapes.Part(a="1"), "g": shapes.Part(seen="c")}
     after = {**before, "c": shapes.Part(a="2")}
@@ -338,7 +344,7 @@ def test_what_could_not_be_woken_is_woken_before_it_is_changed(inside: bool, mon
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_sleeps_wakes_before_what_it_used_is_changed(seed: int) -> None:
-    """The newest template does not say any more who uses whom; the objects still do (I6)."""
+    """The newest template has other references; the objects still have the old ones (I6)."""
     before = {"f": shapes.Part(), "a": shapes.Part(uses=("f",))}
     after = {"c": shapes.Part(), "f": shapes.Part(a="2", uses=("c",)), "a": shapes.Part(a="2", uses=("c",))}
     requests = (Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.SUSPEND),
@@ -387,7 +393,7 @@ def test_what_is_gone_inside_does_not_fail_the_update_that_would_wake_it(seed: i
 
 
 def test_what_cannot_be_adopted_any_more_is_brought_to_what_the_update_wants() -> None:
-    """Its creation had failed, and nobody had looked at it when the update came: the update does not fail because of it."""
+    """Its creation had failed, and it was not checked before the update came: the update does not fail because of it."""
     requests = (Request(0.0, "s0", Verb.CREATE, {"c": shapes.Part(fail="build")}), Request(100.0, "s0", Verb.ABANDON),
                 Request(200.0, "s0", Verb.ADOPT), Request(200.08, "s0", Verb.UPDATE, {"c": shapes.Part(a="2")}))
     overtaken = 0
@@ -431,3 +437,19 @@ def test_the_witness_knows_copies_from_originals() -> None:
         patch.setattr(superseded, "take_up", lambda *arguments: set())
         outcome = run.play(drawn)
     assert outcome.violations[0].startswith("I15: s0-"), outcome.violations
+
+
+def test_the_witness_sees_a_unit_that_another_one_of_the_same_commit_undoes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "COMMIT_S", 1000.0)  # virtual: the second unit comes before the commit of the first
+    world = run.Run(History(1, 1, (), {}))
+    told = Event("s", "o", "a", "T", None, Action.CREATE, Status.IN_PROGRESS, shapes.SECRET)
+
+    async def both() -> None:
+        first = asyncio.create_task(world.store.write(lambda connection: rows.insert_events(connection, [told], 0.0)))
+        await asyncio.sleep(1)
+        await world.store.write(lambda connection: connection.execute(sa.delete(t.events)))
+        await first
+
+    ask(world, both())
+    assert world.store.commits == 1
+    assert world.witness.violations[0].startswith("I17: an event shows a secret"), world.witness.violations

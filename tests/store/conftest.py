@@ -1,4 +1,4 @@
-"""A store on whatever database this run is on."""
+"""A store on the database of this run."""
 
 from __future__ import annotations
 

@@ -30,11 +30,11 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def lose(self, word: bytes) -> None:
-        """The next time somebody says this, the way breaks before it has arrived."""
+        """Break the connection before the next message with this text arrives."""
         self._before = word
 
     def lose_answer(self, word: bytes) -> None:
-        """The next time somebody says this, the way breaks when the server has answered, before that arrives."""
+        """Break the connection after the server has answered a message with this text, before the answer arrives."""
         self._after = word
 
     def cut(self) -> None:
@@ -44,7 +44,7 @@ class Proxy:
             _end(one)
 
     def freeze(self) -> None:
-        """Nothing gets through any more, and nobody is told."""
+        """Pass nothing on any more, without closing a connection."""
         self._open.clear()
 
     def thaw(self) -> None:

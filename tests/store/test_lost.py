@@ -1,4 +1,4 @@
-"""A group of units is applied once, and its answers are those of that once, whatever becomes of the way to the server."""
+"""A group of units is applied once, and its answers are those of that run, also when the connection breaks."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_commit_never_arrives(far: ThreadedStore, way: Proxy, tmp_path: Path
     assert (way.cuts, told(tmp_path)) == (1, twice("before", "a"))
 
 
-def test_the_commit_arrives_and_nobody_hears_of_it(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
+def test_the_commit_arrives_and_its_answer_is_lost(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     write(far, Telling("before"))
     way.lose_answer(COMMIT)
     unit = Telling("a")
@@ -111,7 +111,7 @@ def test_the_first_commit_of_a_writer_is_known_too(far: ThreadedStore, way: Prox
     assert (way.cuts, told(tmp_path)) == (1, twice("a"))
 
 
-def test_once_it_does_not_arrive_and_once_nobody_hears(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
+def test_one_commit_is_lost_and_one_answer(far: ThreadedStore, way: Proxy, tmp_path: Path) -> None:
     far._engine.connect().close()
     way.lose(COMMIT)
     unit = Telling("a", lambda run: way.lose_answer(COMMIT) if run == 2 else None)
@@ -171,7 +171,7 @@ def test_a_server_that_cannot_be_reached_is_said_so_and_found_again(tmp_path: Pa
     there = [port or 0]
     way = Proxy(lambda: there[0])
     store = ThreadedStore.open(through(databases.url_of(tmp_path), way))
-    there[0] = 1  # nobody listens there
+    there[0] = 1  # the port has no listener
     way.cut()
     (error,) = write(store, Telling("a"))
     assert isinstance(error, errors.Unavailable)
@@ -230,7 +230,7 @@ def test_a_session_that_stands_still_is_ended_and_others_go_on(tmp_path: Path, m
     other.close()
 
 
-def test_who_holds_a_lock_for_too_long_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_held_too_long_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "LOCK_S", 1)
     store = ThreadedStore.open(databases.url_of(tmp_path))
     write(store, Telling("before"))

@@ -17,7 +17,7 @@ from isotherm.store.database.writer import Connection, ThreadedStore
 from isotherm.store.records import Observation, Version
 from isotherm.store.transitions import versions as version_rows
 from isotherm.store.watch import observations
-from tests import databases
+from tests import databases, observed
 
 STACK = "stack"
 DRIFT = '[{"property":"a","applied":"1","live":"2","wanted":"1"}]'
@@ -47,7 +47,7 @@ def record(store: ThreadedStore, *seen: Observation) -> set[int]:
 
 
 def of_stack(store: ThreadedStore) -> dict[str, Observation]:
-    found: dict[str, Observation] = asyncio.run(store.read(lambda connection: observations.of_stack(connection, STACK)))
+    found: dict[str, Observation] = asyncio.run(store.read(lambda connection: observed.of_stack(connection, STACK)))
     return found
 
 
@@ -116,4 +116,3 @@ def test_what_is_live_may_be_secret_and_is_sealed(store: ThreadedStore) -> None:
     stored = asyncio.run(store.read(lambda connection: str(connection.execute(sa.select(t.observations)).all())))
     assert MARKER not in stored
     assert of_stack(store)["r1"].live == f'{{"a":"{MARKER}"}}'
-    assert asyncio.run(store.read(lambda connection: observations.of_resource(connection, 1))) == of_stack(store)["r1"]

@@ -1,4 +1,4 @@
-"""Who gets what a worker can carry: stacks and projects take turns, and limits of projects are kept."""
+"""The capacity of a worker is shared: stacks and projects take turns, and limits of projects are kept."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def write(store: Any, unit: Any) -> Any:
 def stack(
     connection: Any, id_: Any, size: Any, now: Any, *, project: str = "p", owner: Any = None, planned: bool = True,
     convergence: bool = True
-) -> None:
+) -> str:
     asked = Acceptance(id_, 0, f"op-{id_}", Action.CREATE, "", disable_rollback=True, timeout_s=None)
     accept.create(connection, NewStack(id_, project, id_, convergence, owner), asked, now)
     if planned:
         wanted = [Wanted(f"r{n}", f"d{n}", "[]", (), DeletionPolicy.DELETE) for n in range(size)]
         plan.write(connection, f"op-{id_}", wanted, now)
+    return str(id_)
 
 
 class Taker:
@@ -51,7 +52,7 @@ class Taker:
     def __init__(self, store: Any, room: Any, most: int = 0) -> None:
         self.store, self.room, self.most, self.cursor, self.now = store, room, most, START, 100.0
         self.held_back = False
-        self.claims = []
+        self.claims: list[Any] = []
 
     def turn(self) -> Any:
         """By stack, how many nodes it took."""
@@ -128,7 +129,7 @@ def test_stacks_inside_one_stack_have_no_more_than_one(store: Any) -> None:
     assert got["flat"] >= 30
 
 
-def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(
+def test_a_read_continues_at_the_cursor_and_keeps_the_sharers(
     store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More stacks at work than a look goes through: the one that is far behind is found, and not forgotten again."""
@@ -147,14 +148,16 @@ def test_a_look_goes_on_where_the_last_one_ended_and_remembers_who_shared(
     assert all(count >= 15 for count in got[first:]), got
 
 
-def test_with_room_for_one_everybody_has_a_turn(store: Any) -> None:
+def test_with_capacity_for_one_each_stack_has_a_turn(store: Any) -> None:
     write(store, lambda c: [stack(c, name, 30, 10.0, project="p" if name in "ab" else "q") for name in "abcd"])
     taker = Taker(store, 1)
-    got = Counter()
+    got: Counter[str] = Counter()
     for _ in range(40):
         got.update(taker.turn())
     assert sum(got.values()) == 40
-    assert min(got[name] for name in "abcd") >= 6, got
+    # Each has ten turns. Every eighth turn goes to the oldest node: all five may meet one stack and take its turn away.
+    # All nodes are of the same age, so that a server may give those five to any stack.
+    assert min(got[name] for name in "abcd") >= 5, got
 
 
 def test_what_no_look_finds_has_its_turn(store: Any) -> None:
@@ -162,7 +165,7 @@ def test_what_no_look_finds_has_its_turn(store: Any) -> None:
     write(store, lambda c: (stack(c, "odd", 2, 10.0), stack(c, "big1", 300, 10.5), stack(c, "big2", 300, 10.5)))
     write(store, lambda c: c.execute(sa.update(t.stacks).where(t.stacks.c.id == "odd").values(status=3)))
     taker = Taker(store, 1)
-    assert sum((taker.turn() for _ in range(16)), Counter())["odd"] == 2
+    assert sum(taker.turn()["odd"] for _ in range(16)) == 2
 
 
 def test_the_work_of_a_turn_does_not_grow_with_a_stack(store: Any) -> None:
@@ -196,7 +199,7 @@ def test_a_project_has_no_more_steps_than_it_may(store: Any) -> None:
     assert taker.turn() == {}, "they are under way"
     taker.end([one for one in taker.claims if one.stack_id == "a"][:3])
     assert taker.turn() == {"a": 3}
-    # The count is the same whoever asks.
+    # The count is the same for every caller.
     assert Taker(store, 100, most=7).turn() == {}
     assert Taker(store, 100, most=9).turn() == {"a": 2}
 

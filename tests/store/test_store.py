@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic.script import ScriptDirectory
 
 from isotherm import errors
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
@@ -61,11 +62,11 @@ def test_what_is_acknowledged_is_durable(store: ThreadedStore) -> None:
 def test_the_migrations_build_the_tables_of_the_code(store: ThreadedStore) -> None:
     found = asyncio.run(store.read(lambda connection: set(sa.inspect(connection).get_table_names())))
     assert found == {*t.metadata.tables, "alembic_version"}
-    versions = Path(schema.__file__).parent / "migrations" / "versions"
-    assert max(file.stem.split("_")[0] for file in versions.glob("0*.py")) == schema.HEAD
+    migrations = Path(schema.__file__).parent / "migrations"
+    assert ScriptDirectory(str(migrations)).get_heads() == [schema.HEAD]
 
 
-def test_who_opens_a_file_that_somebody_is_just_making_waits(tmp_path: Path) -> None:
+def test_opening_a_file_that_is_being_created_waits(tmp_path: Path) -> None:
     """SQLite waits for a lock, but not where a new file changes the way it keeps its journal."""
     file = tmp_path / "new.db"
     somebody = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
@@ -194,7 +195,7 @@ def test_a_lease_that_has_run_out_is_not_renewed(store: ThreadedStore) -> None:
 
 @pytest.mark.parametrize(("state", "after"), [(NodeState.DONE, NodeState.DONE), (NodeState.FAILED, NodeState.SKIPPED)])
 def test_a_visit_leaves_no_mark_even_if_another_overtakes_it(store: ThreadedStore, state: Any, after: Any) -> None:
-    """What was as its template wants it is so after a check, whatever the suspend had in mind that did not get to it."""
+    """A resource that was up to date stays so after a check that superseded a suspend."""
     create(store, "a")
     (made,) = take(store)
     version = Version(1, "stack", "a", "T", "T", "token", "p", Action.CREATE, Status.COMPLETE, "", "{}", "digest-a", "null",

@@ -1,10 +1,11 @@
-"""Texts come back as they were given, whatever is in them, and two that differ are two; on each database."""
+"""Texts are read back unchanged, and different texts stay different; on each database."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,11 @@ def test_numbers_and_nothing_come_back_too(store: ThreadedStore) -> None:
     assert read(store, sa.select(*columns).order_by(t.retained.c.id)) == [(row[0], None, row[6]) for row in given]
 
 
+def _rounds_among(name: str, connection: sa.Connection) -> list[Any]:
+    found = sa.select(repairs.c.rounds).where(rows.among(repairs.c.name))
+    return list(connection.execute(found, rows.ids([name])))
+
+
 def test_what_others_would_take_for_the_same_is_two(store: ThreadedStore) -> None:
     names = [name for name in ALIKE if name]
     insert = bulk.insert(repairs, "stack_id", "name", "rounds")
@@ -97,8 +103,7 @@ def test_what_others_would_take_for_the_same_is_two(store: ThreadedStore) -> Non
     for number, name in enumerate(names):
         assert read(store, sa.select(repairs.c.rounds).where(repairs.c.name == name)) == [(number,)]
         assert read(store, sa.select(repairs.c.rounds).where(repairs.c.name.in_([name]))) == [(number,)]
-        among = asyncio.run(store.read(lambda c, name=name: c.execute(
-            sa.select(repairs.c.rounds).where(rows.among(repairs.c.name)), rows.ids([name])).all()))
+        among = asyncio.run(store.read(partial(_rounds_among, name)))
         assert among == [(number,)]
     assert [row[0] for row in read(store, sa.select(repairs.c.name).order_by(repairs.c.name))] == sorted(names)
 
@@ -108,7 +113,7 @@ def test_tags_that_are_alike_are_two(store: ThreadedStore) -> None:
     create(store, tags=tags)
     for tag in ("a", "A", "a ", "á"):
         wish = StackQuery(Filters(tags=[tag]))
-        assert asyncio.run(store.read(lambda c, wish=wish: stack_list.count(c, None, wish))) == 1
+        assert asyncio.run(store.read(partial(stack_list.count, project=None, query=wish))) == 1
     assert (
         asyncio.run(store.read(lambda c: stack_list.count(c, None, StackQuery(Filters(tags=["a  "]))))) == 0
     )
@@ -120,7 +125,7 @@ def test_a_tag_that_is_too_long_is_told(store: ThreadedStore) -> None:
 
 
 def test_nul_fails_nothing(store: ThreadedStore) -> None:
-    """In a reason, an output, a name that somebody asks for: it is kept, or shown as a character that is unknown."""
+    """In a reason, an output, a requested name: it is kept, or shown as the replacement character."""
     one = event(NUL, name=NUL, type=NUL, physical_id=NUL)
     write(store, lambda c: rows.insert_events(c, [event("before"), one], 1.0))
     event_ = t.events.c

@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
-from isotherm.resources import contract
-from isotherm.resources.heat.dummy import Dummy
-from isotherm.resources.heat.none import NoneResource
-from isotherm.resources.heat.random_string import RandomString
-from isotherm.resources.heat.test_resource import TestResource as StoredText
-from isotherm.resources.heat.value import Value
-from isotherm.resources.journal import JournalReality
-from isotherm.resources.local.directory import Directory
-from isotherm.resources.local.file import File
-from isotherm.testing import Example, conformance, kit
+from isotherm.resources import builtin, contract
+from isotherm.testing import Example, conformance, kills, kit
+from tests.testing.cloud_examples import NEED_A_CLOUD
+from tests.testing.examples import EXAMPLES, SERVICE
+
+test_own_types = conformance(*EXAMPLES)
 
 
-def _in_reality(folder: Path, work: Callable[[JournalReality], Any]) -> Any:
-    with contextlib.closing(JournalReality(folder / "reality.journal")) as reality:
-        return work(reality)
+@pytest.fixture(autouse=True, scope="module")
+def _service() -> Iterator[None]:
+    with SERVICE.running():
+        yield
 
 
-def _objects(folder: Path) -> list[str]:
-    return _in_reality(folder, lambda reality: list(reality.objects)) if (folder / "reality.journal").exists() else []
+@pytest.fixture(autouse=True)
+def _empty_service() -> None:
+    SERVICE.objects.clear()
 
 
-def _run(work: Coroutine[Any, Any, Any]) -> None:
-    assert asyncio.run(work)
-
-
-def _vanish(folder: Path, physical_id: str) -> None:
-    _in_reality(folder, lambda reality: _run(reality.delete(physical_id)))
-
-
-def _local(folder: Path) -> list[Path]:
-    base = folder / "local"
-    return [one for one in base.iterdir() if not one.name.startswith(".")] if base.is_dir() else []
-
-
-test_random_string = conformance(Example(RandomString, {"length": 20}, replacing={"length": 30}))
-test_value = conformance(Example(Value, {"value": "hush-hush-4711"}, in_place={"value": "b"}, secret="hush-hush-4711"))
-test_none = conformance(Example(NoneResource, {}))
-test_dummy = conformance(Example(
-    Dummy, {"max_wait_secs": 0}, in_place={"max_wait_secs": 0, "update_in_place_prop": "x"},
-    replacing={"max_wait_secs": 0, "name_len": 12}, objects=_objects, vanish=_vanish))
-test_test_resource = conformance(Example(
-    StoredText, {"value": "a"}, in_place={"value": "b"}, objects=_objects, vanish=_vanish,
-    drift=lambda folder, id_: _in_reality(folder, lambda reality: _run(reality.update(id_, {"value": "other"})))))
-test_file = conformance(Example(
-    File, {"path": "f", "content": "a"}, in_place={"path": "f", "content": "b"}, replacing={"path": "g", "content": "a"},
-    objects=lambda folder: [str(one) for one in _local(folder)],
-    drift=lambda folder, _: _local(folder)[0].write_text("other"), vanish=lambda folder, _: _local(folder)[0].unlink()))
-test_directory = conformance(Example(
-    Directory, {"path": "d"}, replacing={"path": "e"}, objects=lambda folder: [str(one) for one in _local(folder)],
-    vanish=lambda folder, _: _local(folder)[0].rmdir()))
+def test_every_type_of_the_registry_has_an_example() -> None:
+    tried = {example.type.TYPE for example in EXAMPLES}
+    known = set(builtin.registry().types)
+    assert known - tried == NEED_A_CLOUD
 
 
 class Forgetful(contract.Resource):
@@ -85,4 +56,4 @@ def test_a_type_that_leaves_its_object_is_found_out(tmp_path: Path) -> None:
 
 def test_a_type_that_cannot_find_its_object_is_found_out(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="after a kill before call 1 of a create"):
-        kit._survives_a_kill_at_each_call(Example(Forgetful, {}), tmp_path)
+        kills.survives_a_kill_of_a_create(Example(Forgetful, {}), tmp_path)

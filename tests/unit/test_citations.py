@@ -1,4 +1,7 @@
-"""Every citation resolves: invariants (I7), lessons (lesson A1), decisions (decision 10) and lines of the ledger (S2.9)."""
+"""Every citation resolves: invariants (I7), lessons (lesson A1), decisions (decision 10), lines of the ledger (S2.9).
+
+So do the names of tests on pages.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ OTHER_FORM = re.compile(r"\bINV-\d+\b")
 LESSON = re.compile(r"\b[Ll]essons? ((?:[A-HJ-M]\d{1,2}(?:, | and | to (?:lesson )?)?)+)")
 DECISION = re.compile(r"\b[Dd]ecisions? (\d{1,4})\b")
 LINE = re.compile(r"\bS[0-9]\.\d+\b")
+# A test that a page names, and the module that the page says it is in, if it does so on the same line.
+TEST = re.compile(r"`(test_\w+)`(?:[^`|\n]*`(tests/[\w/]+\.py)`)?")
 
 
 def sources() -> Iterator[tuple[str, str]]:
@@ -59,3 +64,14 @@ def test_decisions() -> None:
 def test_lines_of_the_ledger() -> None:
     sections = ledger.read_lines(ledger.LINES.read_text(encoding="utf-8"))
     assert dangling(LINE, {id_ for section in sections for id_ in section.lines}) == []
+
+
+def test_tests_that_a_page_names() -> None:
+    """A renamed test is renamed on the pages, too."""
+    pages = [(where, text) for where, text in sources() if where.endswith(".md")]
+    named = [(where, *match.groups("")) for where, text in pages for match in TEST.finditer(text)]
+    assert len(named) > 5
+    texts = {where: text for where, text in sources() if where.startswith("tests/")}
+    known = {where: set(re.findall(r"^def (test_\w+)", text, re.MULTILINE)) for where, text in texts.items()}
+    known[""] = set().union(*known.values())
+    assert [(where, test, file) for where, test, file in named if test not in known.get(file, set())] == []

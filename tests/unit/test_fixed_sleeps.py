@@ -27,6 +27,9 @@ ALLOWED: dict[str, str] = {
     "sim/test_rare_stories": _VIRTUAL,
     "sim/test_rough_signals": _VIRTUAL,
     "sim/test_world": _VIRTUAL,
+    "unit/openstack/test_polls": _VIRTUAL,
+    "unit/openstack/test_twin": _VIRTUAL,
+    "unit/resources/test_calls::test_a_service_of_the_simulator_has_as_many_threads_as_said": _VIRTUAL,
 }
 
 

@@ -61,5 +61,5 @@ def test_both_paths_are_told_where_the_run_is_on_sqlite_or_whole(monkeypatch: py
 
 
 def test_modules_about_the_legacy_path_run_on_servers() -> None:
-    assert {"test_legacy", "test_migrating"} <= OF_ONE_PATH.keys()
-    assert not {"engine/test_legacy", "engine/test_migrating"} & of_one_database.ONCE.keys()
+    assert {"test_legacy", "test_migrate"} <= OF_ONE_PATH.keys()
+    assert not {"engine/test_legacy", "engine/test_migrate"} & of_one_database.ONCE.keys()

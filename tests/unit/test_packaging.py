@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import contextlib
 import importlib
 import re
 import shlex
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,18 @@ def test_a_tree_that_cannot_be_released_says_why(tmp_path: Path) -> None:
     (tmp_path / "changelog.d" / "a.fixed.md").touch()
     found = release_check.problems_of_text(tmp_path)
     assert [one.split()[0] for one in found] == ["isotherm/__init__.py", "the", "changelog.d"]
+
+
+@pytest.mark.parametrize(("files", "missing"), [
+    ([], "index.html"), (["index.html"], "/ui/assets/app-1A2B3C4D.js"), (["index.html", "assets/app-1A2B3C4D.js"], ""),
+])
+def test_a_wheel_without_the_page_is_no_release(tmp_path: Path, files: list[str], missing: str) -> None:
+    wheel = tmp_path / "isotherm.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in files:
+            archive.writestr(f"isotherm/web/static/{name}", '<script src="/ui/assets/app-1A2B3C4D.js"></script>')
+    with pytest.raises(SystemExit, match=missing) if missing else contextlib.nullcontext():
+        release_check.check_wheel(wheel)
 
 
 def test_there_is_a_unit_for_each_service() -> None:

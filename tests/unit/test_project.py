@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,20 @@ def test_everything_we_ask_for_is_pinned() -> None:
     asked = [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]]
     asked += [requirement for group in PROJECT["dependency-groups"].values() for requirement in group]
     assert {plain_name(requirement) for requirement in asked} <= {plain_name(pin) for pin in PINS}
+
+
+def test_every_dependency_has_its_size_beside_it() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = text.partition("\ndependencies = [\n")[2].partition("\n]")[0].splitlines()
+    assert len(listed) == len(PROJECT["project"]["dependencies"])
+    assert [line for line in listed if not re.search(r"# \d[\d.]* MB", line)] == []
+
+
+def test_entry_points_lead_to_code() -> None:
+    own = {"console_scripts": PROJECT["project"]["scripts"], **PROJECT["project"]["entry-points"]}
+    for group, entries in own.items():
+        for name, address in entries.items():
+            assert callable(EntryPoint(name, address, group).load()), f"{group}: {name}"
 
 
 def test_every_command_of_the_makefile_is_explained_and_sets_itself_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import SupportsIndex
 from urllib.parse import quote
 
@@ -61,7 +62,7 @@ def test_redactors_that_were_added_mask_what_one_would(values: list[str], text: 
 
 
 @pytest.mark.parametrize("form", [str, json.dumps, repr, quote, lambda text: base64.b64encode(text.encode()).decode()])
-def test_a_long_secret_gets_one_mask(form: object) -> None:
+def test_a_long_secret_gets_one_mask(form: Callable[[str], str]) -> None:
     secret = "".join(f"{number:x} " for number in range(1000))
     told = Redactor([secret]).text(f"it is {form(secret)}.")
     assert told.replace('"', "").replace("'", "") == f"it is {MASK}."
@@ -108,7 +109,7 @@ def cost(words: list[str], text: str) -> tuple[int, int]:
     (lambda n: ["a" * one for one in range(int(n ** 0.5))], lambda n: "a" * n),
     (lambda n: [chr(0x4E00 + one // 2) * (1 + one % 2) for one in range(n // 4)], lambda n: "1 2 3 " * (n // 6)),
 ], ids=["one", "one that nearly fits", "one that never begins", "many", "many with one beginning", "nested", "short"])
-def test_ten_times_as_much_costs_ten_times_as_much(words: object, text: object) -> None:
+def test_ten_times_as_much_costs_ten_times_as_much(words: Callable[[int], list[str]], text: Callable[[int], str]) -> None:
     few = cost(words(10_000), text(10_000))
     many = cost(words(100_000), text(100_000))
     assert many[0] <= 12 * few[0]
@@ -120,7 +121,12 @@ def test_ten_times_as_much_costs_ten_times_as_much(words: object, text: object) 
 def test_adding_a_few_values_does_not_prepare_the_others_again(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Redactor(["x" * 100_000])
     prepared: list[str] = []
-    monkeypatch.setattr("isotherm.secrets.redactor._forms", lambda text: prepared.append(text) or [text])
+
+    def prepare(text: str) -> list[str]:
+        prepared.append(text)
+        return [text]
+
+    monkeypatch.setattr("isotherm.secrets.redactor._forms", prepare)
     values = ["another secret", "x" * 100_000]
     more = whole + values
     assert prepared == ["another secret"]

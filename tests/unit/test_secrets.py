@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_text_opens_only_where_it_belongs() -> None:
     lambda s: s[:-4] + ("AAAA" if s[-4:] != "AAAA" else "BBBB"), lambda s: s[:30], lambda s: s[:-3] + "%%%",
     lambda s: s.partition("$iso1$")[1] + secrets.key_name(s) + "$",
 ])
-def test_what_was_changed_is_not_authentic(spoil: object) -> None:
+def test_what_was_changed_is_not_authentic(spoil: Callable[[str], str]) -> None:
     ring = KeyRing([NEW])
     with pytest.raises(errors.Unreadable):
         ring.open(spoil(ring.seal(TEXT, "p")), "p")

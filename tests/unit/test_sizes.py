@@ -10,11 +10,9 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "isotherm"
 FOLDERS = sorted(file.parent for file in PACKAGE.rglob("__init__.py"))
-MOST_MODULES = 16
+MOST_MODULES = 15
 MOST_METHODS = 20
-# Packages with more modules than that, each with the reason. The list only gets shorter.
-CROWDED = {"isotherm/resources": "the contract grows; `journal`, `search` and `cloud_lookups` could move out"}
-# Classes with more public methods than that, each with the reason. The list only gets shorter.
+# Classes with more public methods than that, each with the reason (decision 24). The list only gets shorter.
 LARGE = {
     "resources/nested/nested_stack.py::StackResource": "takes over the switches of stacks in stacks from the contract",
     "resources/contract.py::Resource": "its methods are the contract of a type: an author overrides what a type needs",
@@ -40,7 +38,7 @@ def public_methods(node: ast.ClassDef) -> list[str]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=name)
 def test_a_package_is_small_and_says_what_it_is_for(folder: Path) -> None:
     modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
-    assert len(modules) <= MOST_MODULES or name(folder) in CROWDED, modules
+    assert len(modules) <= MOST_MODULES, modules
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
     assert docstring, f"{name(folder)}/__init__.py has no docstring"
     assert docstring.partition("\n\n")[0].endswith((".", ":")), "its first paragraph is a sentence"

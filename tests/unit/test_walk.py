@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isotherm.engine.legacy.graph import PhaseGraph
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState
-from isotherm.store.legacy_walk import Phase, Stop
+from isotherm.store.legacy_walk import Phase, PhaseNode
 from isotherm.store.records import Edge, Operation
 
 OPERATION = Operation("o", "s", "s", 1, Action.UPDATE, 2, "", True, None, "[]", 0, None, 0)
@@ -18,17 +18,18 @@ OPERATION = Operation("o", "s", "s", 1, Action.UPDATE, 2, "", True, None, "[]", 
 @st.composite
 def phases(draw: st.DrawFn) -> Phase:
     count = draw(st.integers(1, 12))
-    stops = [Stop(id_, draw(st.sampled_from([NodeKind.UPDATE, NodeKind.BARRIER, NodeKind.CLEANUP])), draw(st.booleans()))
+    kinds = st.sampled_from([NodeKind.UPDATE, NodeKind.BARRIER, NodeKind.CLEANUP])
+    nodes = [PhaseNode(id_, draw(kinds), draw(st.booleans()))
              for id_ in range(count)]
     pairs = draw(st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)), max_size=30))
     edges = [Edge(src, dst, draw(st.sampled_from(EdgeKind))) for src, dst in pairs if src < dst]
-    return Phase(OPERATION, stops, edges)
+    return Phase(OPERATION, nodes, edges)
 
 
 @given(phases(), st.randoms(use_true_random=False))
 def test_a_walk(phase: Phase, dice: Any) -> None:
     walk, ended = PhaseGraph(phase), dict[int, NodeState]()
-    kinds, outdated = {stop.id: stop.kind for stop in phase.stops}, {stop.id for stop in phase.stops if stop.outdated}
+    kinds, outdated = {node.id: node.kind for node in phase.nodes}, {node.id for node in phase.nodes if node.outdated}
     step, ready = walk.start(), list[int]()
     looked_at = set[int]()
     while True:

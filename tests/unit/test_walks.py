@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 from pathlib import Path
@@ -50,6 +51,8 @@ def test_a_name_of_the_page_exists(module: str, name: str) -> None:
         found: object = importlib.import_module(f"isotherm.{module}")
     except ModuleNotFoundError:
         pytest.fail(f"docs/walks.md: there is no module isotherm.{module}")
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module(f"isotherm.{module}.{name}")  # a module is an attribute of its package once it is imported
     for part in name.split("."):
         assert hasattr(found, part), f"docs/walks.md: isotherm.{module} has no {name}"
         found = getattr(found, part)

@@ -53,7 +53,7 @@ def answer(case):
         pretend_created(stack, case.get("references", {}), case.get("unborn", ()))
         return describe(stack)
     except Exception as problem:  # noqa: BLE001 - every error of Heat is its answer
-        return {"error": told(problem)}
+        return {"error": described(problem)}
 
 
 def accept(case):
@@ -191,7 +191,7 @@ def attempt(call, *arguments):
     try:
         value = call(*arguments)
     except Exception as problem:  # noqa: BLE001 - every error of Heat is its answer
-        return {"!error": told(problem)}
+        return {"!error": described(problem)}
     return plain(value)
 
 
@@ -207,7 +207,7 @@ def plain(value):
     return {"!data": repr(value)}
 
 
-def told(problem):
+def described(problem):
     return {"kind": type(problem).__name__, "message": str(problem)}
 
 

@@ -1,6 +1,6 @@
 """The users, projects and roles of the tests' Keystone, and their creation over Keystone's API.
 
-`admin` and its project come from Keystone's bootstrap; everyone has the same password. Addresses of endpoints are
+`admin` and its project come from Keystone's bootstrap; all users have the same password. Addresses of endpoints are
 placeholders: each copy of the seeded database is given those that it is started with.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 PASSWORD = "secret"
@@ -71,18 +72,40 @@ def log_in(url: str, person: Person) -> str:
         return str(answer.headers["X-Subject-Token"])
 
 
+def add_people(api: Api, people: Iterable[Person]) -> None:
+    """Create users with their projects and roles."""
+    for person in people:
+        project = api.ensure("project", person.project, domain_id="default")
+        user = api.ensure("user", person.name, domain_id="default", password=PASSWORD)
+        for role in person.roles:
+            api.call("PUT", f"/projects/{project}/users/{user}/roles/{api.ensure('role', role)}")
+
+
+def stack_domain(api: Api) -> dict[str, str]:
+    """Create the domain of stack users and its administrator; return the options of a service that uses it."""
+    domain = api.ensure("domain", "heat")
+    user = api.ensure("user", "heat_domain_admin", domain_id=domain, password=PASSWORD)
+    api.call("PUT", f"/domains/{domain}/users/{user}/roles/{api.ensure('role', 'admin')}")
+    return {"stack_user_domain_id": domain, "stack_domain_admin": "heat_domain_admin",
+            "stack_domain_admin_password": PASSWORD}
+
+
+def publish(api: Api, name: str, kind: str, url: str) -> None:
+    """Put a service into the catalogue, or change its address there."""
+    service = api.ensure("service", name, type=kind)
+    known = {one["interface"]: one["id"] for one in api.call("GET", f"/endpoints?service_id={service}")["endpoints"]}
+    for interface in ("public", "internal", "admin"):
+        endpoint = {"service_id": service, "interface": interface, "region_id": REGION, "url": url}
+        if interface in known:
+            api.call("PATCH", f"/endpoints/{known[interface]}", {"endpoint": endpoint})
+        else:
+            api.call("POST", "/endpoints", {"endpoint": endpoint})
+
+
 def fill(url: str) -> None:
     """Create everything that bootstrap has not."""
     api = Api(url, log_in(url, PEOPLE["admin"]))
     for role in ROLES:
         api.ensure("role", role)
-    for person in PEOPLE.values():
-        project = api.ensure("project", person.project, domain_id="default")
-        user = api.ensure("user", person.name, domain_id="default", password=PASSWORD)
-        for role in person.roles:
-            api.call("PUT", f"/projects/{project}/users/{user}/roles/{api.ensure('role', role)}")
-    service = api.ensure("service", "isotherm", type="orchestration")
-    for interface in ("public", "internal", "admin"):
-        api.call("POST", "/endpoints", {"endpoint": {
-            "service_id": service, "interface": interface, "region_id": REGION,
-            "url": f"{ORCHESTRATION}/v1/%(project_id)s"}})
+    add_people(api, PEOPLE.values())
+    publish(api, "isotherm", "orchestration", f"{ORCHESTRATION}/v1/%(project_id)s")

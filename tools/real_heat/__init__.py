@@ -124,7 +124,7 @@ def configure(heat: Heat, transport: str) -> None:
             "encrypt_parameters_and_properties": "true", "environment_dir": str(heat.folder / "nothing"),
             "template_dir": str(heat.folder / "nothing"), "region_name_for_services": seed.REGION,
             "heat_metadata_server_url": heat.url, "heat_waitcondition_server_url": f"{heat.url}/waitcondition",
-            **stack_domain(heat.identity),
+            **seed.stack_domain(heat.identity.admin()),
         },
         "database": {"connection": heat.database.replace("utf8mb4", "utf8")},
         "keystone_authtoken": heat.identity.options(),
@@ -133,16 +133,6 @@ def configure(heat: Heat, transport: str) -> None:
         "clients_keystone": {"auth_uri": heat.identity.v3},
         "paste_deploy": {"api_paste_config": str(paste)},
     })
-
-
-def stack_domain(identity: keystone.Keystone) -> dict[str, str]:
-    """Return the options of the domain of stack users, and of its administrator."""
-    api = identity.admin()
-    domain = api.ensure("domain", "heat")
-    user = api.ensure("user", "heat_domain_admin", domain_id=domain, password=seed.PASSWORD)
-    api.call("PUT", f"/domains/{domain}/users/{user}/roles/{api.ensure('role', 'admin')}")
-    return {"stack_user_domain_id": domain, "stack_domain_admin": "heat_domain_admin",
-            "stack_domain_admin_password": seed.PASSWORD}
 
 
 def write(path: Path, sections: Mapping[str, Mapping[str, str]]) -> None:

@@ -25,11 +25,11 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="heat-") as scratch, real_heat.started(Path(scratch)) as heat:
         print(f"heat: up after {time.monotonic() - began:.1f} s", flush=True)
-        told = sample_stacks.fill(heat) if options.fill or options.record else {}
-        if told:
-            print(f"heat: {len(told)} stacks after {time.monotonic() - began:.1f} s", flush=True)
+        stacks = sample_stacks.fill(heat) if options.fill or options.record else {}
+        if stacks:
+            print(f"heat: {len(stacks)} stacks after {time.monotonic() - began:.1f} s", flush=True)
         if options.record:
-            options.record.write_text(record.text(heat, told))
+            options.record.write_text(record.text(heat, stacks))
             return 0
         print(json.dumps({"url": heat.url, "database": heat.database, "key": heat.key, "folder": str(heat.folder)}))
         print("\n".join(f"export {name}={value}" for name, value in heat.identity.variables("demo").items()), flush=True)

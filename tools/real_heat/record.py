@@ -13,7 +13,7 @@ from tools.real_heat import Heat
 _LEFT_OUT = {"user_creds", "service", "event", "sync_point"}
 
 
-def text(heat: Heat, told: dict[str, Any]) -> str:
+def text(heat: Heat, stacks: dict[str, Any]) -> str:
     """Return the rows by table, Heat's description of its stacks, and its key."""
     metadata = sa.MetaData()
     engine = sa.create_engine(heat.database, poolclass=sa.NullPool)
@@ -21,4 +21,4 @@ def text(heat: Heat, told: dict[str, Any]) -> str:
     with engine.connect() as connection:
         tables = {table.name: [dict(row) for row in connection.execute(sa.select(table)).mappings()]
                   for table in metadata.sorted_tables if table.name not in _LEFT_OUT}
-    return json.dumps({"key": heat.key, "told": told, "tables": tables}, default=str, indent=0) + "\n"
+    return json.dumps({"key": heat.key, "told": stacks, "tables": tables}, default=str, indent=0) + "\n"

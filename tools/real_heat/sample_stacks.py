@@ -66,8 +66,8 @@ def fill(heat: Heat) -> dict[str, Any]:
         with heat.engine(convergence=convergence):
             _make(heat, path)
             _change(heat, path)
-            told = _descriptions(heat)
-    return told
+            found = _descriptions(heat)
+    return found
 
 
 def _make(heat: Heat, path: str) -> None:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = {"postgresql": "postgresql", "mariadb": "mariadb-server", "rabbitmq": "rabbitmq-server"}
+PACKAGES = {"postgresql": "postgresql", "mariadb": "mariadb-server", "rabbitmq": "rabbitmq-server", "chromium": "chromium"}
 _POLICY = Path("/usr/sbin/policy-rc.d")
 _PLACES = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 # The program on the path is a wrapper that changes the user; this is the server itself.
@@ -56,6 +56,8 @@ def postgresql_folder() -> Path | None:
 def is_installed(service: str) -> bool:
     if service == "postgresql":
         return postgresql_folder() is not None
+    if service == "chromium":
+        return program("chromium") is not None
     if service == "mariadb":
         return program("mariadbd") is not None
     return (_RABBITMQ.exists() or program("rabbitmq-server") is not None) and program("epmd") is not None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
-_PATIENCE_S = 120.0
+_PATIENCE_S = 300.0
 _HANDED_OUT = Path("/proc/sys/net/ipv4/ip_local_port_range")
 # Lower ports belong to well-known services.
 _FIRST = 10240
@@ -64,7 +64,8 @@ def began(pid: int) -> str:
     except OSError:
         return ""
     fields = text.rpartition(")")[2].split()
-    return "" if fields[0] in "ZX" else fields[19]
+    # A process whose first thread has ended still has its sockets while other threads end.
+    return "" if fields[0] in "ZX" and int(fields[17]) <= 1 else fields[19]
 
 
 def free_ports(count: int) -> list[int]:

@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
                         help="the store (default: %(default)s); installed where missing, and started")
     parser.add_argument("--broker", choices=[NONE, "rabbitmq"], help="the bus (default: rabbitmq; with SQLite, none)")
     parser.add_argument("--minutes", type=float, default=5.0, help="how long there are faults (default: %(default)g)")
-    parser.add_argument("--seed", type=int, help="what is asked for and what breaks (default: drawn, and told)")
+    parser.add_argument("--seed", type=int, help="seed of the requests and the faults (default: drawn, and printed)")
     parser.add_argument("--engines", type=int, default=4, help="how many engines (default: %(default)s)")
     parser.add_argument("--stacks", type=int, default=20, help="how many stacks (default: %(default)s)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER",

@@ -78,8 +78,8 @@ class IdleCheck:
         busy: list[str] = ["no API answers"]
         while time.monotonic() < began + PATIENCE_S:
             try:
-                told = await self.client.read("/stacks?show_nested=true")
-                busy = [f"{one.name} is {one.status}: {one.reason}" for one in map(StackView.read, told["stacks"])
+                listed = await self.client.read("/stacks?show_nested=true")
+                busy = [f"{one.name} is {one.status}: {one.reason}" for one in map(StackView.read, listed["stacks"])
                         if one.in_progress]
             except Unreachable:
                 busy = ["no API answers"]
@@ -97,10 +97,10 @@ class IdleCheck:
 
     def _judge(self, name: str, seen: StackView | None, reality: Reality) -> Iterator[str]:
         newest = list(self.book.newest(name))
-        told = ", ".join(f"{one.kind} {one.edition} {one.outcome}" for one in newest)
+        candidates = ", ".join(f"{one.kind} {one.edition} {one.outcome}" for one in newest)
         if seen is None:
             if not self.book.may_never_have_been(name) and not any(one.kind == book.DELETE for one in newest):
-                yield f"it is gone, but what may be the newest is {told}"
+                yield f"it is gone, but what may be the newest is {candidates}"
             yield from (f"it is gone, and {one.id} ({one.path}) is not" for one in reality.of(name))
             return
         broke = bool(reality.broken & {name, ""})
@@ -111,7 +111,7 @@ class IdleCheck:
         # A failed delete leaves the edition as it was.
         deleting = seen.status.startswith("DELETE_") and any(one.kind == book.DELETE for one in newest)
         if seen.edition not in allowed and not deleting:
-            yield f"it is {seen.edition} {seen.status}, but what may be the newest is {told}"
+            yield f"it is {seen.edition} {seen.status}, but what may be the newest is {candidates}"
         if seen.status.endswith("_FAILED"):
             stayed = CANCELLED in seen.reason and any(one.kind == book.STAY for one in self.book.of(name))
             if INJECTED not in seen.reason and not stayed:
@@ -121,9 +121,9 @@ class IdleCheck:
 
     async def _compare_api(self, seen: StackView, reality: Reality) -> list[str]:
         """Compare the resources that the API shows with the objects in the cloud."""
-        told = await self.client.read(f"/stacks/{seen.name}/{seen.id}/resources?nested_depth=5")
-        rows = {one["resource_name"]: one for one in told["resources"] if not one.get("parent_resource")}
-        owned = {one["physical_resource_id"] for one in told["resources"]
+        listed = await self.client.read(f"/stacks/{seen.name}/{seen.id}/resources?nested_depth=5")
+        rows = {one["resource_name"]: one for one in listed["resources"] if not one.get("parent_resource")}
+        owned = {one["physical_resource_id"] for one in listed["resources"]
                  if one["resource_type"] == "Isotherm::Http::Object"}
         there = {one.id: one.path for one in reality.of(seen.name)}
         found = [f"the API says {sorted(owned)}, the cloud has {sorted(there)}"] if owned != there.keys() else []
@@ -189,8 +189,8 @@ class IdleCheck:
                 await self._ask(seen, book.DELETE)
         if not await self._settled("deleted"):
             return
-        told = await self.client.read("/stacks?show_nested=true")
-        self.problems += [f"{one['stack_name']} was deleted, and is {one['stack_status']}" for one in told["stacks"]]
+        listed = await self.client.read("/stacks?show_nested=true")
+        self.problems += [f"{one['stack_name']} was deleted, and is {one['stack_status']}" for one in listed["stacks"]]
         reality = self._look()
         self.problems += reality.wrong
         self.problems += [f"all was deleted, and {id_} is left" for id_ in reality.tokens.values()]

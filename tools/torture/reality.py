@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class Options:
 class Outcome:
     """The result of a run."""
 
-    wish: Options
+    options: Options
     took_s: float = 0.0
     faults: dict[str, int] = field(default_factory=dict)
     cuts: dict[str, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Outcome:
     def lines(self) -> Iterator[dict[str, Any]]:
         """Yield the result as JSON lines."""
         names = ("seed", "seconds", "database", "broker", "engines", "apis", "stacks")
-        yield {"torture": "run", **{name: getattr(self.wish, name) for name in names}, "took_s": round(self.took_s, 1)}
+        yield {"torture": "run", **{name: getattr(self.options, name) for name in names}, "took_s": round(self.took_s, 1)}
         yield {"torture": "faults", "total": sum(self.faults.values()), **self.faults, "cuts": self.cuts}
         yield {"torture": "operations", **self.operations}
         yield {"torture": "recovery", **self.recovery}
@@ -69,40 +69,40 @@ class Outcome:
         yield {"torture": "result", "ok": not self.problems, "problems": self.problems}
 
 
-async def torture(wish: Options, note: Note) -> Outcome:
-    plan = Plan(wish.folder, wish.database, wish.broker, wish.engines, wish.apis, wish.seed)
-    farm, outcome = Farm(plan), Outcome(wish)
+async def torture(options: Options, note: Note) -> Outcome:
+    plan = Plan(options.folder, options.database, options.broker, options.engines, options.apis, options.seed)
+    farm, outcome = Farm(plan), Outcome(options)
     began = time.monotonic()
     try:
         note("starting")
         await farm.start()
-        await _run(wish, farm, outcome, note)
+        await _run(options, farm, outcome, note)
     finally:
         await farm.stop()
     outcome.took_s = time.monotonic() - began
     return outcome
 
 
-async def _run(wish: Options, farm: Farm, outcome: Outcome, note: Note) -> None:
-    book, client = Book(), ApiClient(farm, random.Random(f"{wish.seed} client"))
-    names = [f"s{number:02}" for number in range(wish.stacks)]
+async def _run(options: Options, farm: Farm, outcome: Outcome, note: Note) -> None:
+    book, client = Book(), ApiClient(farm, random.Random(f"{options.seed} client"))
+    names = [f"s{number:02}" for number in range(options.stacks)]
     watch = Watch(client, book)
-    crowd = Users(farm, client, book, names, random.Random(f"{wish.seed} users"))
+    crowd = Users(farm, client, book, names, random.Random(f"{options.seed} users"))
     began = time.monotonic()
 
-    def told(what: str) -> None:
+    def report(what: str) -> None:
         note(f"{time.monotonic() - began:4.0f} s  {len(book.operations)} asked  {watch.ended} ended  "
              f"{sum(faults.injected.values())} faults  {what}")
 
-    faults = Faults(farm, watch, random.Random(f"{wish.seed} faults"), told, wish.longest_cut_s)
+    faults = Faults(farm, watch, random.Random(f"{options.seed} faults"), report, options.longest_cut_s)
     watching = asyncio.create_task(watch.run())
-    rest = IdleCheck(farm, client, book, names, told)
+    rest = IdleCheck(farm, client, book, names, report)
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(crowd.run(USERS))
-            group.create_task(faults.run(*wish.quiet_s))
-            await asyncio.sleep(wish.seconds)
-            if wish.every_kind:
+            group.create_task(faults.run(*options.quiet_s))
+            await asyncio.sleep(options.seconds)
+            if options.every_kind:
                 await faults.all_came.wait()
             crowd.stop()
             faults.stop()
@@ -111,7 +111,7 @@ async def _run(wish: Options, farm: Farm, outcome: Outcome, note: Note) -> None:
     finally:
         watching.cancel()
         await client.close()
-        (wish.folder / "book.json").write_text("\n".join(json.dumps(dataclasses.asdict(one)) for one in book.operations))
+        (options.folder / "book.json").write_text("\n".join(json.dumps(dataclasses.asdict(one)) for one in book.operations))
     outcome.faults, outcome.cuts = dict(sorted(faults.injected.items())), dict(sorted(faults.cuts.items()))
     outcome.operations = book.tally()
     outcome.recovery = {**watch.recovery(), "operations_seen_to_end": watch.ended, "failed_starts": farm.failed_starts}

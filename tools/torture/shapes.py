@@ -95,7 +95,7 @@ def _resource(shape: Shape, name: str, stack: str, cloud: str) -> dict[str, Any]
 
 
 def _inside(name: str, kind: str) -> Any:
-    """Return the objects of a nested stack. It replaces and deletes them regardless of the stack around it, as in Heat;
+    """Return the objects of a nested stack. It replaces and deletes them regardless of the outer stack, as in Heat;
     so parts outside name its objects, and do not use them."""
     return {"get_attr": [name, "refs"]} if kind == GROUP else [{"get_attr": [name, "last"]}]
 

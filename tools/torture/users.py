@@ -38,10 +38,10 @@ class StackView:
         return self.status.endswith("_IN_PROGRESS")
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> StackView:
-        tags = told["tags"] or [""]
-        return cls(told["id"], told["stack_name"], told["stack_status"], told["stack_status_reason"] or "", tags[0],
-                   told["updated_time"] or "")
+    def read(cls, listed: Mapping[str, Any]) -> StackView:
+        tags = listed["tags"] or [""]
+        return cls(listed["id"], listed["stack_name"], listed["stack_status"], listed["stack_status_reason"] or "", tags[0],
+                   listed["updated_time"] or "")
 
 
 class Unreachable(Exception):

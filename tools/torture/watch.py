@@ -64,9 +64,9 @@ class Watch:
 
     async def look(self) -> None:
         began = time.monotonic()
-        told = await self.client.read("/stacks")
+        listed = await self.client.read("/stacks")
         now = time.monotonic()
-        found = {one.name: one for one in map(StackView.read, told["stacks"])}
+        found = {one.name: one for one in map(StackView.read, listed["stacks"])}
         self.looks += 1
         self._judge(found, began, now)
         ends = _ends(self.seen, found)

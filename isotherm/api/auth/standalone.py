@@ -33,7 +33,12 @@ class Standalone:
         given = request.headers.get("x-auth-token", "").encode("utf-8", "surrogateescape")
         if not secrets.compare_digest(given, self._token):
             raise faults.Unauthorized()
-        return Caller(PROJECT, "isotherm", "isotherm", frozenset({"admin", "member", "reader"}), True, PROJECT)
+        return owner()
+
+
+def owner() -> Caller:
+    """Return the user of this machine."""
+    return Caller(PROJECT, "isotherm", "isotherm", frozenset({"admin", "member", "reader"}), True, PROJECT)
 
 
 def token(path: Path) -> str:

@@ -14,6 +14,7 @@ from isotherm.api.policy.enforcer import Enforcer
 from isotherm.config import Settings
 from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.delegation import Delegation, NoDelegation
+from isotherm.identity.stack_users import KeystoneStackUsers
 
 
 def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authenticator:
@@ -41,3 +42,18 @@ async def delegation(settings: Settings, credential_store: CredentialStore) -> A
         with suppress(asyncio.CancelledError):
             await task
         trusts.close()
+
+
+@asynccontextmanager
+async def sweeping(stack_users: KeystoneStackUsers | None) -> AsyncIterator[None]:
+    """Delete the stack users that no resource needs, in the background."""
+    if stack_users is None:
+        yield
+        return
+    task = asyncio.create_task(stack_users.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,4 +1,4 @@
-"""Handles actions on a stack: suspend, resume, check, cancel. Each has a policy rule of its own."""
+"""Handles actions on a stack: suspend, resume, check, cancel, roll back. Each has a policy rule of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import faults, responses
+from isotherm.api.http import faults, queries, responses
 from isotherm.api.request.call import Call
+from isotherm.engine.orchestrator import Accepted
 
 _UPDATING, _CREATING = "UPDATE_IN_PROGRESS", "CREATE_IN_PROGRESS"
 
@@ -21,35 +22,64 @@ async def act(call: Call) -> Response:
     if len(asked) > 1:
         raise faults.bad_request("Multiple actions specified")
     (action,) = asked
-    if action not in _ACTIONS:
+    if action not in NAMES:
         raise faults.bad_request(f"Invalid action {action} specified")
     call.check_policy(f"actions:{action}")
-    await _ACTIONS[action](call, await call.stack())
-    return responses.null()
+    stack = await call.stack()
+    accepted: Accepted | None
+    if action in _WITH_FIELDS:
+        accepted = await _WITH_FIELDS[action](call, stack, _fields(asked[action]))
+    else:
+        accepted = await _ACTIONS[action](call, stack)
+    return responses.null(None if accepted is None else responses.begun(accepted.operation_id))
 
 
-async def _suspend(call: Call, stack: dict[str, Any]) -> None:
-    if stack["stack_status"] != "SUSPEND_COMPLETE":
-        await call.orchestrator.stacks.suspend(stack["id"])
+async def _suspend(call: Call, stack: dict[str, Any]) -> Accepted | None:
+    if stack["stack_status"] == "SUSPEND_COMPLETE":
+        return None
+    return await call.orchestrator.stacks.suspend(stack["id"], generation=call.seen_generation())
 
 
-async def _resume(call: Call, stack: dict[str, Any]) -> None:
-    if stack["stack_status"] != "RESUME_COMPLETE":
-        await call.orchestrator.stacks.resume(stack["id"])
+async def _resume(call: Call, stack: dict[str, Any]) -> Accepted | None:
+    if stack["stack_status"] == "RESUME_COMPLETE":
+        return None
+    return await call.orchestrator.stacks.resume(stack["id"], generation=call.seen_generation())
 
 
-async def _check(call: Call, stack: dict[str, Any]) -> None:
-    await call.orchestrator.stacks.check(stack["id"])
+async def _check(call: Call, stack: dict[str, Any]) -> Accepted:
+    return await call.orchestrator.stacks.check(stack["id"], generation=call.seen_generation())
 
 
-async def _cancel_update(call: Call, stack: dict[str, Any]) -> None:
+async def _cancel_update(call: Call, stack: dict[str, Any]) -> Accepted:
     _refuse_unless(stack, _UPDATING)
-    await call.orchestrator.stacks.cancel(stack["id"])
+    return await call.orchestrator.stacks.cancel(stack["id"], generation=call.seen_generation())
 
 
-async def _cancel_without_rollback(call: Call, stack: dict[str, Any]) -> None:
+async def _cancel_without_rollback(call: Call, stack: dict[str, Any]) -> Accepted:
     _refuse_unless(stack, _UPDATING, _CREATING)
-    await call.orchestrator.stacks.cancel(stack["id"], rollback=False)
+    return await call.orchestrator.stacks.cancel(stack["id"], rollback=False, generation=call.seen_generation())
+
+
+async def _roll_back(call: Call, stack: dict[str, Any], fields: dict[str, Any]) -> Accepted:
+    """Go back to the last operation that reached COMPLETE, or to the input of a generation. Not in Heat's API."""
+    if stack["parent"] is not None:
+        raise errors.UserError("A nested stack is rolled back with the stack that contains it.", kind="NotSupported")
+    to, generation = queries.generation("to", fields), call.seen_generation()
+    async with call.delegated(stack["id"]) as orchestrator:
+        return await orchestrator.stacks.rollback(stack["id"], to=to, generation=generation)
+
+
+async def _retry(call: Call, stack: dict[str, Any], fields: dict[str, Any]) -> Accepted:
+    """Go on with what failed or was left out. Not in Heat's API."""
+    names = queries.names("resources", fields.get("resources"))
+    generation = call.seen_generation()
+    async with call.delegated(stack["id"]) as orchestrator:
+        return await orchestrator.stacks.retry(stack["id"], names, generation=generation)
+
+
+def _fields(given: Any) -> dict[str, Any]:
+    """Return the fields of an action. Other values stand for none, as in Heat's actions."""
+    return given if isinstance(given, dict) else {}
 
 
 def _refuse_unless(stack: dict[str, Any], *states: str) -> None:
@@ -58,8 +88,11 @@ def _refuse_unless(stack: dict[str, Any], *states: str) -> None:
                                kind="NotSupported")
 
 
-_ACTIONS: dict[str, Callable[[Call, dict[str, Any]], Awaitable[None]]] = {
+_ACTIONS: dict[str, Callable[[Call, dict[str, Any]], Awaitable[Accepted | None]]] = {
     "suspend": _suspend, "resume": _resume, "check": _check, "cancel_update": _cancel_update,
     "cancel_without_rollback": _cancel_without_rollback,
 }
-NAMES = tuple(_ACTIONS)
+_WITH_FIELDS: dict[str, Callable[[Call, dict[str, Any], dict[str, Any]], Awaitable[Accepted]]] = {
+    "roll_back": _roll_back, "retry": _retry,
+}
+NAMES = (*_ACTIONS, *_WITH_FIELDS)

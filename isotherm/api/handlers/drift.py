@@ -43,18 +43,26 @@ async def set_resource(call: Call) -> Response:
 
 
 async def observe_stack(call: Call) -> Response:
+    """Ask the observer to look; with `wait`, observe before the answer."""
     names = (await call.optional_body() or {}).get("resources")
     good = isinstance(names, list) and len(names) <= MOST and all(isinstance(name, str) for name in names)
     if names is not None and not good:
         raise faults.bad_request(f"resources must be a list of at most {MOST} names.")
     stack = await call.stack()
-    await call.orchestrator.drift.hint(stack["id"], names)
+    if call.flag("wait"):
+        for name in [None] if names is None else names:
+            await call.orchestrator.drift.observe(stack["id"], name)
+    else:
+        await call.orchestrator.drift.hint(stack["id"], names)
     return responses.json(None, 202)
 
 
 async def observe_resource(call: Call) -> Response:
     stack = await call.stack()
-    await call.orchestrator.drift.hint(stack["id"], [call.path["resource_name"]])
+    if call.flag("wait"):
+        await call.orchestrator.drift.observe(stack["id"], call.path["resource_name"])
+    else:
+        await call.orchestrator.drift.hint(stack["id"], [call.path["resource_name"]])
     return responses.json(None, 202)
 
 

@@ -12,7 +12,9 @@ from isotherm.api.http.links import link
 from isotherm.api.request.call import Call
 from isotherm.engine.queries.events import EventQuery, Filters, Order
 
-FILTERS = {"resource_name": "name", "resource_action": "action", "resource_status": "status", "resource_type": "type"}
+FILTERS = {"resource_name": "name", "resource_action": "action", "resource_status": "status", "resource_type": "type",
+           # Not in Heat's API.
+           "operation_id": "operation"}
 _DIRECTIONS = {"asc": False, "desc": True}
 
 
@@ -32,17 +34,16 @@ async def of_resource(call: Call) -> Response:
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
     one = await call.orchestrator.events.show(stack["id"], call.path["resource_name"], call.path["event_id"])
-    more = {key: one[key] for key in ("resource_type", "resource_properties")}
-    return responses.json({"event": {**_view(call, one, None), **more}})
+    return responses.json({"event": {**_view(call, one, None), "resource_properties": one["resource_properties"]}})
 
 
 async def _found(call: Call, resource: str | None = None) -> AsyncIterator[list[dict[str, Any]]]:
-    wish = _wish(call, resource)
+    query = _query(call, resource)
     stack = await call.stack(deleted=True)
-    return _shown(call, call.orchestrator.events.pages(stack["id"], wish), stack if wish.depth else None)
+    return _shown(call, call.orchestrator.events.pages(stack["id"], query), stack if query.depth else None)
 
 
-def _wish(call: Call, resource: str | None) -> EventQuery:
+def _query(call: Call, resource: str | None) -> EventQuery:
     given = {field: call.query.getlist(name) for name, field in FILTERS.items() if name in call.query}
     if resource is not None:
         given["name"] = [resource]
@@ -86,4 +87,6 @@ def _view(call: Call, one: dict[str, Any], root: dict[str, Any] | None) -> dict[
         "resource_name": name, "resource_status": one["resource_status"],
         "resource_status_reason": one["resource_status_reason"] or "state changed",
         "physical_resource_id": one["physical_resource_id"],
+        # Not in Heat's API, which shows the type only with one event.
+        "operation_id": one["operation_id"], "resource_type": one["resource_type"], "stack_path": one["stack_path"],
     }

@@ -32,6 +32,21 @@ async def index(call: Call) -> Response:
     return await responses.json_list("resources", _shown(call, pages))
 
 
+async def tree(call: Call) -> Response:
+    """List the resources with their states and requirements, superseded versions too. Not in Heat's API."""
+    depth = queries.non_negative("nested_depth", call.query.get("nested_depth", 0))
+    stack = await call.stack(deleted=True)
+    found = await call.orchestrator.resources.list(
+        stack["id"], depth=min(depth, call.service.settings.max_nested_stack_depth))
+    return responses.json({"resources": found})
+
+
+async def hooks(call: Call) -> Response:
+    """List the hooks at which the newest operation has paused. Not in Heat's API."""
+    stack = await call.stack()
+    return responses.json({"hooks": await call.orchestrator.signals.hooks(stack["id"])})
+
+
 async def show(call: Call) -> Response:
     stack = await call.stack(deleted=True)
     found = await call.orchestrator.resources.show(stack["id"], call.path["resource_name"],
@@ -56,7 +71,8 @@ async def signal(call: Call) -> Response:
     signed_signals.RATE.check(
         await call.orchestrator.signals.counted_under(stack["id"], call.path["resource_name"]), time.monotonic()
     )
-    await call.orchestrator.signals.send(stack["id"], call.path["resource_name"], details)
+    await call.orchestrator.signals.send(stack["id"], call.path["resource_name"], details,
+                                         signal_id=call.query.get("signal_id", ""))
     return responses.null()
 
 

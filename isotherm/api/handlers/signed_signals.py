@@ -1,4 +1,6 @@
-"""Handles signals at signed URLs, from servers and alarms without a token, for one version of one resource.
+"""Handles signals and reads of metadata at signed URLs, from servers and alarms without a token.
+
+A URL is for one version of one resource.
 
 The signature is checked first, then the rate, then the size: without a valid URL a client cannot make the API read a body.
 """
@@ -29,6 +31,13 @@ async def signal(call: Call) -> Response:
     details = await _details(call)
     await call.orchestrator.signals.send_to_version(call.path["stack_id"], call.path["token"], details)
     return responses.null()
+
+
+async def metadata(call: Call) -> Response:
+    """Return the metadata of the resource, for the agent on a server that has no user."""
+    check(call)
+    RATE.check(call.path["token"], time.monotonic())
+    return responses.json(await call.orchestrator.resources.metadata_of_version(call.path["stack_id"], call.path["token"]))
 
 
 def check(call: Call) -> None:

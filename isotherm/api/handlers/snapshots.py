@@ -22,7 +22,7 @@ async def create(call: Call) -> Response:
         raise faults.bad_request(f"name must be a text of at most {_NAME_LENGTH} characters.")
     stack = await call.stack()
     taken = await call.orchestrator.snapshots.take(stack["id"], name, limited=not call.caller.is_admin)
-    return responses.json(await _one(call, stack["id"], taken.operation_id))
+    return responses.json(await _one(call, stack["id"], taken.operation_id), headers=responses.begun(taken.operation_id))
 
 
 async def index(call: Call) -> Response:
@@ -43,9 +43,9 @@ async def delete(call: Call) -> Response:
 
 
 async def restore(call: Call) -> Response:
-    stack = await call.stack()
-    await call.orchestrator.snapshots.restore(stack["id"], call.path["snapshot_id"])
-    return responses.status_page(call.request, 202)
+    stack, generation = await call.stack(), call.seen_generation()
+    accepted = await call.orchestrator.snapshots.restore(stack["id"], call.path["snapshot_id"], generation)
+    return responses.status_page(call.request, 202, responses.begun(accepted.operation_id))
 
 
 async def _one(call: Call, stack_id: str, id_: str) -> dict[str, Any]:

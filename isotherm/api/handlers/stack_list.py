@@ -32,19 +32,22 @@ async def index(call: Call) -> Response:
     if call.flag("global_tenant"):
         call.check_policy("stacks:global_index")
         everywhere = True
-    wish = _wish(call)
-    found = await call.orchestrator.stacks.page(wish, everywhere=everywhere)
+    query = await _query(call)
+    found = await call.orchestrator.stacks.page(query, everywhere=everywhere)
     body: dict[str, Any] = {"stacks": await _shown(call, found, with_project=everywhere)}
-    if next_ := _next(call, wish, found):
+    if call.flag("with_drift"):
+        drift = await call.orchestrator.stacks.drift_counts([one["id"] for one in found])
+        body["stacks"] = [{**one, "drift": drift[one["id"]]} for one in body["stacks"]]
+    if next_ := _next(call, query, found):
         body["links"] = [{"rel": "next", "href": next_}]
     if call.query.get("with_count") and queries.boolean("with_count", call.query["with_count"]):
-        body["count"] = await call.orchestrator.stacks.count(wish, everywhere=everywhere)
+        body["count"] = await call.orchestrator.stacks.count(query, everywhere=everywhere)
     return responses.json(body)
 
 
 async def detail(call: Call) -> Response:
-    wish = StackQuery(limit=PAGE, hidden_tags=_hidden(call))
-    found = await call.orchestrator.stacks.page(wish, everywhere=call.caller.is_admin)
+    query = StackQuery(limit=PAGE, hidden_tags=_hidden(call))
+    found = await call.orchestrator.stacks.page(query, everywhere=call.caller.is_admin)
     return responses.json({"stacks": await _shown(call, found, with_project=False)})
 
 
@@ -57,12 +60,17 @@ async def _shown(call: Call, found: Sequence[dict[str, Any]], *, with_project: b
     return views
 
 
-def _wish(call: Call) -> StackQuery:
-    query = call.query
+async def filters_of(call: Call) -> StackQuery:
+    """Return the filters that the request gives, without order and page."""
+    return StackQuery(await _filters(call), call.flag("show_deleted"), call.flag("show_nested"),
+                      () if call.flag("show_hidden") else _hidden(call))
+
+
+async def _query(call: Call) -> StackQuery:
+    query, found = call.query, await filters_of(call)
     limit = queries.non_negative("limit", query["limit"]) if "limit" in query else PAGE
     return StackQuery(
-        _filters(call), call.flag("show_deleted"), call.flag("show_nested"),
-        () if call.flag("show_hidden") else _hidden(call),
+        found.filters, found.deleted, found.nested, found.hidden_tags,
         [key for key in query.getlist("sort_keys") if key in ORDERS], _descending(query.get("sort_dir")),
         min(limit, PAGE), query.get("marker") or None,
     )
@@ -78,23 +86,25 @@ def _descending(given: str | None) -> bool | None:
     return given == "desc" if given else None
 
 
-def _filters(call: Call) -> Filters:
+async def _filters(call: Call) -> Filters:
     given: dict[str, list[str]] = {}
     for name, field in FILTERS.items():
         values = [value for value in call.query.getlist(name) if value]
         if values:
             given.setdefault(field, []).extend(values)
-    if any(call.query.getlist("stack_user_project_id")):
-        given["id"] = []  # no stack has a stack user project: nothing matches
+    projects = [one for one in call.query.getlist("stack_user_project_id") if one]
+    if projects:
+        known = {id_ for one in projects for id_ in await call.orchestrator.stacks.of_user_project(one)}
+        given["id"] = sorted(known.intersection(given.get("id", known)))
     tags = {name: queries.tags(call.query[name]) for name in TAGS if name in call.query}
     rollback = [queries.boolean("disable_rollback", one) for one in call.query.getlist("disable_rollback") if one]
     minutes = [queries.non_negative("timeout_mins", one) for one in call.query.getlist("timeout_mins") if one]
     return Filters(**given, **tags, disable_rollback=rollback or None, timeout_mins=minutes or None)
 
 
-def _next(call: Call, wish: StackQuery, found: Sequence[dict[str, Any]]) -> str:
+def _next(call: Call, query: StackQuery, found: Sequence[dict[str, Any]]) -> str:
     """Return the link to the next page; "" if this page is not full."""
-    if not wish.limit or len(found) < wish.limit or ("limit" not in call.query and len(found) < PAGE):
+    if not query.limit or len(found) < query.limit or ("limit" not in call.query and len(found) < PAGE):
         return ""
     kept = [(name, value) for name, value in call.query.multi_items() if name != "marker"]
     return f"{call.links.project(call.project)}/stacks?{urlencode([*kept, ('marker', found[-1]['id'])])}"

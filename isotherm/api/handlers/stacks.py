@@ -1,6 +1,8 @@
-"""Stacks: made, shown, changed, deleted."""
+"""Handles stacks: create, show, update, delete, export and abandon."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from starlette.responses import Response
 
@@ -14,18 +16,19 @@ from isotherm.engine.orchestrator import Patch
 
 
 async def create(call: Call) -> Response:
-    asked = await instantiation(call)
-    asked.check_arguments()
-    name = asked.stack_name()
-    document = asked.export_document()
-    with asked.as_heat_errors():
+    body = await instantiation(call)
+    body.check_arguments()
+    name = body.stack_name()
+    document = body.export_document()
+    with body.as_heat_errors():
         async with call.delegated() as orchestrator:
             if document is None:
-                accepted = await orchestrator.stacks.create(name, await asked.request())
+                accepted = await orchestrator.stacks.create(name, await body.request())
             else:
-                accepted = await orchestrator.exports.adopt(name, document, _adoption(call, asked))
+                accepted = await orchestrator.exports.adopt(name, document, _adoption(call, body))
     href = call.links.stack(call.project, name, accepted.stack_id)
-    return responses.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201, {"Location": href})
+    return responses.json({"stack": {"id": accepted.stack_id, "links": [link(href)]}}, 201,
+                          {"Location": href, **responses.begun(accepted.operation_id)})
 
 
 async def show(call: Call) -> Response:
@@ -35,48 +38,77 @@ async def show(call: Call) -> Response:
 
 async def update(call: Call) -> Response:
     """Handle PUT: replace template, environment, parameters and files."""
-    asked = await instantiation(call)
-    return await _updated(call, await read_patch(call, asked, existing=False), asked)
+    body = await instantiation(call)
+    return await _updated(call, await read_patch(call, body, existing=False), body)
 
 
 async def patch(call: Call) -> Response:
     """Handle PATCH: change the fields that are given. An update without changes needs a weaker rule."""
-    asked = await instantiation(call)
-    if not asked.changes_nothing():
+    body = await instantiation(call)
+    if not body.changes_nothing():
         call.check_policy("stacks:update_patch")
-    return await _updated(call, await read_patch(call, asked, existing=True), asked)
+    return await _updated(call, await read_patch(call, body, existing=True), body)
 
 
 async def delete(call: Call) -> Response:
     stack = await call.stack()
-    await call.orchestrator.stacks.delete(stack["id"])
-    return responses.no_content()
+    accepted = await call.orchestrator.stacks.delete(
+        stack["id"], generation=call.seen_generation(), force=call.flag("force"))
+    return responses.no_content(responses.begun(accepted.operation_id))
+
+
+async def export(call: Call) -> Response:
+    refuse_unless_abandon_is_enabled(call)
+    stack = await call.stack()
+    # Adoption needs the hidden values too.
+    return responses.json(await call.orchestrator.exports.export(stack["id"], hidden=call.flag("show_hidden", True)))
+
+
+async def abandon(call: Call) -> Response:
+    """Remove the stack and leave its objects; return the export document."""
+    refuse_unless_abandon_is_enabled(call)
+    stack = await call.stack()
+    abandoned = await call.orchestrator.exports.abandon(stack["id"], hidden=call.flag("show_hidden", True))
+    return responses.json(abandoned.document, headers=responses.begun(abandoned.accepted.operation_id))
 
 
 async def instantiation(call: Call) -> Instantiation:
-    return Instantiation(await call.body(), call.service.settings)
+    """Return the body of a request that describes a stack, with the files of the container that it names."""
+    return await read(call, await call.body())
 
 
-async def read_patch(call: Call, asked: Instantiation, *, existing: bool) -> Patch:
+async def read(call: Call, body: dict[str, Any]) -> Instantiation:
+    found = Instantiation(body, call.service.settings)
+    await found.read_container(call.orchestrator.inputs.container_files)
+    return found
+
+
+async def read_patch(call: Call, body: Instantiation, *, existing: bool) -> Patch:
     """Return the patch that an update, or its preview, asks for."""
-    asked.check_arguments(update=True)
-    with asked.as_heat_errors():
+    body.check_arguments(update=True)
+    with body.as_heat_errors():
         if not existing:
-            return await asked.full_update()
+            return await body.full_update()
         stack = await call.stack()
-        return await asked.partial_update(await call.orchestrator.inputs.template_text(stack["id"]))
+        return await body.partial_update(await call.orchestrator.inputs.template_text(stack["id"]))
 
 
-async def _updated(call: Call, wanted: Patch, asked: Instantiation) -> Response:
-    stack = await call.stack()
-    with asked.as_heat_errors():
+async def _updated(call: Call, wanted: Patch, body: Instantiation) -> Response:
+    stack, generation = await call.stack(), call.seen_generation()
+    with body.as_heat_errors():
         async with call.delegated(stack["id"]) as orchestrator:
-            await orchestrator.stacks.update(stack["id"], wanted)
-    return responses.status_page(call.request, 202)
+            accepted = await orchestrator.stacks.update(stack["id"], wanted, generation=generation)
+    return responses.status_page(call.request, 202, responses.begun(accepted.operation_id))
 
 
-def _adoption(call: Call, asked: Instantiation) -> Patch:
-    changes = asked.adoption_changes()
+def _adoption(call: Call, body: Instantiation) -> Patch:
+    changes = body.adoption_changes()
     if not call.service.settings.enable_stack_adopt:
         raise errors.UserError("Stack Adopt is not supported.", kind="NotSupported")
     return changes
+
+
+def refuse_unless_abandon_is_enabled(call: Call) -> None:
+    """Raise UserError if the options allow no stack to leave its objects behind."""
+    if not call.service.settings.enable_stack_abandon:
+        raise errors.UserError("Stack Abandon is not supported.", kind="NotSupported")

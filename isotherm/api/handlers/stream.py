@@ -19,7 +19,15 @@ from starlette.types import Receive, Scope, Send
 
 from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
-from isotherm.engine.queries.feed import FeedClosed, FeedEvent, ReaderTooSlow, StreamOwner, Subscription, TooManyStreams
+from isotherm.engine.queries.feed import (
+    Feed,
+    FeedClosed,
+    FeedEvent,
+    ReaderTooSlow,
+    StreamOwner,
+    Subscription,
+    TooManyStreams,
+)
 
 HEARTBEAT_S = 15.0
 # How long a client may leave sent data unread before it is disconnected.
@@ -41,21 +49,29 @@ async def of_project(call: Call) -> Response:
 
 
 async def _stream(call: Call, subscription: Subscription) -> Response:
+    feed, events = await subscribed(call, subscription, after(call))
+    return EventStream(_lines(_checked(events, call), feed.last))
+
+
+async def subscribed(
+    call: Call, subscription: Subscription, after_id: int | None
+) -> tuple[Feed, AsyncGenerator[list[FeedEvent], None]]:
+    """Return the feed, and the events of a new reader of it. Raises a fault if there may be no more readers."""
     feed = call.service.feed
     if feed is None:
         raise faults.Fault(503, "This process does not stream events.")
     settings, caller = call.service.settings, call.caller
-    events = feed.read(subscription, _after(call), (
+    events = feed.read(subscription, after_id, (
         StreamOwner("Project", caller.project, settings.max_event_streams_per_project),
         StreamOwner("User", caller.user_id, settings.max_event_streams_per_user)))
     try:
         await anext(events)  # a refusal comes before the response begins
     except TooManyStreams as error:
         raise faults.Fault(429, f"Request limit exceeded: {error}", "RequestLimitExceeded", {"Retry-After": "5"}) from error
-    return EventStream(_lines(_checked(events, call), feed.last))
+    return feed, events
 
 
-def _after(call: Call) -> int | None:
+def after(call: Call) -> int | None:
     """Return the number of the last event that the client has; None if it gave none."""
     given = call.request.headers.get("last-event-id") or call.query.get("after")
     if not given:
@@ -82,17 +98,17 @@ async def _checked(events: AsyncGenerator[list[FeedEvent], None], call: Call) ->
 
 async def _lines(events: AsyncGenerator[list[FeedEvent], None], now: int) -> AsyncGenerator[bytes, None]:
     """Yield the text of the stream. It begins with `ready` and the number of the newest event."""
-    yield _message("ready", {"last_event_id": now}, retry=RETRY_MS)
+    yield message("ready", {"last_event_id": now}, retry=RETRY_MS)
     try:
         async with aclosing(events):
             async for found in events:
-                yield b"".join(_message("event", one.event, one.id) for one in found) if found else b": still here\n\n"
+                yield b"".join(message("event", one.event, one.id) for one in found) if found else b": still here\n\n"
     except faults.Fault as fault:
-        yield _message("cut", {"reason": f"{fault} {_AGAIN}"})
+        yield message("cut", {"reason": f"{fault} {_AGAIN}"})
     except ReaderTooSlow:
-        yield _message("cut", {"reason": f"The client reads too slowly. {_AGAIN}"})
+        yield message("cut", {"reason": f"The client reads too slowly. {_AGAIN}"})
     except FeedClosed:
-        yield _message("cut", {"reason": f"The service is stopping. {_AGAIN}"})
+        yield message("cut", {"reason": f"The service is stopping. {_AGAIN}"})
 
 
 async def _with_heartbeat(events: AsyncGenerator[list[FeedEvent], None]) -> AsyncGenerator[list[FeedEvent], None]:
@@ -115,7 +131,7 @@ async def _with_heartbeat(events: AsyncGenerator[list[FeedEvent], None]) -> Asyn
         await events.aclose()
 
 
-def _message(kind: str, data: Any, id_: int | None = None, retry: int | None = None) -> bytes:
+def message(kind: str, data: Any, id_: int | None = None, retry: int | None = None) -> bytes:
     named = "" if id_ is None else f"id: {id_}\n"
     again = "" if retry is None else f"retry: {retry}\n"
     return f"{named}event: {kind}\n{again}data: ".encode() + msgspec.json.encode(data) + b"\n\n"

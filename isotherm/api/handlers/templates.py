@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from starlette.responses import Response
 
 from isotherm import errors
+from isotherm.api.handlers import stacks
 from isotherm.api.http import faults, responses
 from isotherm.api.request.call import Call
-from isotherm.api.request.instantiation import Instantiation
 from isotherm.planning import off_loop
 
 # Heat's code of the one ignorable error: the service that a type needs is not available.
@@ -34,18 +34,18 @@ async def files(call: Call) -> Response:
 
 async def validate(call: Call) -> Response:
     """Validate a template as far as possible without parameter values; return its parameters and groups."""
-    asked = Instantiation(await call.body(), call.service.settings)
+    asked = await stacks.instantiation(call)
     nested = call.flag("show_nested")
     codes = [code for code in call.query.get("ignore_errors", "").split(",") if code]
     if unknown := [code for code in codes if code not in _IGNORABLE]:
         raise faults.bad_request(f"Invalid codes in ignore_errors : {unknown}")
     with asked.as_heat_errors(), _as_bad_request():
         text = await asked.required_template()
-        surroundings = asked.environment(text)
-        files = await asked.all_files(text, surroundings)
+        env = asked.environment(text)
+        files = await asked.all_files(text, env)
         found = await off_loop.beside(
-            len(text) + off_loop.weight(surroundings), lambda: call.orchestrator.templates.validate(
-                text, files, surroundings, nested=nested, is_lenient=bool(codes)))
+            len(text) + off_loop.weight(env), lambda: call.orchestrator.templates.validate(
+                text, files, env, nested=nested, is_lenient=bool(codes)))
     return responses.json(found)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from isotherm.api.http import faults
 
 TAG_LENGTH = 80
@@ -28,6 +31,25 @@ def non_negative(name: str, value: object) -> int:
     if number < 0:
         raise faults.bad_request(f"Value '{value}' is invalid for '{name}' which only accepts non-negative integer.")
     return min(number, 2**31 - 1)
+
+
+def generation(name: str, fields: Mapping[str, Any]) -> int | None:
+    """Return the generation in a field; None if the field is missing."""
+    value = fields.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        raise faults.bad_request(f"{name} must be a generation of the stack, such as 3.", "ValueError")
+    return value
+
+
+def names(field: str, value: object) -> list[str]:
+    """Return the names of resources in a list; none if there is no list."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise faults.bad_request(f"{field} must be a list of names of resources.", "ValueError")
+    return value
 
 
 def tags(value: object) -> list[str]:

@@ -15,6 +15,8 @@ _encode = msgspec.json.Encoder().encode
 # A browser that shows a response must not guess its type.
 SAFE = {"X-Content-Type-Options": "nosniff"}
 _HTML, _JSON = "text/html", "application/json"
+# The header with the id of the operation that a request began. Heat's clients ignore it.
+OPERATION = "Isotherm-Operation"
 _QUALITY = re.compile(r"[01](\.[0-9]{0,3})?")
 _TEXTS = {202: "The request is accepted for processing.", 404: "The resource could not be found."}
 
@@ -43,13 +45,18 @@ async def _encode_list(key: str, first: list[Any], pieces: AsyncIterator[list[An
     yield b"]}"
 
 
-def null() -> Response:
+def null(headers: Mapping[str, str] | None = None) -> Response:
     """Return a response without a result: clients expect the four bytes `null`."""
-    return json(None)
+    return json(None, headers=headers)
 
 
-def no_content() -> Response:
-    return Response(status_code=204, headers=SAFE)
+def no_content(headers: Mapping[str, str] | None = None) -> Response:
+    return Response(status_code=204, headers={**SAFE, **(headers or {})})
+
+
+def begun(operation_id: str) -> dict[str, str]:
+    """Return the header that names the operation which a request began."""
+    return {OPERATION: operation_id}
 
 
 def status_page(request: Request, status: int, headers: Mapping[str, str] | None = None, text: str = "") -> Response:

@@ -17,23 +17,19 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isotherm import logs
-from isotherm.api.monitoring.metrics import OTHER, Metrics
+from isotherm.api.monitoring.metrics import OPERATIONS, RequestMetrics
+from isotherm.engine.process.metrics import OTHER
 
 log = logging.getLogger(__name__)
 
 ID = "x-openstack-request-id"
 _ID = re.compile("req-[0-9a-f-]{36}")
-# Rules of routes that begin an operation on a stack.
-OPERATIONS = frozenset({
-    "stacks:create", "stacks:update", "stacks:update_no_change", "stacks:delete", "stacks:abandon", "stacks:snapshot",
-    "stacks:restore_snapshot",
-})
 
 
 class RequestMonitor:
     """The outermost layer of the application."""
 
-    def __init__(self, inner: ASGIApp, metrics: Metrics, tracer: trace.Tracer | None = None) -> None:
+    def __init__(self, inner: ASGIApp, metrics: RequestMetrics, tracer: trace.Tracer | None = None) -> None:
         self._inner = inner
         self._metrics = metrics
         self._tracer = tracer or trace.get_tracer("isotherm.api")

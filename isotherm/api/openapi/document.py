@@ -56,6 +56,10 @@ def text() -> bytes:
     return msgspec.json.encode(document())
 
 
+_SIGNED = {**dict.fromkeys(("POST", "PUT"), "Signal a resource by a signed URL."),
+           "GET": "Read the metadata of a resource by a signed URL."}
+
+
 def path_of(route: routes.Route) -> str:
     """Return the path of a route in the document."""
     return "/v1/{project}" + _NAME.sub(r"{\1}", route.path.replace(_ARN, "{stack_name}"))
@@ -84,7 +88,7 @@ def _operation(route: routes.Route) -> dict[str, Any]:
     path = path_of(route)
     described: dict[str, Any] = {
         "operationId": _id(route.method.lower(), path), "tags": [_subject(route)],
-        "summary": "Signal a resource by a signed URL." if signed else rules.TABLE[route.rule][1],
+        "summary": _SIGNED[route.method] if signed else rules.TABLE[route.rule][1],
         "parameters": [*_in_path(path), *_in_query(route)], "responses": _responses(route),
     }
     if signed:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from isotherm.api.extensions import protection
 from isotherm.api.handlers import (
     actions,
     drift,
     events,
-    export,
     lookup,
     outputs,
     preview,
@@ -28,6 +28,11 @@ from isotherm.api.handlers import (
     types,
 )
 from isotherm.api.monitoring import services
+from isotherm.api.overview import graphs, history, imports, live, load, plans, summaries, timelines
+from isotherm.engine.overview import grouping
+from isotherm.engine.overview.summaries import GROUPS
+from isotherm.resources.validation.protection import WORDS
+from isotherm.states import NodeState
 
 Schema = dict[str, Any]
 
@@ -64,7 +69,14 @@ _DESCRIPTION: dict[str, Schema] = {
     "timeout_mins": COUNT,
     "tags": {**TEXT, "description": "Tags separated by commas, each of at most 80 characters."},
 }
-_CHANGE: dict[str, Schema] = {**_DESCRIPTION, "converge": FLAG}
+_CHOICE: dict[str, Schema] = {"target": TEXTS, "exclude": TEXTS}
+_CHANGE: dict[str, Schema] = {
+    **_DESCRIPTION, **_CHOICE, "converge": FLAG,
+    "moved": {"type": "object", "additionalProperties": TEXT,
+              "description": "Resources that get another name and keep their objects: old name to new name."},
+}
+_OBJECTS: Schema = {"type": "object", "additionalProperties": {**TEXT, "minLength": 1}, "minProperties": 1,
+                    "maxProperties": imports.MOST}
 _DEPLOYMENT: dict[str, Schema] = {
     "config_id": TEXT, "action": _or_null(TEXT), "status": _or_null(TEXT), "status_reason": _or_null(TEXT),
     "input_values": _or_null(MAP),
@@ -73,9 +85,9 @@ _DEPLOYMENT: dict[str, Schema] = {
 _POLICIES, _MODES = ("ignore", "report", "repair"), ("active", "maintenance", "paused")
 
 SCHEMAS: dict[str, Schema] = {
-    "Create": _object("stack_name", **_DESCRIPTION, adopt_stack_data=TEXT),
+    "Create": _object("stack_name", **_DESCRIPTION, **_CHOICE, adopt_stack_data=TEXT),
     "Update": _object("template", **_CHANGE),
-    "Patch": _object(**_CHANGE, clear_parameters=TEXTS),
+    "Patch": _object(**_CHANGE, clear_parameters=TEXTS, strict=FLAG),
     "Validate": _object(**_DESCRIPTION),
     "Action": {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False,
                "properties": dict.fromkeys(actions.NAMES, ANY)},
@@ -94,9 +106,23 @@ SCHEMAS: dict[str, Schema] = {
     "ResourceDrift": {**_object("policy", policy={"type": ["string", "null"], "enum": [*_POLICIES, None]}),
                       "additionalProperties": False},
     "ProjectDrift": {**_object("mode", mode={**TEXT, "enum": list(_MODES)}), "additionalProperties": False},
+    "Protection": {**_object("protect", protect={"type": "array", "minItems": 1, "items": {**TEXT, "enum": list(WORDS)}}),
+                   "additionalProperties": False},
+    "StackProtection": {**_object("protect", protect={"const": ["delete"]}), "additionalProperties": False},
+    "PlanUpdate": _object(**_CHANGE, clear_parameters=TEXTS, existing=FLAG, strict=FLAG,
+                          generation={**COUNT, "minimum": 1}),
+    "Import": _object("stack_name", "template", "objects", **_DESCRIPTION, objects=_OBJECTS),
+    "ImportUpdate": _object("objects", **_DESCRIPTION, objects=_OBJECTS, existing=FLAG),
+    "ImportTemplate": _object("objects", "types", objects=_OBJECTS, types=_OBJECTS),
+    "Problems": _object(**_DESCRIPTION, strict=FLAG),
+    "Repair": _object(resources={**TEXTS, "minItems": 1, "maxItems": plans.MOST}),
     "Observe": _object(resources={**TEXTS, "maxItems": drift.MOST}),
     "Link": _object("href", "rel", href=TEXT, rel=TEXT),
+    "Problem": _object(
+        "message", "kind", "label", "path", "hint", "mark", message=TEXT, kind=TEXT, label=TEXT, path=TEXT, hint=TEXT,
+        mark=_or_null(_object("line", "column", "source", line=COUNT, column=COUNT, source=TEXT))),
     "Error": _object("code", "title", "explanation", "error", code={"type": "integer"}, title=TEXT, explanation=TEXT,
+                     problems={"type": "array", "items": ref("Problem")},
                      error=_object("type", "traceback", type=TEXT, message=TEXT, traceback={"type": ["string", "null"]})),
     "Unauthorized": _object("error", error=_object("code", "title", "message", code={"type": "integer"}, title=TEXT,
                                                    message=TEXT)),
@@ -125,11 +151,22 @@ _TAGS = dict.fromkeys(stack_list.TAGS, TEXT)
 _FLAGS = dict.fromkeys(("show_deleted", "show_nested", "show_hidden", "global_tenant", "with_count"), FLAG)
 _EVENTS = {**_PAGED, "nested_depth": COUNT, **dict.fromkeys(sorted(events.FILTERS), TEXTS)}
 
+_GRAPH: dict[str, Schema] = {
+    "group": {**TEXT, "enum": ["auto", *grouping.LEVELS]}, "open": {**TEXTS, "maxItems": 20},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000},
+}
+
+
+def _limit(most: int) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": most}
+
+
 # Handler -> query parameters. A list is given by repeating the parameter.
 QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
     stack_list.index: {**_PAGED, **_LISTED, **_TAGS, **_FLAGS, "disable_rollback": FLAG, "timeout_mins": COUNT,
-                    "stack_user_project_id": TEXT},
-    stacks.show: {"resolve_outputs": FLAG},
+                    "stack_user_project_id": TEXT, "with_drift": FLAG},
+    stacks.show: {"resolve_outputs": FLAG, "with_progress": FLAG},
+    stacks.delete: {"force": FLAG},
     preview.update: {"show_nested": FLAG},
     preview.patch: {"show_nested": FLAG},
     templates.validate: {"show_nested": FLAG, "ignore_errors": TEXT},
@@ -145,9 +182,28 @@ QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
     events.of_resource: _EVENTS,
     stream.of_stack: {"after": COUNT},
     stream.of_project: {"after": COUNT},
+    summaries.index: {**_LISTED, **_TAGS, **_FLAGS, "disable_rollback": FLAG, "timeout_mins": COUNT,
+                      "stack_user_project_id": TEXT, "show": {**TEXT, "enum": list(GROUPS)}, "search": TEXT,
+                      "order": {**TEXT, "enum": list(summaries.ORDERS)}, "limit": _limit(summaries.MOST), "marker": TEXT},
+    graphs.show: _GRAPH,
+    graphs.members: {"box": TEXT, "state": {"type": "array", "items": {**TEXT, "enum": list(NodeState.__members__)}},
+                     "type": TEXT, "search": TEXT, "tree": FLAG, "order": {**TEXT, "enum": ["name", "attention"]},
+                     "limit": _limit(graphs.MOST_MEMBERS), "marker": TEXT},
+    timelines.operations: {"limit": _limit(timelines.MOST_OPERATIONS), "marker": {"type": "integer", "minimum": 0}},
+    timelines.timeline: {"limit": _limit(500)},
+    history.diff: {name: {"type": "integer", "minimum": 1, "maximum": history.NEWEST} for name in ("from", "to")},
+    live.of_stack: {**_GRAPH, "after": COUNT, "boxes": FLAG},
+    live.follow: {"lines": {"type": "integer", "minimum": 0, "maximum": live.MOST_LINES}},
+    resources.tree: {"nested_depth": COUNT},
+    drift.observe_stack: {"wait": FLAG},
+    drift.observe_resource: {"wait": FLAG},
+    stacks.export: {"show_hidden": FLAG},
+    stacks.abandon: {"show_hidden": FLAG},
+    resources.signal: {"signal_id": TEXT},
     software.configs: {"limit": COUNT, "marker": TEXT, "global_tenant": FLAG},
     software.deployments: {"server_id": TEXT},
     signed_signals.signal: {"expires": COUNT, "signature": TEXT},
+    signed_signals.metadata: {"expires": COUNT, "signature": TEXT},
 }
 
 BODIES: Mapping[Handler, BodySpec] = {
@@ -157,6 +213,11 @@ BODIES: Mapping[Handler, BodySpec] = {
     resources.signal: BodySpec("Signal", required=False), signed_signals.signal: BodySpec("Signal", required=False),
     drift.set_stack: BodySpec("StackDrift"), drift.set_resource: BodySpec("ResourceDrift"),
     drift.set_project: BodySpec("ProjectDrift"), drift.observe_stack: BodySpec("Observe", required=False),
+    plans.create: BodySpec("Create"), plans.update: BodySpec("PlanUpdate"), plans.problems: BodySpec("Problems"),
+    plans.repair: BodySpec("Repair", required=False),
+    protection.protect_stack: BodySpec("StackProtection"), protection.protect_resource: BodySpec("Protection"),
+    imports.create: BodySpec("Import"), imports.plan_create: BodySpec("Import"), imports.take: BodySpec("ImportUpdate"),
+    imports.plan: BodySpec("ImportUpdate"), imports.template: BodySpec("ImportTemplate"),
     snapshots.create: BodySpec("Snapshot"), software.create_config: BodySpec("SoftwareConfig"),
     software.create_deployment: BodySpec("SoftwareDeployment"),
     software.update_deployment: BodySpec("SoftwareDeploymentChange"),
@@ -165,6 +226,8 @@ BODIES: Mapping[Handler, BodySpec] = {
 _NULL: Schema = {"type": "null"}
 # The JSON form of a status page; clients that do not accept JSON get HTML or text.
 _PAGE = _object("message", "code", "title", message=TEXT, code=TEXT, title=TEXT)
+_CREATED = ResponseSpec(
+    201, _object("stack", stack=_object("id", "links", id=TEXT, links={"type": "array", "items": ref("Link")})))
 _STREAM = ResponseSpec(200, TEXT, stream.EventStream.media_type)
 
 RESPONSES: Mapping[Handler, ResponseSpec] = {
@@ -178,9 +241,7 @@ RESPONSES: Mapping[Handler, ResponseSpec] = {
     software.delete_deployment: ResponseSpec(204),
     stream.of_stack: _STREAM,
     stream.of_project: _STREAM,
-    stacks.create: ResponseSpec(
-        201, _object("stack", stack=_object("id", "links", id=TEXT, links={"type": "array", "items": ref("Link")}))
-    ),
+    stacks.create: _CREATED,
     stack_list.index: ResponseSpec(
         200, _object("stacks", stacks=MAPS, links={"type": "array", "items": ref("Link")}, count=COUNT)
     ),
@@ -193,8 +254,8 @@ RESPONSES: Mapping[Handler, ResponseSpec] = {
     templates.environment: ResponseSpec(200, MAP),
     templates.files: ResponseSpec(200, MAP),
     templates.validate: ResponseSpec(200, MAP),
-    export.export: ResponseSpec(200, MAP),
-    export.abandon: ResponseSpec(200, MAP),
+    stacks.export: ResponseSpec(200, MAP),
+    stacks.abandon: ResponseSpec(200, MAP),
     snapshots.create: ResponseSpec(200, MAP),
     snapshots.index: ResponseSpec(200, _object("snapshots", snapshots=MAPS)),
     snapshots.show: ResponseSpec(200, _object("snapshot", snapshot=MAP)),
@@ -204,6 +265,7 @@ RESPONSES: Mapping[Handler, ResponseSpec] = {
     resources.signal: ResponseSpec(200, _NULL),
     resources.mark_unhealthy: ResponseSpec(200, _NULL),
     signed_signals.signal: ResponseSpec(200, _NULL),
+    signed_signals.metadata: ResponseSpec(200, MAP),
     resources.index: ResponseSpec(200, _object("resources", resources=MAPS)),
     resources.show: ResponseSpec(200, _object("resource", resource=MAP)),
     resources.metadata: ResponseSpec(200, _object("metadata", metadata=MAP)),
@@ -237,6 +299,41 @@ RESPONSES: Mapping[Handler, ResponseSpec] = {
             drift.set_project,
         )
     },
+    **{
+        handler: ResponseSpec(200, _object("protection", protection=MAP))
+        for handler in (
+            protection.of_stack,
+            protection.of_resource,
+            protection.protect_stack,
+            protection.protect_resource,
+        )
+    },
+    **dict.fromkeys((protection.unprotect_stack, protection.unprotect_resource), ResponseSpec(204)),
+    **dict.fromkeys((protection.forget_stack, protection.forget_resource), ResponseSpec(202, _NULL)),
+    summaries.index: ResponseSpec(200, _object("summaries", "counts", summaries=MAPS, counts=MAP)),
+    summaries.show: ResponseSpec(200, _object("summary", summary=MAP)),
+    graphs.show: ResponseSpec(200, _object("graph", graph=MAP)),
+    graphs.members: ResponseSpec(200, _object("members", members=MAPS)),
+    graphs.why: ResponseSpec(200, _object("why", why=MAP)),
+    timelines.operations: ResponseSpec(200, _object("operations", operations=MAPS)),
+    timelines.timeline: ResponseSpec(200, _object("timeline", timeline=MAP)),
+    history.index: ResponseSpec(200, _object("history", history=MAPS)),
+    history.diff: ResponseSpec(200, _object("diff", diff=MAP)),
+    live.of_stack: _STREAM,
+    live.follow: _STREAM,
+    resources.tree: ResponseSpec(200, _object("resources", resources=MAPS)),
+    resources.hooks: ResponseSpec(200, _object("hooks", hooks=MAPS)),
+    plans.create: ResponseSpec(200, _object("plan", plan=MAP)),
+    plans.update: ResponseSpec(200, _object("plan", plan=MAP)),
+    plans.restore: ResponseSpec(200, _object("plan", plan=MAP)),
+    plans.problems: ResponseSpec(200, _object("problems", problems=MAPS)),
+    plans.repair: ResponseSpec(202, _NULL),
+    imports.create: _CREATED,
+    imports.take: ResponseSpec(202, _PAGE),
+    imports.plan: ResponseSpec(200, _object("import", **{"import": MAP})),
+    imports.plan_create: ResponseSpec(200, _object("import", **{"import": MAP})),
+    imports.template: ResponseSpec(200, _object("template", template=MAP)),
+    load.show: ResponseSpec(200, _object("load", load=MAP)),
     drift.observe_stack: ResponseSpec(202, _NULL),
     drift.observe_resource: ResponseSpec(202, _NULL),
     services.build_info: ResponseSpec(200, _object("api", "engine", api=MAP, engine=MAP)),

@@ -179,9 +179,9 @@ def _parse(text: str) -> _RuleSet:
 
 
 def _validate(enforcer: oslo.Enforcer, given: Mapping[str, str]) -> None:
-    """Refuse checks that oslo.policy silently turns into "nobody", and cycles, on which it does not end."""
+    """Refuse checks that oslo.policy silently turns into "!" (no caller), and cycles, on which it does not end."""
     for name, check in given.items():
-        # Each unknown part becomes a "!" more than was written; below a "not" it would allow everybody.
+        # Each unknown part becomes a "!" more than was written; below a "not" it would allow every caller.
         if str(enforcer.rules[name]).count("!") > check.count("!"):
             raise errors.UserError(f"{name}: invalid check: {check}")
         if _ASKS_ANOTHER.search(check):

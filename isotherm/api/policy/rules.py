@@ -1,7 +1,7 @@
 """The default policy rules, with Heat's names and Heat's current defaults, so that a policy file of Heat still works.
 
 Names are `subject:action`. A rule for a resource type restricts its use in templates; a type without a rule is open to
-everybody.
+every user.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ ADMIN_TYPE = "rule:project_admin"
 BUILDING_BLOCKS = {
     "context_is_admin": ("(role:admin and is_admin_project:True)", "An administrator of all projects."),
     "project_admin": ("role:admin", "An administrator of some project."),
-    "deny_stack_user": ("not role:heat_stack_user", "Everybody but stack users."),
-    "deny_everybody": ("!", "Nobody."),
-    "allow_everybody": ("", "Everybody."),
+    "deny_stack_user": ("not role:heat_stack_user", "All users except stack users."),
+    "deny_everybody": ("!", "No user."),
+    "allow_everybody": ("", "All users."),
 }
 
 _STACKS = {
@@ -54,6 +54,23 @@ _STACKS = {
     "restore_snapshot": (MEMBER, "Restore a stack from a snapshot."),
     "list_outputs": (READER, "List the outputs of a stack."),
     "show_output": (READER, "Show an output of a stack."),
+    # Rules that Heat does not have.
+    "summary": (READER, "Show the head of a stack: counts, operation, first failure, drift."),
+    "summaries": (READER, "List stacks by need of attention."),
+    "graph": (READER, "Show the graph of a stack in groups."),
+    "members": (READER, "Page through the resources of a stack or of a group."),
+    "operations": (READER, "List the operations of a stack."),
+    "timeline": (READER, "Show when the resources of an operation began and ended."),
+    "history": (READER, "List the inputs that a stack had, and compare two of them."),
+    "live": (READER, "Follow the changes of a stack."),
+    "plan": (READER, "Plan the creation of a stack."),
+    "plan_update": (MEMBER, "Plan an update."),
+    "plan_restore": (MEMBER, "Plan the restore of a snapshot."),
+    "import": (MEMBER, "Import existing objects into a stack."),
+    "plan_import": (MEMBER, "Show what an import would take in."),
+    "import_template": (MEMBER, "Write a template from existing objects."),
+    "problems": (MEMBER, "List all problems of a template."),
+    "forget": (MEMBER, "Forget a stack and leave its objects in place."),
 }
 _ACTIONS = {
     "action": (MEMBER, "Run an action on a stack."),
@@ -63,6 +80,8 @@ _ACTIONS = {
     "check": (READER, "Check that the resources of a stack exist."),
     "cancel_update": (MEMBER, "Cancel an update and roll back."),
     "cancel_without_rollback": (MEMBER, "Cancel an operation without rollback."),
+    "retry": (MEMBER, "Go on with what failed or was left out. Heat does not have it."),
+    "roll_back": (MEMBER, "Roll back to the last complete operation, or to a past input. Heat does not have it."),
 }
 _RESOURCES = {
     "index": (READER, "List the resources of a stack."),
@@ -70,6 +89,8 @@ _RESOURCES = {
     "signal": (READER_OR_MACHINE, "Signal a resource."),
     "mark_unhealthy": (MEMBER, "Mark a resource unhealthy."),
     "show": (READER, "Show a resource."),
+    "why": (READER, "Explain the state of a resource. Heat does not have it."),
+    "forget": (MEMBER, "Forget a resource and leave its object in place. Heat does not have it."),
 }
 _EVENTS = {
     "index": (READER, "List the events of a stack."),
@@ -79,9 +100,15 @@ _EVENTS = {
 _DRIFT = {
     "show": (READER, "Show the drift of a stack or a resource."),
     "set": (MEMBER, "Set the drift policy, interval or mode of a stack or a resource."),
+    "repair": (MEMBER, "Repair what has drifted."),
     "observe": (MEMBER, "Ask the observer to observe a stack or a resource soon."),
     "show_project": (READER, "Show the observation mode of the project."),
     "set_project": (MEMBER, "Set the observation mode of the project."),
+}
+_PROTECTION = {
+    "show": (READER, "Show what a stack and its resources are protected from."),
+    "set": (MEMBER, "Protect a stack or a resource."),
+    "lift": (MEMBER, "Lift the protection of a stack or a resource."),
 }
 _CONFIGS = {
     "global_index": ("rule:deny_everybody", "List the software configs of all projects."),
@@ -125,6 +152,7 @@ _BY_SUBJECT = {
     "cloudformation": _CLOUDFORMATION,
     "drift": _DRIFT,
     "events": _EVENTS,
+    "protection": _PROTECTION,
     "resource": _RESOURCES,
     "resource_types": dict.fromkeys(_ADMIN_TYPES, (ADMIN_TYPE, "Use this type in a template.")),
     "service": {"index": (ADMIN, "List the engines.")},

@@ -56,7 +56,12 @@ class Call:
     def _orchestrator(self, credential: str = "") -> Orchestrator:
         return self.service.orchestrator_for(Requester(
             self.project, self.caller.user_name, lambda type_: self.policy.allows_type(type_, self.caller),
-            self.caller.services, credential))
+            self.caller.services, credential, self._token))
+
+    @property
+    def _token(self) -> str:
+        """The caller's token where it is one of the project: an admin may act in another."""
+        return self.caller.token if self.caller.project == self.project else ""
 
     @cached_property
     def types(self) -> Registry:
@@ -76,6 +81,16 @@ class Call:
     def flag(self, name: str, default: bool = False) -> bool:
         """Return a boolean query parameter."""
         return queries.boolean(name, self.query[name]) if name in self.query else default
+
+    def seen_generation(self) -> int | None:
+        """Return the generation in If-Match, the one that the caller has seen; None if the caller takes any."""
+        text = self.request.headers.get("if-match", "*").strip()
+        if text == "*":
+            return None
+        digits = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 10):
+            raise faults.bad_request('If-Match must be a generation in quotes, such as "14".', "ValueError")
+        return int(digits)
 
     def check_policy(self, rule: str) -> None:
         """Refuse a caller who fails a rule beyond that of the route."""

@@ -5,7 +5,7 @@ Fields are read lazily and in Heat's order, so that of several mistakes the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,6 +45,8 @@ class Instantiation:
             if not update:
                 raise faults.bad_request("converge flag only supported in stack update (or update preview) request.")
             queries.boolean("converge", self._data["converge"], "ValueError")
+        if "moved" in self._data and not update:
+            raise faults.bad_request("moved is only supported in requests to update a stack, to plan or to preview that.")
 
     def timeout_s(self) -> float | None:
         """Return the timeout; None if it is not given, or zero, as in Heat."""
@@ -62,6 +64,17 @@ class Instantiation:
     def converge(self) -> bool:
         """Return whether the update observes reality before it decides."""
         return queries.boolean("converge", self._data.get("converge", False), "ValueError")
+
+    def _moved(self) -> dict[str, str]:
+        """Return the resources that get another name, old name to new name."""
+        given = self._data.get("moved") or {}
+        if not isinstance(given, dict) or not all(isinstance(name, str) for name in given.values()):
+            raise faults.bad_request("moved must map old names of resources to new names.")
+        return given
+
+    def _chosen(self, field: str) -> list[str]:
+        """Return the names in `target` or `exclude`."""
+        return queries.names(field, self._data.get(field))
 
     def clear_parameters(self) -> list[str]:
         given = self._data.get("clear_parameters") or []
@@ -92,8 +105,8 @@ class Instantiation:
             raise faults.bad_request(f"Invalid adopt data: {error}") from error
         if not isinstance(exported, dict) or "template" not in exported:
             raise faults.bad_request("Invalid adopt data: 'template'")
-        surroundings = exported.get("environment")
-        given_before = surroundings.get("parameters") if isinstance(surroundings, dict) else None
+        env = exported.get("environment")
+        given_before = env.get("parameters") if isinstance(env, dict) else None
         return {"template": exported["template"], "resources": exported.get("resources") or {},
                 "environment": {"parameters": given_before or {}}}
 
@@ -114,17 +127,25 @@ class Instantiation:
             raise faults.bad_request("No template specified")
         return found
 
+    async def read_container(self, read: Callable[[str, Collection[str]], Awaitable[dict[str, str]]]) -> None:
+        """Add the files of the container that the request names. Files of the request itself win, and are not read."""
+        container = self._data.get("files_container")
+        if not container:
+            return
+        if not isinstance(container, str):
+            raise faults.bad_request()
+        given = self.files()
+        self._data = {**self._data, "files": {**await read(container, given.keys()), **given}}
+
     def files(self) -> dict[str, str]:
-        if self._data.get("files_container"):
-            raise faults.bad_request("files_container is not supported.", "NotSupported")
         given = self._data.get("files") or {}
         if not isinstance(given, dict):
             raise faults.bad_request()
         return {name: text if isinstance(text, str) else msgspec.json.encode(text).decode() for name, text in given.items()}
 
-    async def all_files(self, template: str | None, surroundings: Mapping[str, Any]) -> dict[str, str]:
+    async def all_files(self, template: str | None, env: Mapping[str, Any]) -> dict[str, str]:
         """Return the files of the request, and fetch those that it names by URL only."""
-        return await remote_files.gathered(self._settings, template, self.files(), surroundings)
+        return await remote_files.gathered(self._settings, template, self.files(), env)
 
     def environment(self, template: str = "") -> dict[str, Any]:
         """Merge the environment, then the parameters of the request, then the environment files; the later wins.
@@ -161,23 +182,25 @@ class Instantiation:
     async def request(self) -> Request:
         """Return the request of a create."""
         template = await self.required_template()
-        surroundings, rollback = self.environment(template), self.disable_rollback()
-        files = await self.all_files(template, surroundings)
-        return Request(template, files, surroundings, True if rollback is None else rollback, self.timeout_s(),
-                       self.tags() or ())
+        env, rollback = self.environment(template), self.disable_rollback()
+        files = await self.all_files(template, env)
+        return Request(template, files, env, True if rollback is None else rollback, self.timeout_s(),
+                       self.tags() or (), target=self._chosen("target"), exclude=self._chosen("exclude"))
 
     async def full_update(self) -> Patch:
         """Return the patch of a PUT: everything but the options of the operation is replaced."""
         template = await self.required_template()
-        surroundings = self.environment(template)
-        return self._patch(template, surroundings, await self.all_files(template, surroundings), existing=False)
+        env = self.environment(template)
+        return self._patch(template, env, await self.all_files(template, env), existing=False)
 
     async def partial_update(self, present: str) -> Patch:
         """Return the patch of a PATCH: fields that are not given keep their value. `present` is the stack's template."""
         template = await self.template()
-        surroundings = self.environment(template or present)
-        files = await self.all_files(template, surroundings)
-        return self._patch(template, surroundings, files, existing=True, strict=False)
+        env = self.environment(template or present)
+        files = await self.all_files(template, env)
+        # Heat ignores unknown parameters; the command line asks for an error.
+        strict = queries.boolean("strict", self._data.get("strict", False), "ValueError")
+        return self._patch(template, env, files, existing=True, strict=strict)
 
     def adoption_changes(self) -> Patch:
         """Return the changes to apply to the export document on adoption."""
@@ -189,13 +212,14 @@ class Instantiation:
         return not said - {"stack_name"}
 
     def _patch(
-        self, template: str | None, surroundings: dict[str, Any], files: dict[str, str], *, existing: bool,
+        self, template: str | None, env: dict[str, Any], files: dict[str, str], *, existing: bool,
         strict: bool = True,
     ) -> Patch:
         tags = self.tags()
-        return Patch(template, files, surroundings, self.clear_parameters() if existing else (), existing,
+        return Patch(template, files, env, self.clear_parameters() if existing else (), existing,
                      strict=strict, disable_rollback=self.disable_rollback(), timeout_s=self.timeout_s(),
-                     tags=[] if tags is None and not existing else tags, converge=self.converge())
+                     tags=[] if tags is None and not existing else tags, converge=self.converge(), moved=self._moved(),
+                     target=self._chosen("target"), exclude=self._chosen("exclude"))
 
     @contextmanager
     def as_heat_errors(self) -> Iterator[None]:

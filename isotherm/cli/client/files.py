@@ -8,15 +8,15 @@ the root template, so that one map holds them all.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from isotherm import errors
+from isotherm.cli.client import places
+from isotherm.cli.client.places import Place
 from isotherm.template.text import document
 
 TEMPLATE_SUFFIXES = (".yaml", ".template")
@@ -38,28 +38,29 @@ class Reference:
 
 @dataclass(slots=True)
 class Collection:
-    """The files found so far. `base` is the folder of the root template."""
+    """The files found so far. `base` is the folder of the root template, or the URL in its place."""
 
-    base: Path
+    base: Place
     files: dict[str, str] = field(default_factory=dict)
 
     def add_template(self, found: document.Document) -> None:
         """Collect the files that the root template names. The template is not changed."""
         for reference in _references(found.data):
-            self._take(reference, self.base / reference.name, reference.name, found)
+            self._take(reference, places.inside(self.base, reference.name), reference.name, found)
 
-    def add_environment(self, found: document.Document, folder: Path) -> None:
+    def add_environment(self, found: document.Document, folder: Place) -> None:
         """Collect the templates that an environment maps types to; make their names relative to the root template."""
         data = found.data
         registry = data.get("resource_registry") if isinstance(data, dict) else None
         base_url = registry.get("base_url") if isinstance(registry, dict) else None
-        folder = folder / base_url if isinstance(base_url, str) and not _is_remote(base_url) else folder
+        folder = places.inside(folder, base_url) if isinstance(base_url, str) else folder
         for reference in _registry_references(registry, ("resource_registry",)):
-            self._take(reference, folder / reference.name, self._key(folder / reference.name), found)
+            file = places.inside(folder, reference.name)
+            self._take(reference, file, places.relative(file, self.base), found)
 
-    def _take(self, reference: Reference, file: Path, key: str, found: document.Document) -> None:
-        if _is_remote(reference.name):
-            return
+    def _take(self, reference: Reference, file: Place, key: str, found: document.Document) -> None:
+        if places.is_url(reference.name):
+            return  # the engine fetches it
         if key != reference.name:
             reference.replace(key)
         if key in self.files:
@@ -69,32 +70,26 @@ class Collection:
         if reference.is_template:
             self.files[key] = self._nested(text, file, key)
 
-    def _nested(self, text: str, file: Path, key: str) -> str:
+    def _nested(self, text: str, file: Place, key: str) -> str:
         """Collect the files that a nested template names. Return its text, rewritten only if names changed."""
         nested = document.load(text, source=key)
         before = [reference.name for reference in _references(nested.data)]
         for reference in _references(nested.data):
-            self._take(reference, file.parent / reference.name, self._key(file.parent / reference.name), nested)
+            inner = places.inside(places.folder(file), reference.name)
+            self._take(reference, inner, places.relative(inner, self.base), nested)
         after = [reference.name for reference in _references(nested.data)]
         return text if before == after else yaml.safe_dump(nested.data, sort_keys=False)
 
-    def _key(self, file: Path) -> str:
-        return Path(os.path.relpath(file, self.base)).as_posix()
 
-
-def _read(file: Path, reference: Reference, found: document.Document) -> str:
+def _read(file: Place, reference: Reference, found: document.Document) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return places.read(file).decode()
     except OSError as error:
         why = error.strerror or "cannot be read"
     except UnicodeDecodeError:
         why = "is not UTF-8 text"
     raise errors.UserError(f"{reference.name}: {why}", kind="NotFound", mark=found.mark(reference.path),
                            hint=f"the path is {file}")
-
-
-def _is_remote(name: str) -> bool:
-    return "://" in name
 
 
 def _references(data: Any, path: Path_ = ()) -> Iterator[Reference]:

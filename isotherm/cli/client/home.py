@@ -10,20 +10,28 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from isotherm import errors
-from isotherm.engine.process.home import Folder
+
+if TYPE_CHECKING:
+    from isotherm.engine.process.home import Folder  # slow to import: it loads the store
 
 T = TypeVar("T")
-Opened = TypeVar("Opened", bound=Folder)
+Opened = TypeVar("Opened", bound="Folder")
 
 VARIABLE = "ISOTHERM_HOME"
 LOG = "engine.log"
 #: Key in click's context for the configuration files given to a command group.
 FILES = "isotherm.files"
+#: Key in click's context for the cloud given to a command.
+CLOUD = "isotherm.cloud"
+#: Key in click's context for the service given to the command, and the variable that gives one.
+REMOTE, REMOTE_VARIABLE = "isotherm.remote", "ISOTHERM_REMOTE"
+#: Key in click's context for the depth to which nested stacks are shown.
+NESTED = "isotherm.nested"
 
 
 class EngineLog(logging.FileHandler):
@@ -44,13 +52,16 @@ def last_warning() -> str:
     return next((handler.last for handler in logging.getLogger("isotherm").handlers if isinstance(handler, EngineLog)), "")
 
 
-def use(kind: Callable[[Path, Sequence[Path]], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
-    """Open the home, run the work, and close the home."""
+def use(kind: Callable[[Path, Sequence[Path], str], Opened], work: Callable[[Opened], Coroutine[Any, Any, T]]) -> T:
+    """Open the home, run the work, and close the home. Raises UserError if a service is chosen instead."""
+    if remote():
+        raise errors.UserError("This command works on the home folder of this machine, not over the API of a service.",
+                               kind="NotSupported", hint=f"Leave --remote out, and {REMOTE_VARIABLE} unset.")
     path = folder()
     handler = EngineLog(path / LOG)
     log = logging.getLogger("isotherm")
     log.handlers[:], log.propagate = [handler], False
-    opened = kind(path, files())
+    opened = kind(path, files(), cloud_name())
     try:
         return asyncio.run(work(opened))
     finally:
@@ -63,6 +74,26 @@ def files() -> tuple[Path, ...]:
     """Return the configuration files given to the group of the current command."""
     context = click.get_current_context(silent=True)
     return () if context is None else context.meta.get(FILES, ())
+
+
+def remote() -> str:
+    """Return the service to use: that of --remote, or of the variable ISOTHERM_REMOTE; empty: the engine of the home."""
+    context = click.get_current_context(silent=True)
+    given = "" if context is None else context.meta.get(REMOTE, "")
+    return given or os.environ.get(REMOTE_VARIABLE, "")
+
+
+def nested() -> int:
+    """Return the depth of --nested."""
+    context = click.get_current_context(silent=True)
+    return 0 if context is None else int(context.meta.get(NESTED, 0))
+
+
+def cloud_name() -> str:
+    """Return the name of the cloud to use: that of --os-cloud, or of the variable OS_CLOUD; empty: none is chosen."""
+    context = click.get_current_context(silent=True)
+    given = "" if context is None else context.meta.get(CLOUD, "")
+    return given or os.environ.get("OS_CLOUD", "")
 
 
 def folder() -> Path:

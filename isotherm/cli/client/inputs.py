@@ -5,23 +5,26 @@ All commands that take a template call `read`, then `check`. Problems leave this
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from isotherm import errors
-from isotherm.cli.client import files, type_registry
-from isotherm.cli.show import console, locate
+from isotherm.cli.client import files, places, type_registry
+from isotherm.cli.show import console
 from isotherm.resources.validation import custom_constraints, validate
 from isotherm.template import environment, merge
 from isotherm.template.model import model
 from isotherm.template.parameters import parameters
-from isotherm.template.text import document
+from isotherm.template.text import document, locate
 
 STDIN = "-"
+#: The prefix of variables that give values of parameters.
+VARIABLE = "ISOTHERM_VAR_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,14 @@ def read(printer: console.Printer, template: str, environments: tuple[str, ...] 
         collection.add_template(found)
     loaded = [_environment(printer, name, collection) for name in environments]
     merged = merge.merge(loaded, merge.known_parameters(parsed.parameters, collection.files), environments)
-    if given:
-        # Not merged like a file: the command line always wins, and validation must see unknown names.
-        merged = replace(merged, parameters={**merged.parameters, **given})
+    # Not merged like a file: the command line always wins, and validation must see unknown names.
+    merged = replace(merged, parameters={**_from_variables(parsed.parameters), **merged.parameters, **(given or {})})
     return TemplateInputs(text, found, parsed, merged, collection.files)
+
+
+def _from_variables(names: Iterable[str]) -> dict[str, str]:
+    """Return the values of parameters that variables of the process give. Those of files and options win."""
+    return {name: os.environ[VARIABLE + name] for name in names if VARIABLE + name in os.environ}
 
 
 def environment_only(printer: console.Printer, environments: tuple[str, ...],
@@ -79,13 +86,15 @@ def check(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
 def check_incomplete(inputs: TemplateInputs, *, stack_name: str) -> model.Bound:
     """Bind and validate with parameters that may lack values. If some do, only the names of properties are checked."""
     template, pseudo = inputs.template, parameters.Pseudo(stack_name=stack_name, dialect=inputs.template.dialect)
+    # Before parameters are checked: the types bring along the constraints that need a cloud.
+    types = type_registry.registry()
     with located(inputs.document):
         values = parameters.bind(template.parameters, inputs.environment, pseudo, require_all=False,
                                  custom=custom_constraints.LOCAL)
         if all(name in values for name in template.parameters):
             return check(inputs, stack_name=stack_name)
         bound = validate.bind(template, values, files=inputs.files)
-        validate.validate(bound, inputs.environment, type_registry.registry(), strict=False)
+        validate.validate(bound, inputs.environment, types, strict=False)
     return bound
 
 
@@ -98,18 +107,20 @@ def located(source: document.Document) -> Iterator[None]:
         raise locate.problems(error, source) from error
 
 
-def _template_text(template: str) -> tuple[str, Path]:
+def _template_text(template: str) -> tuple[str, places.Place]:
     if template == STDIN:
         return _decoded(sys.stdin.buffer.read(), "<stdin>"), Path.cwd()
-    return _decoded(Path(template).read_bytes(), template), Path(template).parent
+    place = places.of(template)
+    return _decoded(places.read(place), template), places.folder(place)
 
 
 def _environment(printer: console.Printer, name: str, collection: files.Collection) -> environment.Environment:
-    text = _decoded(Path(name).read_bytes(), name)
+    place = places.of(name)
+    text = _decoded(places.read(place), name)
     printer.sources[name] = text
     found = document.load(text, source=name)
     with located(found):
-        collection.add_environment(found, Path(name).parent)
+        collection.add_environment(found, places.folder(place))
         return environment.load(found.data)
 
 

@@ -18,11 +18,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from isotherm.cli import codes
-from isotherm.cli.client import home
+from isotherm.cli.client import home, port
 from isotherm.cli.show import console as console_show
 from isotherm.cli.show import live_view, output_table, words
-from isotherm.engine.process.embedded import Embedded
-from isotherm.engine.queries.follow import Frame, StackFollower
+from isotherm.engine.queries.follow import Frame
 
 INTERVAL_S = 0.2
 # The first poll comes early, for operations that end at once.
@@ -40,13 +39,15 @@ class Followed:
     name: str
     stack_id: str
     operation_id: str | None = None
+    # Whether this process works on the operation; otherwise it only shows what others do.
+    driven_here: bool = True
 
     def is_overtaken(self, frame: Frame) -> bool:
-        return self.operation_id is not None and frame.stack["operation_id"] != self.operation_id
+        return bool(self.operation_id) and frame.stack["operation_id"] != self.operation_id
 
 
 async def follow(
-    following: StackFollower, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
+    following: port.FollowerPort, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
 ) -> Frame:
     """Show the stack until its operation ends or `stopped` is set; return the last frame."""
     if printer.as_json or not sys.stdout.isatty():
@@ -54,12 +55,12 @@ async def follow(
     return await _draw_live(following, printer, stopped)
 
 
-async def _draw_live(following: StackFollower, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
+async def _draw_live(following: port.FollowerPort, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
     console, drawing, pace = printer.out, live_view.LiveView(), _Pace(stopped)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
         while True:
             height = console.size.height - 1
-            frame = await following.look(max(height - live_view.FRAME_LINES, 3))
+            frame = await following.frame(max(height - live_view.FRAME_LINES, 3))
             # Two free columns for the ^C that a terminal echoes: it would wrap the line and break the view.
             drawn = Padding(drawing.draw(frame, height, home.last_warning()), (0, 2, 0, 0))
             shown.update(drawn, refresh=True)
@@ -68,15 +69,15 @@ async def _draw_live(following: StackFollower, printer: console_show.Printer, st
 
 
 async def _print_events(
-    following: StackFollower, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
+    following: port.FollowerPort, printer: console_show.Printer, followed: Followed, stopped: asyncio.Event
 ) -> Frame:
-    """Print a line per event. Skip the events of earlier operations."""
+    """Print a line per event. Skip the events of earlier operations, if events name theirs."""
     last, begun, pace = 0, False, _Pace(stopped)
     say = _json_line if printer.as_json else _text_line
     while True:
-        frame = await following.look(0)
+        frame = await following.frame(0)
         first = followed.operation_id or frame.stack["operation_id"]
-        while events := await following.events(last):
+        while events := await following.events(last, home.nested()):
             last = events[-1]["id"]
             for event in events:
                 begun = begun or event["operation_id"] == first
@@ -113,13 +114,13 @@ def _json_line(event: Mapping[str, Any]) -> None:
 
 
 def _text_line(event: Mapping[str, Any]) -> None:
-    name = event["resource_name"] or "stack"
+    name = words.path(event, "stack")
     more = event["resource_status_reason"] or (event["physical_resource_id"] if event["resource_name"] else "") or ""
     line = f"{event['event_time']}  {event['resource_status']:<20} {name}  {more}"
     sys.stdout.write(console_show.clean(line.rstrip()) + "\n")
 
 
-async def conclude(engine: Embedded, printer: console_show.Printer, followed: Followed, frame: Frame) -> int:
+async def conclude(engine: port.EnginePort, printer: console_show.Printer, followed: Followed, frame: Frame) -> int:
     """Print the outcome and the next command to run; return the exit code."""
     code = _code(followed, frame)
     if printer.as_json:
@@ -131,11 +132,11 @@ async def conclude(engine: Embedded, printer: console_show.Printer, followed: Fo
     printer.say(lambda: _ending(followed, frame, failure))
     outputs = await _outputs(engine, frame)
     others = await engine.in_progress([followed.stack_id])
-    printer.say(lambda: _rest(outputs, others))
+    printer.say(lambda: _outputs_and_others(outputs, others))
     return code
 
 
-async def _failure(engine: Embedded, followed: Followed) -> str:
+async def _failure(engine: port.EnginePort, followed: Followed) -> str:
     """Return why the requested operation failed, if it failed before another superseded it; else ""."""
     for event in await engine.orchestrator.events.list(followed.stack_id, last=_LAST_EVENTS):
         ended = event["operation_id"] == followed.operation_id and not event["resource_name"]
@@ -151,13 +152,13 @@ def _code(followed: Followed, frame: Frame) -> int:
     return codes.OK if well else codes.FAILED
 
 
-async def _outputs(engine: Embedded, frame: Frame) -> list[dict[str, Any]]:
+async def _outputs(engine: port.EnginePort, frame: Frame) -> list[dict[str, Any]]:
     if not frame.ended or frame.stack["action"] == "DELETE":
         return []
     return await engine.orchestrator.outputs.list(str(frame.stack["id"]))
 
 
-def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[RenderableType]:
+def _outputs_and_others(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[RenderableType]:
     if outputs:
         yield Text("")
         yield console_show.heading("Outputs")
@@ -165,15 +166,14 @@ def _rest(outputs: list[dict[str, Any]], others: list[str]) -> Iterator[Renderab
     if others:
         yield Text("")
         yield Text(f"Still in progress: {console_show.clean(words.some(others, len(others)))}. "
-                   f"To continue: isotherm watch {console_show.clean(others[0])}", "dim")
+                   f"To continue: isotherm work {console_show.clean(others[0])}", "dim")
 
 
 def _ending(followed: Followed, frame: Frame, failure: str) -> Iterator[RenderableType]:
     name, stack = console_show.clean(followed.name), frame.stack
     yield Text("")
     if not frame.ended:
-        yield Text(f"Stopped. {name} remains {stack['stack_status']}; no work is lost.", "yellow")
-        yield Text(f"To continue: isotherm watch {name}")
+        yield from _stopped(followed, frame)
         return
     spent = words.duration(_spent_s(frame))
     well = stack["status"] == "COMPLETE"
@@ -187,6 +187,17 @@ def _ending(followed: Followed, frame: Frame, failure: str) -> Iterator[Renderab
         yield console_show.indent(
             Text("Another operation superseded this one. See `isotherm events`.", "yellow")
         )
+
+
+def _stopped(followed: Followed, frame: Frame) -> Iterator[RenderableType]:
+    name, status = console_show.clean(followed.name), frame.stack["stack_status"]
+    if followed.driven_here:
+        yield Text(f"Stopped. {name} remains {status}; no work is lost.", "yellow")
+        yield Text(f"To continue: isotherm work {name}")
+        return
+    where = "The operation goes on at the service." if home.remote() else "If an engine runs, it goes on."
+    yield Text(f"Stopped watching {name}, which is {status}. {where}", "yellow")
+    yield Text(f"To watch again: isotherm watch {name}")
 
 
 def _spent_s(frame: Frame) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 
 from isotherm import config
 from isotherm.cli.client import home
-from isotherm.engine.process.home import CONFIG, DATABASE, Folder
+from isotherm.engine.process.home_files import CONFIG, DATABASE
 from isotherm.plugins import discover
 from isotherm.resources.registry import Registry
 
@@ -25,5 +26,7 @@ def _origin_of(name: str) -> str:
     """Return the package or file that a missing type came from, as the home's database recorded it; "" if it did not."""
     if not (home.location() / DATABASE).exists():
         return ""
-    with contextlib.closing(Folder(home.location(), home.files())) as folder:
-        return folder.type_origins().get(name, "")
+    # Imported here: a template whose types all exist does not need the store, which is slow to import.
+    opened = importlib.import_module("isotherm.engine.process.home").Folder(home.location(), home.files())
+    with contextlib.closing(opened) as folder:
+        return str(folder.type_origins().get(name, ""))

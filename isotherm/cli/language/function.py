@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 
 import click
 from rich.console import RenderableType
 
-from isotherm import errors
+from isotherm import config, errors
 from isotherm.cli import options
-from isotherm.cli.client import type_registry
+from isotherm.cli.client import home
 from isotherm.cli.show import console
+from isotherm.engine.process.home_files import CONFIG
+from isotherm.plugins import installed
 from isotherm.template import versions
 from isotherm.template.functions.descriptions import DESCRIPTIONS
 
@@ -30,8 +33,9 @@ def list_functions(printer: console.Printer, version: str) -> None:
 
     VERSION is a version of `isotherm template-version list`, the part of it after the dot, or an alias.
     """
-    # Plug-ins bring functions along.
-    type_registry.plugins()
+    # Plug-ins bring functions along. Loading them imports all resource types, which is slow.
+    if installed.are_any(config.load(home.location() / CONFIG, *home.files()).plugin_dirs):
+        importlib.import_module("isotherm.cli.client.type_registry").plugins()
     dialect = find(version)
     names = sorted({*dialect.functions, *dialect.condition_functions}, key=str.lower)
     rows = [_row(dialect, name) for name in names]

@@ -12,7 +12,8 @@ from rich.text import Text
 from isotherm.cli import codes, options
 from isotherm.cli.client import type_registry
 from isotherm.cli.show import console
-from isotherm.plugins.discover import GROUPS, Plugin
+from isotherm.plugins.discover import Plugin
+from isotherm.plugins.installed import GROUPS
 
 
 @click.group("plugin")

@@ -12,6 +12,7 @@ import click
 from isotherm import collector
 from isotherm.cli import codes, main, options
 from isotherm.cli.client import home
+from isotherm.cli.show import encodings
 
 _HERE = "isotherm.cli.manage"
 #: name -> (module:attribute, description)
@@ -65,9 +66,9 @@ def _plain(name: str) -> str:
 
 def _with_manage_examples(command: click.Command) -> click.Command:
     """Return a copy of a command of `isotherm` with `manage` in its examples."""
-    retold = copy.copy(command)
-    retold.epilog = (command.epilog or "").replace(f"isotherm {command.name}", f"isotherm manage {command.name}")
-    return retold
+    changed = copy.copy(command)
+    changed.epilog = (command.epilog or "").replace(f"isotherm {command.name}", f"isotherm manage {command.name}")
+    return changed
 
 
 @click.group("manage", cls=ManageGroup, epilog=codes.HELP, context_settings={"help_option_names": ["-h", "--help"]})
@@ -85,6 +86,7 @@ def manage(context: click.Context, files: tuple[Path, ...]) -> None:
 def run() -> int:
     """Run the group as the entry point of the process `heat-manage`."""
     collector.tune()
+    encodings.tolerate()
     return main.main(command=manage, name="heat-manage")
 
 

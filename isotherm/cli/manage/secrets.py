@@ -34,7 +34,7 @@ def update_params(printer: console.Printer, operation: str, previous_encryption_
                                hint="To read the secrets of a stack, use `isotherm export --show-hidden`.")
     if previous_encryption_key is not None:
         raise click.UsageError("Put the previous key into auth_encryption_key_ring: other users can see the command line.")
-    resealed = home.use(Embedded, lambda engine: housekeeping.seal_anew(engine, engine.types))
+    resealed = home.use(Embedded, lambda engine: housekeeping.reseal_all(engine, engine.types))
     printer.result(dataclasses.asdict(resealed), lambda: [console.text(line, style) for line, style in _lines(resealed)])
     return codes.FAILED if resealed.unreadable or resealed.busy else codes.OK
 

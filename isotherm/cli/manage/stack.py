@@ -56,6 +56,7 @@ def reset_stack_status(printer: console.Printer, stack_id: str, yes: bool) -> No
     the stack is FAILED; an update or a delete repairs it.
     """
     if not yes:
+        home.use(Folder, lambda folder: housekeeping.check_exists(folder, stack_id))
         click.confirm(_SURE, abort=True, err=True)
     found = home.use(Folder, lambda folder: housekeeping.reset_status(folder, stack_id))
     printer.result(found, lambda: [

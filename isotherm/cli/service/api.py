@@ -13,6 +13,7 @@ from isotherm.cli.client import home
 from isotherm.cli.service import listen_socket, serve, supervisor
 from isotherm.cli.show import console
 from isotherm.engine.process.embedded import Embedded
+from isotherm.engine.process.metrics import ServiceMetrics
 
 
 @click.command(epilog=options.example("isotherm api --port 8004 --config-file /etc/heat/heat.conf",
@@ -42,9 +43,9 @@ def api(
             return supervisor.run(dataclasses.replace(plan, listening=bound), settings, lambda: serve.announce_api(
                 printer, home.folder(), settings, listen_socket.url_of(bound)))
 
-    async def work(engine: Embedded, stop: serve.StopRequest) -> None:
+    async def work(engine: Embedded, stop: serve.StopRequest, metrics: ServiceMetrics) -> None:
         bound = stop.parent.listening or listen_socket.listening(engine.settings, host, port)
-        async with serve.listening(engine, bound) as it:
+        async with serve.listening(engine, bound, metrics) as it:
             if not stop.parent.is_there:
                 serve.announce_api(printer, engine.path, engine.settings, engine.address)
             await it.serve(stop)

@@ -3,7 +3,7 @@
 A connection is dropped if the headers of a request are late, if its body makes no progress, or if the client does not read
 the response. Producing a response has no time limit: event streams stay open for hours. At the connection limit, a new
 connection replaces the one that has been waiting for its client the longest, so clients that send half a request, or
-nothing, block nobody. If all connections wait for responses, the new one is refused.
+nothing, block no other client. If all connections wait for responses, the new one is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RESERVED, _RESERVED_SHARE = 64, 4
 # Minimum rate of a body, on top of its fixed time.
 _BYTES_A_SECOND = 1024
 # Interval between checks of the deadlines; minimum interval between two log lines with the same message.
-_SWEEP_S, _TELL_S = 0.5, 60.0
+_SWEEP_S, _REPEAT_S = 0.5, 60.0
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _NO_ACCEPT = "socket.accept() out of system resource"
@@ -75,14 +75,14 @@ class RateLimitedLog:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: dict[str, float] = {}
+        self._warned_at: dict[str, float] = {}
         self._times: Counter[str] = Counter()
 
     def warn(self, message: str, **facts: object) -> None:
         self._times[message] += 1
         now = self._clock()
-        if now - self._told.get(message, -_TELL_S) >= _TELL_S:
-            self._told[message] = now
+        if now - self._warned_at.get(message, -_REPEAT_S) >= _REPEAT_S:
+            self._warned_at[message] = now
             log.warning(message, extra={"times": self._times.pop(message), **facts})
 
 

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import uvicorn
 from isotherm import config, logs, secrets
 from isotherm.api import app, clouds
 from isotherm.api.auth import standalone, strategy
+from isotherm.api.browser import access
 from isotherm.api.policy.enforcer import Enforcer
 from isotherm.api.request.service import ApiPorts
 from isotherm.cli import codes
@@ -29,12 +31,15 @@ from isotherm.cli.service import connections, listen_socket, supervised
 from isotherm.cli.service.workers import WorkerPlan
 from isotherm.cli.show import console
 from isotherm.config import Settings
-from isotherm.engine.process import gauges, service_list
+from isotherm.engine.process import committed, gauges, service_list, service_load
 from isotherm.engine.process.embedded import Embedded, new_id
 from isotherm.engine.process.heartbeat import Load
-from isotherm.engine.process.home import CONFIG
+from isotherm.engine.process.home import Folder, shown_database
+from isotherm.engine.process.home_files import CONFIG
+from isotherm.engine.process.metrics import ServiceMetrics
 from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.delegation import Delegation
+from isotherm.identity.page_sessions import SessionStore
 from isotherm.states import ServiceKind
 
 # Time for running requests to end.
@@ -49,6 +54,9 @@ CLOSE = (b"connection", b"close")
 host_option = click.option("--host", help="The address to listen on; by default bind_host of the configuration.")
 port_option = click.option(
     "--port", type=int, help="The port to listen on; 0: any free port; by default bind_port of the configuration.")
+metrics_port_option = click.option(
+    "--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
+    help="Serve /metrics and health checks at this port; 0: not at all; by default metrics_port of the configuration.")
 workers_option = click.option(
     "--workers", type=click.IntRange(min=1), metavar="N",
     help="Run N processes under a supervisor that replaces dead ones. SIGHUP renews them one by one.")
@@ -83,7 +91,8 @@ class StopRequest:
 
 
 def run(
-    files: Sequence[Path], work: Callable[[Embedded, StopRequest], Coroutine[Any, Any, None]], log_file: str = ""
+    files: Sequence[Path], work: Callable[[Embedded, StopRequest, ServiceMetrics], Coroutine[Any, Any, None]],
+    log_file: str = "",
 ) -> int:
     """Open the home with these configuration files and run the work until it is stopped; return the exit code."""
     folder = home.folder()
@@ -93,10 +102,12 @@ def run(
 
     async def whole(engine: Embedded) -> None:
         stop.catch()
-        async with engine.on_bus():
-            await work(engine, stop)
+        metrics = ServiceMetrics(engine.types.list())
+        engine.committed.listeners += [committed.log_changes, metrics.count]
+        async with engine.on_bus(), metrics.counting(engine.bus):
+            await work(engine, stop, metrics)
 
-    with contextlib.closing(Embedded(folder, files)) as engine:
+    with contextlib.closing(Embedded(folder, files, home.cloud_name())) as engine:
         _checked(engine.settings)
         _name_broken_plugins(engine)
         with logs.configured(engine.settings, folder / log_file if log_file else None):
@@ -138,10 +149,11 @@ def _checked(settings: Settings) -> Settings:
 
 
 @contextlib.asynccontextmanager
-async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api]:
+async def listening(engine: Embedded, bound: socket.socket, metrics: ServiceMetrics) -> AsyncIterator[Api]:
     """Open the API of an engine at a socket, and register it as a service."""
-    async with strategy.delegation(engine.settings, CredentialStore(engine.store, engine.clock, new_id)) as delegation:
-        api = Api(engine, delegation, bound)
+    async with (strategy.delegation(engine.settings, CredentialStore(engine.store, engine.clock, new_id)) as delegation,
+                strategy.sweeping(engine.clouds.stack_users)):
+        api = Api(engine, delegation, bound, metrics)
         here = await engine.heartbeat.join(ServiceKind.API, api.load)
         try:
             yield api
@@ -152,29 +164,35 @@ async def listening(engine: Embedded, bound: socket.socket) -> AsyncIterator[Api
 class Api:
     """The API of an engine, bound to an address."""
 
-    def __init__(self, engine: Embedded, delegation: Delegation, bound: socket.socket) -> None:
+    def __init__(
+        self, engine: Embedded, delegation: Delegation, bound: socket.socket, metrics: ServiceMetrics
+    ) -> None:
         settings = engine.settings
         policy = Enforcer.of(settings)
         authenticator = strategy.authenticator(settings, policy, engine.path)
         service = ApiPorts(
-            engine.orchestrator_for,
+            lambda requester: engine.orchestrator_for(replace(requester, cloud=engine.cloud_name)),
             engine.types,
             settings,
             lambda: service_list.engines(engine),
             engine.feed,
             engine.signer,
             delegation=delegation,
+            stack_users=engine.clouds.stack_users,
             gauges=lambda: gauges.gauge(engine),
+            metrics=metrics,
+            load=lambda: service_load.read(engine),
         )
+        page = access.of(settings, SessionStore(engine.store, engine.clock))
         self._guard = connections.Guard(connections.ConnectionLimits.of(settings))
         self._config = uvicorn.Config(
-            app.build(service, authenticator, policy), http=connections.protocols(self._guard), ws="none", log_config=None,
-            access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S,
+            app.build(service, authenticator, policy, page), http=connections.protocols(self._guard), ws="none",
+            log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=GRACE_S,
             timeout_keep_alive=settings.keep_alive_timeout, backlog=connections.AT_ONCE)
         self._engine = engine
         self._bound = bound
         engine.address = listen_socket.url_of(bound)
-        self._server = _Server(self._config)
+        self._server = HttpServer(self._config)
 
     def load(self) -> Load:
         """Return the number of requests being answered."""
@@ -217,14 +235,39 @@ class Api:
                     await asyncio.sleep(DRAIN_S / 20)
 
 
-def announce_api(printer: console.Printer, folder: Path, settings: Settings, url: str) -> None:
-    """Print the address of the API. In standalone mode, write clouds.yaml for clients."""
-    lines = [f"Isotherm listens on {url}. Home: {folder}"]
-    facts = {"url": url, "folder": str(folder)}
+async def page_link(folder: Folder, url: str) -> str:
+    """Return the address of the page; in standalone mode with a code that logs in once, within a minute."""
+    if folder.settings.auth_strategy != "standalone":
+        return f"{url}/ui/"
+    code = await SessionStore(folder.store, folder.clock).new_code(standalone.PROJECT)
+    return f"{url}/ui/#code={code}"
+
+
+def announce_api(printer: console.Printer, folder: Path, settings: Settings, url: str, page: str = "") -> None:
+    """Print the address of the API, and of the page if it is given. In standalone mode, write clouds.yaml for clients."""
+    lines = [f"Isotherm listens on {url}. {_place(folder, settings)}"]
+    facts = {"url": url, "folder": str(folder), "database": shown_database(folder, settings)}
     if settings.auth_strategy == "standalone":
         facts["clouds"] = str(clouds.write(folder, url, standalone.token(folder / "token")))
         lines += [f"  export OS_CLIENT_CONFIG_FILE={facts['clouds']}", "  openstack --os-cloud isotherm stack list"]
+    if page:
+        facts["page"] = page
+        lines.append(f"Page: {page}")
+        if "#" in page:
+            lines.append("  The link logs in once, within a minute. `isotherm open` prints another.")
     announce(printer, facts, lines)
+
+
+def announce_process(printer: console.Printer, kind: str, settings: Settings) -> None:
+    """Print that an engine or an observer is running, and on which database."""
+    folder = home.folder()
+    announce(printer, {"folder": str(folder), "database": shown_database(folder, settings)}, [
+        f"Isotherm {kind} is running. {_place(folder, settings)}"])
+
+
+def _place(folder: Path, settings: Settings) -> str:
+    database = f" Database: {shown_database(folder, settings)}" if settings.database_connection else ""
+    return f"Home: {folder}{database}"
 
 
 def announce(printer: console.Printer, facts: dict[str, str], lines: Sequence[str]) -> None:
@@ -236,10 +279,10 @@ def announce(printer: console.Printer, facts: dict[str, str], lines: Sequence[st
     sys.stdout.flush()
 
 
-class _Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A uvicorn server that leaves signals to `StopRequest` and calls `ready` after start-up."""
 
-    ready: Callable[[], None]
+    ready: Callable[[], None] = staticmethod(lambda: None)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

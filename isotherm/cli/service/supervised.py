@@ -12,6 +12,8 @@ import socket
 import time
 from collections.abc import Mapping
 
+from isotherm.engine.process.metrics import FOLDER
+
 TIE, SOCKET, NOTIFY = "ISOTHERM_TIE", "ISOTHERM_SOCKET", "NOTIFY_SOCKET"
 READY = b"ready\n"
 
@@ -42,10 +44,11 @@ class Parent:
             self.tie.sendall(READY)
 
 
-def environment(tie: socket.socket, listening: socket.socket | None) -> Mapping[str, str]:
-    """Return the environment of a worker."""
+def environment(tie: socket.socket, listening: socket.socket | None, metrics: str) -> Mapping[str, str]:
+    """Return the environment of a worker. `metrics` is the folder in which the numbers of all workers are."""
     own = {name: value for name, value in os.environ.items() if name != NOTIFY}
-    return own | {TIE: str(tie.fileno())} | ({} if listening is None else {SOCKET: str(listening.fileno())})
+    shared = {} if listening is None else {SOCKET: str(listening.fileno())}
+    return own | {TIE: str(tie.fileno()), FOLDER: metrics} | shared
 
 
 def _taken(name: str) -> socket.socket | None:

@@ -18,7 +18,9 @@ import asyncio
 import logging
 import signal
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from isotherm import errors, logs
 from isotherm.cli import codes
@@ -174,5 +176,5 @@ class Supervisor:
 
 def run(plan: WorkerPlan, settings: Settings, ready: Callable[[], None]) -> int:
     """Supervise the workers of the plan until stopped; return the exit code."""
-    with logs.configured(settings):
-        return asyncio.run(Supervisor(plan).run(ready))
+    with logs.configured(settings), tempfile.TemporaryDirectory(prefix="isotherm-metrics-") as folder:
+        return asyncio.run(Supervisor(replace(plan, metrics=folder)).run(ready))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from isotherm.cli.service import supervised
+from isotherm.engine.process import metrics
 
 log = logging.getLogger(__name__)
 
@@ -25,15 +26,16 @@ GRACE_S = 45.0
 class WorkerProcess:
     """One running worker."""
 
-    def __init__(self, process: Process, tie: socket.socket) -> None:
+    def __init__(self, process: Process, tie: socket.socket, metrics: str) -> None:
         self.process = process
+        self._metrics = metrics
         self._tie = tie
-        self._born = time.monotonic()
-        self._told = False
+        self._started_at = time.monotonic()
+        self._is_ending = False
 
     @property
     def age_s(self) -> float:
-        return time.monotonic() - self._born
+        return time.monotonic() - self._started_at
 
     @property
     def is_alive(self) -> bool:
@@ -53,14 +55,15 @@ class WorkerProcess:
 
     async def ended(self) -> int:
         code = await self.process.wait()
+        metrics.forget_process(self._metrics, self.process.pid)
         self._tie.close()
         return code
 
     async def end(self, grace_s: float = GRACE_S) -> None:
         """Ask the worker to shut down; kill it after `grace_s`."""
-        if not self._told:
+        if not self._is_ending:
             # Once only: a second SIGTERM means to stop at once.
-            self._told = True
+            self._is_ending = True
             self.signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(grace_s):
@@ -73,12 +76,13 @@ class WorkerProcess:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """The command line of the workers, their number, and the socket they share."""
+    """The command line of the workers, their number, and what they share: a socket, and the folder of their metrics."""
 
     arguments: Sequence[str]
     # Called again at each renewal: the options may have changed.
     number: Callable[[], int]
     listening: socket.socket | None = None
+    metrics: str = ""
 
     async def start(self) -> WorkerProcess:
         ours, theirs = socket.socketpair()
@@ -88,8 +92,8 @@ class WorkerPlan:
             # A session of its own: Ctrl-C reaches the supervisor only, which stops the workers in order.
             process = await asyncio.create_subprocess_exec(
                 *_command(), *self.arguments, stdin=DEVNULL, stdout=DEVNULL, pass_fds=[theirs.fileno(), *shared],
-                env=supervised.environment(theirs, self.listening), start_new_session=True)
-        return WorkerProcess(process, ours)
+                env=supervised.environment(theirs, self.listening, self.metrics), start_new_session=True)
+        return WorkerProcess(process, ours, self.metrics)
 
 
 def _command() -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import msgspec
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -138,18 +138,38 @@ class TextTable:
     """
 
     LONG = 2_000
+    #: The least width to which columns that do not wrap are cut: that of a time. And the width left for each other column.
+    KEPT, DETAILS = 20, 16
 
     def __init__(self, names: Sequence[str], rows: list[list[Text]], styles: Sequence[str], keep: int) -> None:
         self._names, self._rows, self._styles, self._keep = names, rows, styles, keep
 
-    def __rich__(self) -> Table:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        most = self._widest_kept(options.max_width)
         for index, name in enumerate(self._names):
             style = self._styles[index] if index < len(self._styles) else ""
-            drawn.add_column(name, style=style, no_wrap=index < self._keep, overflow="fold")
+            if index < self._keep:
+                drawn.add_column(name, style=style, no_wrap=True, overflow="ellipsis", max_width=most)
+            else:
+                drawn.add_column(name, style=style, overflow="fold")
         for row in self._rows:
             drawn.add_row(*row)
-        return drawn
+        yield drawn
+
+    def _widest_kept(self, width: int) -> int:
+        """Return the width to which the widest columns that do not wrap are cut, so that the other columns are seen."""
+        widths = self._widths()
+        kept, others = widths[:self._keep], widths[self._keep:]
+        space = width - 2 * len(widths) - sum(min(one, self.DETAILS) for one in others)
+        most = max(kept, default=0)
+        while most > self.KEPT and sum(min(one, most) for one in kept) > space:
+            most -= 1
+        return most
+
+    def _widths(self) -> list[int]:
+        return [max(cell_len(name), *(cell_len(row[index].plain) for row in self._rows)) if self._rows else cell_len(name)
+                for index, name in enumerate(self._names)]
 
     def is_plain(self, console: Console) -> bool:
         """Return whether to print plain lines. A cell of several lines needs rich."""
@@ -158,15 +178,17 @@ class TextTable:
         return not any("\n" in cell.plain for row in self._rows for cell in row)
 
     def lines(self) -> Iterator[str]:
-        lines = [self._names, *([cell.plain for cell in row] for row in self._rows)]
-        widths = [max(cell_len(line[index]) for line in lines) for index in range(len(self._names))]
-        for line in lines:
+        widths = self._widths()
+        for line in (self._names, *([cell.plain for cell in row] for row in self._rows)):
             yield "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, styles: Sequence[str] = (),
           keep: int = 1) -> TextTable:
-    """Return a table. The first `keep` columns never wrap, so that their values can be copied."""
+    """Return a table. The first `keep` columns never wrap, so that their values can be copied.
+
+    On a narrow terminal, the widest of them are cut: a long name hides no other column.
+    """
     cells = [[cell if isinstance(cell, Text) else text(cell) for cell in row] for row in rows]
     return TextTable(columns, cells, styles, keep)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +19,8 @@ from isotherm.states import ENDED, Action, NodeState, OperationState, Status
 
 # Lines above and below the lines of resources.
 FRAME_LINES = 8
+# The least width of names.
+_SHORTEST_NAME = 24
 _FAILURES = 3
 _LACKING = (NodeState.FAILED, NodeState.SKIPPED)
 _ACTIVE = (NodeState.RUNNING, NodeState.WAITING, NodeState.SCHEDULED)
@@ -112,12 +114,24 @@ def _body(frame: Frame, lines: Sequence[ResourceLine], height_left: int) -> Iter
     shown, left_out = _fitting(lines, height_left)
     if shown:
         yield Text("")
-        yield _grid(frame, shown, lines)
+        yield _Lines(frame, shown, lines)
     if left_out:
         yield Text(f"  and {console.count(left_out, 'other')}", "dim")
     here = {line.name for line in shown if line.state is NodeState.FAILED}
     for name, reason in [failure for failure in frame.failures if failure[0] not in here][-_FAILURES:]:
         yield _cut(Text.assemble(("✗ ", "bold red"), (console.clean(name), "cyan"), "  ", (console.clean(reason), "red")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of resources. A name takes at most half of a wide terminal, so that it hides no time and no reason."""
+
+    frame: Frame
+    shown: Sequence[ResourceLine]
+    known: Sequence[ResourceLine]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        yield _grid(self.frame, self.shown, self.known, max(_SHORTEST_NAME, options.max_width // 2))
 
 
 def _fitting(lines: Sequence[ResourceLine], height_left: int) -> tuple[list[ResourceLine], int]:
@@ -129,13 +143,13 @@ def _fitting(lines: Sequence[ResourceLine], height_left: int) -> tuple[list[Reso
     return sorted(best, key=lambda line: line.id), len(lines) - len(best)
 
 
-def _grid(frame: Frame, shown: Sequence[ResourceLine], known: Sequence[ResourceLine]) -> Table:
+def _grid(frame: Frame, shown: Sequence[ResourceLine], known: Sequence[ResourceLine], most: int) -> Table:
     # Names are not unique: a superseded version has the name of its successor.
-    by_name = {line.name: line for line in sorted(known, key=lambda line: line.doomed, reverse=True)}
+    by_name = {line.name: line for line in sorted(known, key=lambda line: line.unwanted, reverse=True)}
     ids = {name: line.id for name, line in by_name.items()}
     drawn = {line.id: line for line in shown}
     grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_column(no_wrap=True, overflow="ellipsis", max_width=most)
     grid.add_column(no_wrap=True, min_width=9)
     grid.add_column(no_wrap=True, justify="right", min_width=6, style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
@@ -151,6 +165,8 @@ def _row(frame: Frame, prefix: str, line: ResourceLine, by_name: dict[str, Resou
     name = Text.assemble((prefix, "dim"), (f"{sign} ", style), (console.clean(line.name), quiet or "cyan"))
     if by_name[line.name].id != line.id:
         name.append(" (old)", "dim")
+    if line.inner is not None:
+        name.append(f" {line.inner[0]:,}/{line.inner[1]:,}", "dim")
     return name, Text(words.of(line), style if style != "green" else ""), Text(_time(frame, line)), _detail(line, by_name)
 
 

@@ -11,7 +11,7 @@ Editors and CI systems can jump to the location in the first line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -20,15 +20,18 @@ from isotherm import errors
 from isotherm.cli.show import console
 
 _WORD = re.compile(r"""'[^']*'|"[^"]*"|[^\s:,{}\[\]]+""")
-_LONGEST_LINE = 160
+# The longest part of a source line that is shown, and the shortest.
+_LONGEST_LINE, _SHORTEST_LINE = 160, 20
+# Problems that are shown as text.
+_MOST = 20
 
 
-def tell(printer: console.Printer, error: errors.UserError) -> None:
+def show(printer: console.Printer, error: errors.UserError) -> None:
     """Print all problems of an error: to stderr as text, or to stdout as JSON."""
     if printer.as_json:
         printer.json({"problems": [as_data(problem) for problem in error.problems]})
         return
-    for part in draw(error.problems, printer.sources):
+    for part in draw(error.problems, printer.sources, printer.err.width):
         printer.err.print(part)
 
 
@@ -43,18 +46,28 @@ def as_data(problem: errors.Problem) -> dict[str, object]:
     return data
 
 
-def draw(problems: Iterable[errors.Problem], sources: dict[str, str]) -> Iterator[RenderableType]:
-    number = 0
-    for number, problem in enumerate(problems, 1):  # noqa: B007  # the last number is wanted
+def draw(
+    problems: Sequence[errors.Problem], sources: dict[str, str], width: int = _LONGEST_LINE
+) -> Iterator[RenderableType]:
+    """Draw the first problems in the order of the files, for a terminal of this width."""
+    for problem in _in_order(problems)[:_MOST]:
         yield _headline(problem)
         gutter = 5
         if problem.mark and problem.mark.source in sources:
             gutter = max(5, len(str(problem.mark.line)) + 2)
-            yield from _excerpt(sources[problem.mark.source], problem.mark, gutter)
+            yield from _excerpt(sources[problem.mark.source], problem.mark, gutter, width)
         if problem.hint:
             yield Text.assemble((" " * gutter + " = ", "blue"), ("hint: ", "bold cyan"), console.clean(problem.hint))
-    if number > 1:
-        yield Text(f"{number} errors", "bold red")
+    if len(problems) > 1:
+        rest = f"; the first {_MOST} are shown, --json prints all" if len(problems) > _MOST else ""
+        yield Text(f"{len(problems)} errors{rest}", "bold red")
+
+
+def _in_order(problems: Sequence[errors.Problem]) -> list[errors.Problem]:
+    """Sort problems by file, line and column; those without a location come first."""
+    files = {source: number for number, source in enumerate(dict.fromkeys(one.mark.source for one in problems if one.mark))}
+    return sorted(problems, key=lambda one: (files[one.mark.source], one.mark.line, one.mark.column) if one.mark
+                  else (-1, 0, 0))
 
 
 def _headline(problem: errors.Problem) -> Text:
@@ -62,17 +75,26 @@ def _headline(problem: errors.Problem) -> Text:
     return Text.assemble((console.clean(place), "bold"), ("error: ", "bold red"), console.clean(str(problem)))
 
 
-def _excerpt(source: str, mark: errors.Mark, gutter: int) -> Iterator[Text]:
+def _excerpt(source: str, mark: errors.Mark, gutter: int, width: int) -> Iterator[Text]:
+    """Draw the line of a mark with a caret below it; of a long line, the part around the caret."""
     lines = source.split("\n", mark.line)
     if len(lines) < mark.line:
         return
     line = lines[mark.line - 1].rstrip("\r")
-    before = line[:mark.column - 1]
-    if len(line) > _LONGEST_LINE:
-        return
-    word = _WORD.match(line, mark.column - 1)
-    width = len(console.clean(word[0])) if word else 1
-    yield Text.assemble((f"{mark.line:>{gutter}} | ", "blue"), console.clean(line))
+    before, rest = console.clean(line[:mark.column - 1]), console.clean(line[mark.column - 1:])
+    most = max(_SHORTEST_LINE, min(_LONGEST_LINE, width - gutter - len(" | ")))
+    if len(before) + len(rest) > most:
+        before = _cut(before, most // 2, at_start=True)
+        rest = _cut(rest, most - len(before))
+    word = _WORD.match(rest)
+    yield Text.assemble((f"{mark.line:>{gutter}} | ", "blue"), before, rest)
     # Tabs are kept, so that the caret is below its word at any tab width.
-    lead = "".join("\t" if char == "\t" else " " for char in console.clean(before))
-    yield Text.assemble((" " * gutter + " | ", "blue"), lead, ("^" * max(width, 1), "bold red"))
+    lead = "".join("\t" if char == "\t" else " " for char in before)
+    yield Text.assemble((" " * gutter + " | ", "blue"), lead, ("^" * (len(word[0]) if word else 1), "bold red"))
+
+
+def _cut(text: str, most: int, *, at_start: bool = False) -> str:
+    """Cut a text to a length, at its start or at its end."""
+    if len(text) <= most:
+        return text
+    return f"...{text[len(text) - most + 3:]}" if at_start else f"{text[:most - 3]}..."

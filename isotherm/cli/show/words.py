@@ -76,6 +76,12 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def path(one: Mapping[str, Any], stack: str = "(stack)") -> str:
+    """Return the names that lead to the resource of a row; those to its stack, and `stack`, if it is about a stack."""
+    names = [*one.get("stack", ()), *([one["resource_name"]] if one["resource_name"] else [])]
+    return ".".join(names) if one["resource_name"] else " ".join([*([".".join(names)] if names else []), stack])
+
+
 def some(names: list[str], count: int, most: int = 3) -> str:
     """Join names: `a, b, c and 7 more`."""
     shown = ", ".join(names[:most])
@@ -87,4 +93,4 @@ def undriven_notice(stack: Mapping[str, Any]) -> Iterator[Text]:
     """Yield a notice if an operation is in progress and no engine drives it."""
     if stack["status"] == "IN_PROGRESS" and not stack["driven"]:
         name = console.clean(stack["stack_name"])
-        yield Text(f"No engine is running, so {name} makes no progress. To continue: isotherm watch {name}", "yellow")
+        yield Text(f"No engine is running, so {name} makes no progress. To continue: isotherm work {name}", "yellow")

@@ -1,1 +1,1 @@
-"""The commands on stacks, one module per noun or verb."""
+"""The commands that change stacks or plan changes, one module per noun or verb."""

@@ -10,9 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isotherm.cli import options
-from isotherm.cli.client import home
+from isotherm.cli.client import engines, port
 from isotherm.cli.show import console
-from isotherm.engine.process.embedded import Embedded
 
 POLICIES, MODES = ("ignore", "report", "repair"), ("active", "maintenance", "paused")
 DEFAULT = "default"
@@ -33,6 +32,7 @@ _WORDS = {"in_sync": ("in sync", "green"), "drifted": ("drifted", "red"), "gone"
 @click.option("--mode", type=click.Choice(MODES),
               help="Set the mode. active: follow the policy. maintenance: observe, but do not repair. paused: do not "
                    "observe.")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def drift(  # noqa: PLR0913 - one for each option
@@ -48,28 +48,29 @@ def drift(  # noqa: PLR0913 - one for each option
     if resource is not None and (interval is not None or mode is not None):
         raise click.UsageError("--interval and --mode apply to whole stacks: leave RESOURCE out.")
 
-    async def work(engine: Embedded) -> dict[str, Any]:
+    async def work(engine: port.EnginePort) -> dict[str, Any]:
         await _change(engine, name, resource, (policy, interval, mode))
         return await _view(engine, name, resource, whole=whole)
 
-    view = home.use(Embedded, work)
+    view = engines.use(work)
     printer.result(view, lambda: _draw(view, single=resource is not None))
 
 
 @click.command(epilog=options.example("isotherm observe web", "isotherm observe web config"))
 @click.argument("name")
 @click.argument("resource", required=False)
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def observe(printer: console.Printer, name: str, resource: str | None) -> None:
     """Observe the resources of a stack now and show their drift."""
 
-    async def work(engine: Embedded) -> dict[str, Any]:
+    async def work(engine: port.EnginePort) -> dict[str, Any]:
         with printer.busy(f"observing {name}"):
             await engine.orchestrator.drift.observe(name, resource)
         return await _view(engine, name, resource)
 
-    view = home.use(Embedded, work)
+    view = engines.use(work)
     printer.result(view, lambda: _draw(view, single=resource is not None))
 
 
@@ -84,17 +85,17 @@ def observing(printer: console.Printer, mode: str | None) -> None:
     `isotherm drift NAME --mode`.
     """
 
-    async def work(engine: Embedded) -> dict[str, str]:
+    async def work(engine: port.EnginePort) -> dict[str, str]:
         if mode is not None:
             await engine.orchestrator.drift.set_project_mode(mode)
         return {"mode": await engine.orchestrator.drift.project_mode()}
 
-    view = home.use(Embedded, work)
+    view = engines.use(work)
     printer.result(view, lambda: [Text(view["mode"])])
 
 
 async def _change(
-    engine: Embedded, name: str, resource: str | None, asked: tuple[str | None, float | None, str | None]
+    engine: port.EnginePort, name: str, resource: str | None, asked: tuple[str | None, float | None, str | None]
 ) -> None:
     policy, interval, mode = asked
     if asked == (None, None, None):
@@ -108,7 +109,7 @@ async def _change(
         mode=mode or "")
 
 
-async def _view(engine: Embedded, name: str, resource: str | None, *, whole: bool = False) -> dict[str, Any]:
+async def _view(engine: port.EnginePort, name: str, resource: str | None, *, whole: bool = False) -> dict[str, Any]:
     if resource is not None:
         return await engine.orchestrator.drift.show_resource(name, resource)
     return await engine.orchestrator.drift.show(name, whole=whole)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
 from isotherm.cli import options
-from isotherm.cli.client import embedded, home, inputs
+from isotherm.cli.client import embedded, engines, inputs, places, port
 from isotherm.cli.show import console
 from isotherm.engine.orchestrator import Patch
-from isotherm.engine.process.embedded import Embedded
 
 _hidden = click.option("--show-hidden", "hidden", is_flag=True,
                        help="Include hidden parameters and the stored data of resources.")
@@ -35,7 +33,7 @@ def export(printer: console.Printer, name: str, hidden: bool, output: str | None
     `isotherm adopt` reads the document once the stack is abandoned. Without --show-hidden, hidden values are masked and the
     document cannot be adopted.
     """
-    found = home.use(Embedded, lambda engine: engine.orchestrator.exports.export(name, hidden=hidden))
+    found = engines.use(lambda engine: engine.orchestrator.exports.export(name, hidden=hidden))
     _hand_out(printer, found, output)
 
 
@@ -44,6 +42,7 @@ def export(printer: console.Printer, name: str, hidden: bool, output: str | None
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @_hidden
 @_output
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output: str | None) -> None:
@@ -54,7 +53,7 @@ def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output
     """
     if not yes:
         _confirm(name)
-    found = home.use(Embedded, lambda engine: _abandon(engine, printer, name, hidden, output))
+    found = engines.use(lambda engine: _abandon(engine, printer, name, hidden, output))
     _hand_out(printer, found, output)
 
 
@@ -65,7 +64,7 @@ def _confirm(name: str) -> None:
 
 
 async def _abandon(
-    engine: Embedded, printer: console.Printer, name: str, hidden: bool, output: str | None
+    engine: port.EnginePort, printer: console.Printer, name: str, hidden: bool, output: str | None
 ) -> dict[str, Any]:
     answer = await engine.orchestrator.exports.abandon(name, hidden=hidden)
     if output:
@@ -103,6 +102,7 @@ def _write(output: str, found: dict[str, Any]) -> None:
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="MINUTES",
               help="The operation fails after this time.")
 @click.option("--tags", metavar="A,B", help="Tags of the stack, separated by commas.")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def adopt(  # noqa: PLR0913 - one for each option
@@ -114,10 +114,10 @@ def adopt(  # noqa: PLR0913 - one for each option
     belong to no other stack; resources that the document has no physical id for are created. Parameters given here override
     those in the file.
     """
-    data = sys.stdin.buffer.read() if document == inputs.STDIN else Path(document).read_bytes()
-    surroundings, files = inputs.environment_only(printer, environments, parameters)
+    data = sys.stdin.buffer.read() if document == inputs.STDIN else places.read(places.of(document))
+    env, files = inputs.environment_only(printer, environments, parameters)
     change = Patch(
-        environment=surroundings, files=files, disable_rollback=not rollback, timeout_s=timeout * 60 if timeout else None,
+        environment=env, files=files, disable_rollback=not rollback, timeout_s=timeout * 60 if timeout else None,
         tags=[tag.strip() for tag in (tags or "").split(",") if tag.strip()],
     )
     return embedded.operate(printer, name, lambda orchestrator: orchestrator.exports.adopt(name, data, change))

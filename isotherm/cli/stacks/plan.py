@@ -1,4 +1,4 @@
-"""`isotherm plan`: the resources of a template in order of creation; `preview` handles an update of a stack."""
+"""`isotherm plan`: the resources of a template in order of creation; `changes` plans those of a stack."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from isotherm.cli import options
+from isotherm.cli import codes, options
 from isotherm.cli.client import inputs
+from isotherm.cli.client.files import TEMPLATE_SUFFIXES
 from isotherm.cli.show import console, reasons
 from isotherm.graph import dot
 from isotherm.graph.graph import DependencyTaskGraph
@@ -22,32 +23,61 @@ from isotherm.template.model import model
 
 @click.command(epilog=options.example("isotherm plan examples/site.yaml -e examples/production.env.yaml",
                                       "isotherm plan examples/site.yaml --dot | dot -Tsvg > site.svg",
-                                      "isotherm plan web -t examples/site.yaml -p servers=one,two"))
+                                      "isotherm plan web -t examples/site.yaml -p servers=one,two --out web.plan",
+                                      "isotherm plan web --refresh --detailed-exitcode"))
 @click.argument("what", metavar="TEMPLATE|NAME")
-@click.option("-t", "--template", "target", type=options.FILE, help="The new template of the stack NAME.")
+@click.option("-t", "--template", "template", type=options.FILE, help="The template of the stack NAME.")
 @options.environment_options
-@click.option("--dot", "as_dot", is_flag=True, help="Print the graph in Graphviz's dot language.")
+@options.move_option
+@options.choice_options
+@options.fresh_option
+@click.option("--refresh", is_flag=True, help="Observe reality first. Only with NAME.")
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Save the plan; `isotherm apply FILE` applies exactly it. Only with NAME.")
+@click.option("--detailed-exitcode", "detailed", is_flag=True,
+              help=f"Exit with {codes.CHANGES} if the plan changes something. Only with NAME.")
+@click.option("--dot", "as_dot", is_flag=True, help="Print the graph in Graphviz's dot language. Only with TEMPLATE.")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
-def plan(printer: console.Printer, what: str, target: str | None, environments: tuple[str, ...],
-         parameters: dict[str, str], as_dot: bool) -> None:
+def plan(  # noqa: PLR0913 - one for each option
+         printer: console.Printer, what: str, template: str | None, environments: tuple[str, ...],
+         parameters: dict[str, str], moved: dict[str, str], target: tuple[str, ...], exclude: tuple[str, ...], fresh: bool,
+         refresh: bool, out: str | None, detailed: bool, as_dot: bool) -> int:
     """Show what a template would create, or what an update would change.
 
     `isotherm plan TEMPLATE` shows the resources of a template file (- reads stdin), the step in which each is created, and
     the dependencies it waits for. Resources of one step are created in parallel.
 
-    `isotherm plan NAME -t TEMPLATE` shows what an update of the stack NAME would change, and why. It changes nothing.
+    `isotherm plan NAME -t TEMPLATE` shows what `isotherm apply` would change, and why, with the drift that is known.
+    Parameters and environment of the stack are kept unless given. If there is no stack NAME, it shows the properties of
+    what would be created. `isotherm plan NAME` shows what the stack's own template would change now. Nothing is changed.
     """
-    if target is None:
-        context = click.get_current_context()
-        template = str(options.FILE.convert(what, context.command.params[0], context))
-        _plan(printer, template, inputs.read(printer, template, environments, parameters), as_dot)
-        return
-    if as_dot:
+    of_stack = template is not None or not _is_file(what)
+    if of_stack and template is None and (given := [*environments, *parameters, *moved]):
+        raise click.UsageError(f"{given[0]}: give the template too, with -t.")
+    if of_stack and as_dot:
         raise click.UsageError("--dot draws a template only: leave out -t.")
-    # Imported here: a plan of a file does not need the engine, which is slow to import.
-    preview = importlib.import_module("isotherm.cli.stacks.preview")
-    preview.preview(printer, what, inputs.read(printer, target, environments, parameters))
+    if of_stack:
+        # Imported here: a plan of a file does not need the engine, which is slow to import.
+        changes = importlib.import_module("isotherm.cli.client.changes")
+        read = None if template is None else inputs.read(printer, template, environments, parameters)
+        code: int = changes.show(
+            printer, what, read, changes.Showing(fresh, refresh, out, detailed, moved, target, exclude))
+        return code
+    if fresh or refresh or out or detailed or moved or target or exclude:
+        raise click.UsageError(f"There is no stack in {what}: name one, and give the template with -t.")
+    _plan(printer, what, inputs.read(printer, what, environments, parameters), as_dot)
+    return codes.OK
+
+
+def _is_file(what: str) -> bool:
+    """Return whether `what` is a template, not a stack. Raises UsageError for a file that does not exist."""
+    if what == inputs.STDIN or Path(what).exists() or "/" in what or what.endswith((*TEMPLATE_SUFFIXES, ".yml", ".json")):
+        context = click.get_current_context()
+        options.FILE.convert(what, context.command.params[0], context)
+        return True
+    return False
 
 
 def _plan(printer: console.Printer, template: str, read: inputs.TemplateInputs, as_dot: bool) -> None:

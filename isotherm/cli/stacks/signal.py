@@ -14,11 +14,8 @@ from rich.text import Text
 
 from isotherm import errors
 from isotherm.cli import options
-from isotherm.cli.client import home
+from isotherm.cli.client import engines, port
 from isotherm.cli.show import console, words
-from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.process import service_list
-from isotherm.engine.process.embedded import Embedded
 
 
 @click.command(epilog=options.example(
@@ -30,6 +27,7 @@ from isotherm.engine.process.embedded import Embedded
 @click.option("-d", "--data", "text", metavar="JSON|@FILE", default=None,
               help="The data of the signal: JSON, or @FILE; @- reads stdin.")
 @click.option("--id", "signal_id", default="", help="An id for this signal. A signal with the same id is delivered once.")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def signal(printer: console.Printer, name: str, resource: str, text: str | None, signal_id: str) -> None:
@@ -39,8 +37,8 @@ def signal(printer: console.Printer, name: str, resource: str, text: str | None,
     one counts), a status (SUCCESS or FAILURE), a reason and data. All fields are optional.
     """
     details = _read(text)
-    _tell(printer, name, f"Signalled {resource}.",
-          lambda orchestrator: orchestrator.signals.send(name, resource, details, signal_id=signal_id))
+    _act_and_show(printer, name, f"Signalled {resource}.",
+                  lambda orchestrator: orchestrator.signals.send(name, resource, details, signal_id=signal_id))
 
 
 @click.group()
@@ -58,12 +56,12 @@ def hook() -> None:
 @click.pass_obj
 def list_hooks(printer: console.Printer, name: str) -> None:
     """List the hooks that a stack waits at."""
-    found = home.use(Embedded, lambda engine: _hooks(engine, name))
+    found = engines.use(lambda engine: _hooks(engine, name))
     rows = [(one["resource_name"], one["hook"], one["since"]) for one in found]
     printer.result(found, lambda: [console.table(["resource", "hook", "since"], rows, styles=["cyan"])])
 
 
-async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
+async def _hooks(engine: port.EnginePort, name: str) -> list[dict[str, Any]]:
     return await engine.orchestrator.signals.hooks(name)
 
 
@@ -71,12 +69,13 @@ async def _hooks(engine: Embedded, name: str) -> list[dict[str, Any]]:
 @click.argument("name")
 @click.argument("resource")
 @click.argument("hook_name", metavar="HOOK")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def clear_hook(printer: console.Printer, name: str, resource: str, hook_name: str) -> None:
     """Clear a hook, so that the resource continues."""
-    _tell(printer, name, f"Hook {hook_name} is cleared.",
-          lambda orchestrator: orchestrator.signals.clear_hook(name, resource, hook_name))
+    _act_and_show(printer, name, f"Hook {hook_name} is cleared.",
+                  lambda orchestrator: orchestrator.signals.clear_hook(name, resource, hook_name))
 
 
 @click.command("mark-unhealthy", epilog=options.example("isotherm mark-unhealthy web database --reason 'lost its disk'",
@@ -85,6 +84,7 @@ def clear_hook(printer: console.Printer, name: str, resource: str, hook_name: st
 @click.argument("resource")
 @click.option("--reason", default="", help="Why the resource is unhealthy.")
 @click.option("--undo", is_flag=True, help="Mark the resource as healthy again.")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def mark_unhealthy(printer: console.Printer, name: str, resource: str, reason: str, undo: bool) -> None:
@@ -93,19 +93,21 @@ def mark_unhealthy(printer: console.Printer, name: str, resource: str, reason: s
     RESOURCE is the name or the physical id of the resource. The next update replaces it.
     """
     said = f"{resource} is healthy again." if undo else f"{resource} is unhealthy: the next update replaces it."
-    _tell(printer, name, said,
-          lambda orchestrator: orchestrator.signals.mark_unhealthy(name, resource, unhealthy=not undo, reason=reason))
+    _act_and_show(printer, name, said, lambda orchestrator: orchestrator.signals.mark_unhealthy(
+        name, resource, unhealthy=not undo, reason=reason))
 
 
-def _tell(printer: console.Printer, name: str, said: str, tell: Callable[[Orchestrator], Awaitable[None]]) -> None:
-    """Run `tell`, then print `said` and the state of the stack."""
+def _act_and_show(
+    printer: console.Printer, name: str, said: str, act: Callable[[port.OrchestratorPort], Awaitable[None]]
+) -> None:
+    """Run `act`, then print `said` and the state of the stack."""
 
-    async def work(engine: Embedded) -> dict[str, Any]:
-        await tell(engine.orchestrator)
+    async def work(engine: port.EnginePort) -> dict[str, Any]:
+        await act(engine.orchestrator)
         stack = await engine.orchestrator.stacks.show(name)
-        return {**stack, "driven": stack["status"] == "IN_PROGRESS" and await service_list.is_driven(engine)}
+        return {**stack, "driven": stack["status"] == "IN_PROGRESS" and await engine.is_driven()}
 
-    stack = home.use(Embedded, work)
+    stack = engines.use(work)
 
     def draw() -> Iterator[RenderableType]:
         yield Text(console.clean(said))

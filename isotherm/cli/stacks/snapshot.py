@@ -11,9 +11,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from isotherm.cli import codes, options
-from isotherm.cli.client import embedded, home
+from isotherm.cli.client import embedded, engines, port
 from isotherm.cli.show import console, words
-from isotherm.engine.process.embedded import Embedded
 
 _hidden = click.option("--show-hidden", "hidden", is_flag=True, help="Include hidden values.")
 
@@ -26,6 +25,7 @@ def snapshot() -> None:
 @snapshot.command(epilog=options.example("isotherm snapshot create web before-the-change"))
 @click.argument("name")
 @click.argument("label", required=False, metavar="[SNAPSHOT]")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def create(printer: console.Printer, name: str, label: str | None) -> int:
@@ -43,7 +43,7 @@ def create(printer: console.Printer, name: str, label: str | None) -> int:
 @click.pass_obj
 def list_(printer: console.Printer, name: str) -> None:
     """List the snapshots of a stack."""
-    found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots.list(name))
+    found = engines.use(lambda engine: engine.orchestrator.snapshots.list(name))
     rows = [(one["name"] or "", words.status(f"{one['action']}_{one['status']}"), one["creation_time"], one["id"],
              one["status_reason"] if one["status"] == "FAILED" else "") for one in found]
     printer.result(
@@ -62,7 +62,7 @@ def show_(printer: console.Printer, name: str, label: str, hidden: bool) -> None
 
     SNAPSHOT is its name or its id. With --json, prints everything it holds.
     """
-    found = home.use(Embedded, lambda engine: engine.orchestrator.snapshots.show(name, label, hidden=hidden))
+    found = engines.use(lambda engine: engine.orchestrator.snapshots.show(name, label, hidden=hidden))
     printer.result(found, lambda: _draw(found))
 
 
@@ -78,11 +78,12 @@ def _draw(found: dict[str, Any]) -> Iterator[RenderableType]:
 @snapshot.command(epilog=options.example("isotherm snapshot delete web before-the-change"))
 @click.argument("name")
 @click.argument("label", metavar="SNAPSHOT")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def delete(printer: console.Printer, name: str, label: str) -> int:
     """Delete a snapshot and the data that resources saved for it."""
-    left = home.use(Embedded, lambda engine: _delete(engine, name, label))
+    left = engines.use(lambda engine: _delete(engine, name, label))
     said = f"Deleted snapshot {label}." if left is None else f"{left['action']}_{left['status']}: {left['status_reason']}"
     printer.result(
         {"deleted": left is None, "snapshot": left}, lambda: [console.text(said, "" if left is None else "red")]
@@ -90,7 +91,7 @@ def delete(printer: console.Printer, name: str, label: str) -> int:
     return codes.OK if left is None else codes.FAILED
 
 
-async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | None:
+async def _delete(engine: port.EnginePort, name: str, label: str) -> dict[str, Any] | None:
     """Drive the deletion to its end; return the snapshot if it could not be deleted, else None."""
     one = await engine.orchestrator.snapshots.show(name, label)
     await engine.orchestrator.snapshots.delete(name, one["id"])
@@ -105,6 +106,7 @@ async def _delete(engine: Embedded, name: str, label: str) -> dict[str, Any] | N
 @click.command(epilog=options.example("isotherm restore web before-the-change"))
 @click.argument("name")
 @click.argument("label", metavar="SNAPSHOT")
+@options.cloud_option
 @options.json_option
 @click.pass_obj
 def restore(printer: console.Printer, name: str, label: str) -> int:

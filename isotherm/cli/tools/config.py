@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -54,7 +55,14 @@ def _draw(rows: list[dict[str, Any]], files: Sequence[str], unknown: list[str]) 
                       for row in rows], styles=["dim", "cyan"])
     yield f"Configuration files: {', '.join(files) or 'none'}"
     if unknown:
-        yield f"Ignored, because Isotherm has no such options: {', '.join(unknown)}"
+        said = ", ".join(_with_guess(one, [row["name"] for row in rows]) for one in unknown)
+        yield f"Ignored, because Isotherm has no such options: {said}"
+
+
+def _with_guess(option: str, known: Sequence[str]) -> str:
+    """Return an unknown option, with the known one that it may be a misspelling of."""
+    likely = difflib.get_close_matches(option.rpartition(" ")[2], known, 1, 0.85)
+    return f"{option} (did you mean {likely[0]}?)" if likely else option
 
 
 def _text(value: object) -> str:

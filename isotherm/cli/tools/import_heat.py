@@ -49,11 +49,11 @@ def import_heat(  # noqa: PLR0913 - one for each option
     url = database_url or configured_url
     if not url:
         raise click.UsageError("Heat's database is not given: add --heat-conf or --database-url.")
-    wish = run.ImportRequest(stacks, key_file.read_text().strip() if key_file else configured_key, project, dry_run)
+    request = run.ImportRequest(stacks, key_file.read_text().strip() if key_file else configured_key, project, dry_run)
 
     async def work(engine: Embedded) -> list[TreeReport]:
         with heat_rows.opened(url) as heat, printer.busy("reading Heat's database"):
-            return await run.import_stacks(engine, heat, wish)
+            return await run.import_stacks(engine, heat, request)
 
     results = home.use(Embedded, work)
     printer.result({"dry_run": dry_run, "stacks": [one.as_dict() for one in results]},

@@ -17,16 +17,17 @@ from isotherm.engine.admin import migrate as migrate_admin
 from isotherm.engine.process import heartbeat, liveness
 from isotherm.engine.process import service_list as service_list_process
 from isotherm.engine.process.heartbeat import FOLDERS
-from isotherm.engine.process.home import CONFIG, Folder, database_url
+from isotherm.engine.process.home import Folder, database_url
+from isotherm.engine.process.home_files import CONFIG
 from isotherm.engine.queries import views
 from isotherm.planning import desired, documents
-from isotherm.planning.planner import asked_for
+from isotherm.planning.planner import input_of
 from isotherm.resources.registry import Registry
 from isotherm.store.admin import purge, reseal, services
 from isotherm.store.database import connect, schema
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import migrate, reset
-from isotherm.store.operations.migrate import Member
+from isotherm.store.operations.migrate import TreeStack
 from isotherm.store.reads import admin
 
 # Rows that are sealed, or deleted stacks that are purged, in one transaction.
@@ -107,13 +108,18 @@ async def resource_data(folder: Folder, called: str) -> dict[str, Any]:
             "physical_resource_id": one.physical_id, "data": documents.decode(one.data, dict[str, Any])}
 
 
+async def check_exists(folder: Folder, called: str) -> None:
+    """Raise NotFound if there is no such stack."""
+    migrate_admin.called(await folder.store.read(migrate.living), called)
+
+
 async def reset_status(folder: Folder, called: str) -> list[dict[str, Any]]:
     """Reset the unfinished operations of a stack and its nested stacks, and return the stacks that had one."""
     root = migrate_admin.called(await folder.store.read(migrate.living), called)
 
-    def unit(connection: Connection) -> list[Member]:
+    def unit(connection: Connection) -> list[TreeStack]:
         tree = migrate.tree(connection, root.id)
-        # Nested stacks first: the resources that wait for them are told that they have failed.
+        # Nested stacks first: the failure reaches the resources that wait for them.
         given_up = {one.id for one in reversed(tree) if reset.reset(connection, one.id, RESET, folder.clock.now())}
         return [one for one in migrate.tree(connection, root.id) if one.id in given_up]
 
@@ -135,38 +141,38 @@ class Resealed:
         self.unreadable += one.unreadable
 
 
-async def seal_anew(folder: Folder, types: Registry) -> Resealed:
+async def reseal_all(folder: Folder, types: Registry) -> Resealed:
     """Seal all texts with the newest key."""
-    told = Resealed()
-    await _mark_anew(folder, types)
+    counts = Resealed()
+    await _renew_digests(folder, types)
     for columns in reseal.SEALED:
-        await _seal_rows(folder, columns, told)
+        await _seal_rows(folder, columns, counts)
     addresses = await folder.store.read(reseal.addresses)
     for start in range(0, len(addresses), PAGE):
-        told.add(await folder.store.write(partial(reseal.move, chosen=addresses[start:start + PAGE])))
+        counts.add(await folder.store.write(partial(reseal.move, chosen=addresses[start:start + PAGE])))
     living = await folder.store.read(migrate.living)
-    told.busy = len(await folder.store.read(
+    counts.busy = len(await folder.store.read(
         lambda connection: migrate.busy(connection, [one.id for one in living], folder.clock.now())))
-    return told
+    return counts
 
 
-async def _seal_rows(folder: Folder, columns: reseal.Columns, told: Resealed) -> None:
+async def _seal_rows(folder: Folder, columns: reseal.Columns, counts: Resealed) -> None:
     after: tuple[Any, ...] | None = ()
     while after is not None:
         done = await folder.store.write(partial(reseal.page, of=columns, after=after, limit=PAGE))
-        told.add(done)
+        counts.add(done)
         after = done.after
 
 
-async def _mark_anew(folder: Folder, types: Registry) -> None:
+async def _renew_digests(folder: Folder, types: Registry) -> None:
     """Renew the digests of wanted resources, stack by stack. Stacks whose request cannot be read are left out."""
     for one in await folder.store.read(migrate.living):
-        def unit(connection: Connection, one: Member = one) -> None:
+        def unit(connection: Connection, one: TreeStack = one) -> None:
             operation = migrate.contents(connection, one.id).operation
             if operation is not None and operation.input:
-                asked = asked_for(connection, one.id, operation.input)
+                input_ = input_of(connection, one.id, operation.input)
                 identity = desired.Identity(one.name, one.id, one.project)
-                reseal.mark(connection, one.id, desired.desire(asked, identity, types, validate=False).wanted)
+                reseal.mark(connection, one.id, desired.desire(input_, identity, types, validate=False).wanted)
 
         with contextlib.suppress(errors.IsothermError):
             await folder.store.write(unit)

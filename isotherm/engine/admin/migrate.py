@@ -16,13 +16,13 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine.admin.prove import Prover
 from isotherm.planning import desired
-from isotherm.planning.planner import asked_for
+from isotherm.planning.planner import input_of
 from isotherm.resources import contract
 from isotherm.resources.registry import Registry
 from isotherm.states import Status
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import migrate
-from isotherm.store.operations.migrate import Conversion, Member
+from isotherm.store.operations.migrate import Conversion, TreeStack
 
 # Attempts, and the pause between them, until an engine has released the lock of an idle stack.
 _ATTEMPTS, _PAUSE_S = 10, 0.1
@@ -72,8 +72,8 @@ class Migrator:
         self._clock = clock
         self._new_id = new_id
 
-    async def roots(self, named: Sequence[str] = ()) -> list[Member]:
-        """Return the stacks to migrate: those that are named, or all legacy stacks and those with legacy stacks inside.
+    async def roots(self, named: Sequence[str] = ()) -> list[TreeStack]:
+        """Return the stacks to migrate: those that are named, or all legacy stacks and those with nested legacy stacks.
 
         Raises NotFound for an unknown name, and UserError for a nested stack.
         """
@@ -84,7 +84,7 @@ class Migrator:
         tops = {_top(one, around).id for one in living if not one.convergence}
         return [one for one in living if one.id in tops]
 
-    async def migrate(self, root: Member, *, dry_run: bool = False) -> MigrationReport:
+    async def migrate(self, root: TreeStack, *, dry_run: bool = False) -> MigrationReport:
         """Migrate one tree. A dry run does everything and rolls it back, so that refusals are reported."""
         report = MigrationReport(root.id, root.name, root.project, root.state)
         try:
@@ -104,7 +104,7 @@ class Migrator:
             report.outcome = Outcome.REFUSED
         return report
 
-    async def _read_tree(self, root: str) -> tuple[list[Member], list[str]]:
+    async def _read_tree(self, root: str) -> tuple[list[TreeStack], list[str]]:
         """Return the tree and the obstacles. An engine that has just ended its work releases the lock in a moment."""
         for patience in reversed(range(_ATTEMPTS)):
             seen, busy = await self._store.read(lambda connection: self._read(connection, root))
@@ -115,14 +115,14 @@ class Migrator:
             await asyncio.sleep(_PAUSE_S)
         return seen, reasons
 
-    def _read(self, connection: Connection, root: str) -> tuple[list[Member], dict[str, str]]:
+    def _read(self, connection: Connection, root: str) -> tuple[list[TreeStack], dict[str, str]]:
         seen = migrate.tree(connection, root)
         if not seen:
             raise errors.NotFound("it is gone")
         old = [one.id for one in seen if not one.convergence]
         return seen, migrate.busy(connection, [one.id for one in seen], self._clock.now()) if old else {}
 
-    async def _migrate(self, seen: Sequence[Member], report: MigrationReport, *, dry_run: bool) -> None:
+    async def _migrate(self, seen: Sequence[TreeStack], report: MigrationReport, *, dry_run: bool) -> None:
         made = [await self._store.read(self._prepare(one, seen)) for one in seen if not one.convergence]
         report.resources = sum(len(one.contents.present()) for one in made)
         report.unproven = sum(len(one.wanted) - len(one.proven) for one in made)
@@ -138,31 +138,31 @@ class Migrator:
         except _DryRunDone:
             return
 
-    def _prepare(self, member: Member, seen: Sequence[Member]) -> Callable[[Connection], Conversion]:
+    def _prepare(self, member: TreeStack, seen: Sequence[TreeStack]) -> Callable[[Connection], Conversion]:
         def unit(connection: Connection) -> Conversion:
             found = migrate.contents(connection, member.id)
             if found.operation is None or not found.operation.input:
                 # The stack was rolled back to nothing, so nothing is wanted.
                 return Conversion(member, found, self._new_id(), (), frozenset())
-            asked = asked_for(connection, member.id, found.operation.input)
+            input_ = input_of(connection, member.id, found.operation.input)
             identity = desired.Identity(member.name, member.id, member.project)
-            goal = desired.desire(asked, identity, self._types, validate=False)
+            goal = desired.desire(input_, identity, self._types, validate=False)
             inner = {one.id for one in seen}
-            proving = Prover(goal, asked, self._types, found.present(), lambda id_: _inner(connection, id_, inner))
+            proving = Prover(goal, input_, self._types, found.present(), lambda id_: _inner(connection, id_, inner))
             return Conversion(member, found, self._new_id(), goal.wanted, proving.proven())
 
         return unit
 
 
-def _inner(connection: Connection, stack_id: str, tree: set[str]) -> desired.Asked | None:
+def _inner(connection: Connection, stack_id: str, tree: set[str]) -> desired.StackInput | None:
     """Return the request of a nested stack."""
     if stack_id not in tree:
         return None
     operation = migrate.contents(connection, stack_id).operation
-    return asked_for(connection, stack_id, operation.input) if operation is not None and operation.input else None
+    return input_of(connection, stack_id, operation.input) if operation is not None and operation.input else None
 
 
-def _obstacles(seen: Sequence[Member], busy: dict[str, str]) -> Iterator[str]:
+def _obstacles(seen: Sequence[TreeStack], busy: dict[str, str]) -> Iterator[str]:
     for one in seen:
         where = "" if one is seen[0] else f"{one.name}, inside it, "
         if one.status is not Status.COMPLETE:
@@ -178,7 +178,7 @@ def _leftovers(one: Conversion) -> int:
                for version in one.contents.versions.values())
 
 
-def called(living: Sequence[Member], word: str) -> Member:
+def called(living: Sequence[TreeStack], word: str) -> TreeStack:
     """Return a stack of any project, by its id, or by its name if it is unique."""
     found = [one for one in living if one.id == word] or [one for one in living if one.name == word]
     if not found:
@@ -189,16 +189,16 @@ def called(living: Sequence[Member], word: str) -> Member:
     return found[0]
 
 
-def _find(living: Sequence[Member], word: str) -> Member:
+def _find(living: Sequence[TreeStack], word: str) -> TreeStack:
     one = called(living, word)
     top = _top(one, {each.id: each for each in living})
     if top is not one:
-        raise errors.UserError(f"Stack {word} is inside of {top.name}: a tree is migrated as a whole.", kind="NotSupported",
+        raise errors.UserError(f"Stack {word} is nested in {top.name}: a tree is migrated as a whole.", kind="NotSupported",
                                hint=f"heat-manage migrate-convergence-1 {top.id}")
     return one
 
 
-def _top(one: Member, around: dict[str, Member]) -> Member:
+def _top(one: TreeStack, around: dict[str, TreeStack]) -> TreeStack:
     while one.owner_id is not None and one.owner_id in around:
         one = around[one.owner_id]
     return one

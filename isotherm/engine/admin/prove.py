@@ -28,15 +28,15 @@ class Prover:
     """Compares the wanted state with the rows. `inner` reads the request of a nested stack."""
 
     def __init__(
-        self, goal: desired.Desired, asked: desired.Asked, types: Registry, present: Mapping[str, Version],
-        inner: Callable[[str], desired.Asked | None],
+        self, goal: desired.Desired, input_: desired.StackInput, types: Registry, present: Mapping[str, Version],
+        inner: Callable[[str], desired.StackInput | None],
     ) -> None:
         self._goal = goal
-        self._asked = asked
+        self._input = input_
         self._types = types
         self._present = present
         self._inner = inner
-        self._secrets = masking.redactor(asked)
+        self._secrets = masking.redactor(input_)
 
     def proven(self) -> frozenset[str]:
         """Return the names of resources that are as wanted."""
@@ -81,7 +81,7 @@ class Prover:
                   "update_policy": resolved.update_policy}
         as_it_is = contract.Child(inside.template, environment.load(inside.environment).parameters, exports=inside.exports)
         around = masking.OuterResource(version.name, version.type, facade)
-        now = masking.inner(self._asked, around, as_it_is, self._types, self._secrets)
+        now = masking.inner(self._input, around, as_it_is, self._types, self._secrets)
         return ((_inherited(now), dict(now.files), now.facade, now.secrets)
                 == (_inherited(inside), dict(inside.files), inside.facade, inside.secrets))
 
@@ -93,8 +93,8 @@ def _has_exports(version: Version, target: documents.Target) -> bool:
     return documents.decode(version.published, documents.Published).attributes.keys() >= set(target.exports)
 
 
-def _inherited(asked: desired.Asked) -> dict[str, Any]:
+def _inherited(input_: desired.StackInput) -> dict[str, Any]:
     """Return the inherited environment as it would be stored: a stored list may have been a tuple."""
-    found = {name: one for name, one in asked.environment.items() if name not in _OWN}
+    found = {name: one for name, one in input_.environment.items() if name not in _OWN}
     decoded: dict[str, Any] = documents.decode_any(documents.encode(found))
     return decoded

@@ -12,10 +12,11 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine.steps import fail_early, outcomes, reports
+from isotherm.planning import masking
 from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import settle
 from isotherm.store.queue import claim as claiming
-from isotherm.store.records import Claim, Report
+from isotherm.store.records import Begun, Claim, Report
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +32,9 @@ class OneByOne:
         self._new_id = new_id
         self._now = now
 
-    async def write(self, settled: Iterable[Report], begins: Iterable[outcomes.Begin]) -> dict[tuple[int, int], bool]:
+    async def write(self, settled: Iterable[Report], begins: Iterable[outcomes.Begin]) -> dict[tuple[int, int], Begun]:
         """Return the claims that were begun. Claims that cannot be written at all are retried when their leases expire."""
-        begun: dict[tuple[int, int], bool] = {}
+        begun: dict[tuple[int, int], Begun] = {}
         for report in settled:
             await self._write_or_fail(report.claim, self._settle_unit(report))
         for begin in begins:
@@ -54,11 +55,11 @@ class OneByOne:
         except errors.Unavailable:
             raise
         except Exception as error:
-            log.error("the result of a step cannot be stored", exc_info=reports.loggable(error),
+            log.error("the result of a step cannot be stored", exc_info=masking.loggable(error),
                       extra={"node": claim.node_id, "resource": claim.name})
             return None, error
 
-    def _begin_unit(self, begin: outcomes.Begin) -> Callable[[Connection], dict[tuple[int, int], bool]]:
+    def _begin_unit(self, begin: outcomes.Begin) -> Callable[[Connection], dict[tuple[int, int], Begun]]:
         return lambda connection: claiming.begin(connection, [begin.beginning], self._now())
 
     def _settle_unit(self, report: Report) -> Callable[[Connection], None]:

@@ -24,45 +24,45 @@ class SnapshotCleaner:
         self._types = ports.types
         self._lease_s = lease_s
 
-    async def delete(self, doomed: snapshots.Doomed) -> None:
+    async def delete(self, unwanted: snapshots.UnwantedSnapshot) -> None:
         """Delete the parts of a snapshot, then the snapshot; or record why it could not be deleted."""
-        lease = act.LeaseGuard(self._context.clock, doomed.until)
-        context = contexts.leased(self._context, lease, "", doomed.stack_id)
+        lease = act.LeaseGuard(self._context.clock, unwanted.until)
+        context = contexts.leased(self._context, lease, "", unwanted.stack_id)
         try:
-            for part in doomed.parts:
-                await self._delete_part(doomed, part, context)
-                lease.until = await self._record_part(doomed, part.name)
+            for part in unwanted.parts:
+                await self._delete_part(unwanted, part, context)
+                lease.until = await self._record_part(unwanted, part.name)
         except errors.Superseded:
             return
         except errors.Temporary as error:
-            await self._record_failure(doomed, str(error), self._context.clock.now() + error.retry_after_s)
+            await self._record_failure(unwanted, str(error), self._context.clock.now() + error.retry_after_s)
         except Exception as error:  # noqa: BLE001 - any error of a plug-in is the reason why the snapshot stays
-            await self._record_failure(doomed, runner.describe(part.name, error), None)
+            await self._record_failure(unwanted, runner.describe(part.name, error), None)
         else:
-            await self._store.write(lambda connection: snapshots.gone(connection, doomed))
+            await self._store.write(lambda connection: snapshots.gone(connection, unwanted))
 
-    async def _delete_part(self, doomed: snapshots.Doomed, part: Part, context: contract.Context) -> None:
+    async def _delete_part(self, unwanted: snapshots.UnwantedSnapshot, part: Part, context: contract.Context) -> None:
         was: dict[str, Any] = documents.decode(part.document, dict[str, Any])
         if was["snapshot"] is None:
             return
         state = contract.ResourceState(
-            name=part.name, stack_name=doomed.stack_name, stack_id=doomed.stack_id, token="", properties={},
+            name=part.name, stack_name=unwanted.stack_name, stack_id=unwanted.stack_id, token="", properties={},
             physical_id=was["resource_id"], data=was["resource_data"], metadata=was["metadata"] or {})
         resource = self._types(part.implementation)(state, context)
         await gate.change(resource, resource.handle_delete_snapshot, was["snapshot"])
 
-    async def _record_part(self, doomed: snapshots.Doomed, name: str) -> float:
+    async def _record_part(self, unwanted: snapshots.UnwantedSnapshot, name: str) -> float:
         """Record that a part is deleted, and return the time until which the lease is renewed."""
         until = self._context.clock.now() + self._lease_s
-        await self._store.write(lambda connection: snapshots.part_gone(connection, doomed, name, until))
+        await self._store.write(lambda connection: snapshots.part_gone(connection, unwanted, name, until))
         return until
 
-    async def _record_failure(self, doomed: snapshots.Doomed, reason: str, retry_at: float | None) -> None:
+    async def _record_failure(self, unwanted: snapshots.UnwantedSnapshot, reason: str, retry_at: float | None) -> None:
         try:
-            reason = (await self._planning.all_secrets(doomed.stack_id, doomed.input)).text(reason)
+            reason = (await self._planning.all_secrets(unwanted.stack_id, unwanted.input)).text(reason)
         except errors.IsothermError:
             reason = masking.WITHHELD
         try:
-            await self._store.write(lambda connection: snapshots.not_gone(connection, doomed, reason, retry_at))
+            await self._store.write(lambda connection: snapshots.not_gone(connection, unwanted, reason, retry_at))
         except errors.Superseded:
             return

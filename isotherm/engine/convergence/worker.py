@@ -23,16 +23,16 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine.convergence import one_by_one, snapshot_cleanup
-from isotherm.engine.steps import act, fail_early, hooks, outcomes, reports
+from isotherm.engine.steps import act, fail_early, hooks, outcomes
 from isotherm.engine.steps.ports import EnginePorts, step_parts
-from isotherm.planning import documents
+from isotherm.planning import documents, masking
 from isotherm.states import NodeState
 from isotherm.store.database.writer import Connection
 from isotherm.store.fairness.shares import START, Cursor
 from isotherm.store.operations import settle, snapshots, stop
 from isotherm.store.queue import choose
 from isotherm.store.queue import claim as claiming
-from isotherm.store.records import Claim, Operation, Report, Version
+from isotherm.store.records import Begun, Claim, Operation, Report, Version
 
 log = logging.getLogger(__name__)
 # Operations that one turn claims for planning.
@@ -67,10 +67,10 @@ class HelperCalls(Protocol):
 
 class _NoHelpers:
     def call_for_help(self) -> None:
-        """There are no other workers."""
+        """Do nothing: there are no other workers."""
 
     def capacity_changed(self) -> None:
-        """There are no other workers."""
+        """Do nothing: there are no other workers."""
 
 
 @dataclass(slots=True)
@@ -89,10 +89,10 @@ class _Turn:
     # The round-robin cursors over stacks: for nodes, and for operations to plan.
     cursors: tuple[Cursor, Cursor]
     # By claim: whether to act. Claims that are missing were superseded.
-    begun: dict[tuple[int, int], bool] = field(default_factory=dict)
+    begun: dict[tuple[int, int], Begun] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
-    snapshots: list[snapshots.Doomed] = field(default_factory=list)
+    snapshots: list[snapshots.UnwantedSnapshot] = field(default_factory=list)
     next_due: float = math.inf
     # More nodes are due now than were claimed.
     more: bool = False
@@ -123,7 +123,7 @@ class Worker:
         self._to_settle: list[Report] = []
         self._to_begin: list[outcomes.Begin] = []
         # Planning of operations, and deletion of snapshots.
-        self._chores: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._stopping = False
         self._renew_at = 0.0
@@ -171,7 +171,7 @@ class Worker:
 
     async def run(self) -> None:
         """Take turns until stopped."""
-        while not (self._stopping and not self._held and not self._to_settle and not self._chores):
+        while not (self._stopping and not self._held and not self._to_settle and not self._background):
             self._wake.clear()
             callers, self._callers = self._callers, []
             try:
@@ -179,7 +179,7 @@ class Worker:
             except Exception as error:
                 # It is unknown whether the transaction was committed. Drop all claims, as if this worker had died: their
                 # leases expire, and the next holder goes on by their intents.
-                log.error("a turn failed; starting over", exc_info=reports.loggable(error), extra={"worker": self.name})
+                log.error("a turn failed; starting over", exc_info=masking.loggable(error), extra={"worker": self.name})
                 self._drop_claims()
                 await asyncio.sleep(self._tuning.idle_s)
             self._answer(callers)
@@ -230,10 +230,10 @@ class Worker:
         self._next_due, self._cursors = turn.next_due, turn.cursors
         if turn.more:
             self._helpers.call_for_help()
-        for chore in (*map(self._plan, turn.operations), *map(self._cleaner.delete, turn.snapshots)):
-            task = asyncio.create_task(chore)
-            self._chores.add(task)
-            task.add_done_callback(self._chores.discard)
+        for work in (*map(self._plan, turn.operations), *map(self._cleaner.delete, turn.snapshots)):
+            task = asyncio.create_task(work)
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
         # Resolves the properties of up to `batch` claims here, on the loop: see docs/walks.md, "Limits of this design".
         for claim in turn.claims:
             self._held[claim.key] = _Held(claim, act.LeaseGuard(self._clock, claim.lease_until))
@@ -249,7 +249,7 @@ class Worker:
             # The database refused a statement, so nothing of the turn was written.
             if not settled and not begins:
                 raise
-            log.error("a turn cannot be written; writing its parts one by one", exc_info=reports.loggable(error),
+            log.error("a turn cannot be written; writing its parts one by one", exc_info=masking.loggable(error),
                       extra={"worker": self.name})
             return _Turn(self._cursors, await self._one_by_one.write(settled, begins), next_due=0.0)
 
@@ -342,14 +342,15 @@ class Worker:
     async def _look_up(self, claim: Claim, question: outcomes.LookUp) -> None:
         self._consider(claim, await self._facts.find(claim, question, self._held[claim.key].guard))
 
-    def _act_on_begun(self, begins: list[outcomes.Begin], begun: Mapping[tuple[int, int], bool]) -> None:
+    def _act_on_begun(self, begins: list[outcomes.Begin], begun: Mapping[tuple[int, int], Begun]) -> None:
         """Act on the beginnings that were committed, and drop the claims that were superseded."""
         for begin in begins:
             # The report is about the row that was begun.
             claim = replace(begin.beginning.claim, version=begin.beginning.version)
-            if claim.key in begun and not begun[claim.key]:
-                self._report(begin.report_shared())
-            elif claim.key in begun:
+            answer = begun.get(claim.key)
+            if answer is not None and not answer.acts:
+                self._spawn(claim, partial(self._report_masked, fail_early.not_begun(begin.beginning, answer)))
+            elif answer is not None:
                 self._spawn(claim, partial(self._act, claim, begin.beginning.version, begin.intent, begin.target))
             else:
                 self._throttle.free(claim.key)

@@ -14,8 +14,9 @@ from isotherm import errors
 from isotherm.engine.legacy.fair_semaphore import FairSemaphore
 from isotherm.engine.legacy.step import WalkerPorts
 from isotherm.engine.legacy.walker import Walker
-from isotherm.engine.steps import act, reports
+from isotherm.engine.steps import act
 from isotherm.engine.steps.ports import EnginePorts, step_parts
+from isotherm.planning import masking
 from isotherm.store import locks
 from isotherm.store.database.writer import Connection
 from isotherm.store.fairness.shares import START, Cursor
@@ -48,7 +49,7 @@ class LegacyEngine:
         most = ports.settings.max_parallel_steps_per_project
         self._ports = WalkerPorts(
             ports, step_parts(ports),
-            # One more than the limit of the project: it waits there, and its reason tells the user of the limit.
+            # One more than the limit of the project: it waits there, and its reason shows the limit to the user.
             FairSemaphore(tuning.concurrency, most and most + 1), FairSemaphore(tuning.line), FairSemaphore(tuning.line),
         )
         self._walkers: dict[str, tuple[Walker, asyncio.Task[None]]] = {}
@@ -80,7 +81,7 @@ class LegacyEngine:
             try:
                 await self._turn()
             except Exception as error:
-                log.error("a turn failed", exc_info=reports.loggable(error), extra={"engine": self.name})
+                log.error("a turn failed", exc_info=masking.loggable(error), extra={"engine": self.name})
                 await asyncio.sleep(self._tuning.idle_s)
             await self._sleep()
 
@@ -139,7 +140,7 @@ class LegacyEngine:
             await walker.run()
         except Exception as error:
             # The lease expires, and the engine that finds that fails the operation.
-            log.error("a walk failed", exc_info=reports.loggable(error), extra={"stack": walker.lock.stack_id})
+            log.error("a walk failed", exc_info=masking.loggable(error), extra={"stack": walker.lock.stack_id})
         finally:
             self.wake()
 

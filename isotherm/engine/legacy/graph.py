@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from isotherm.graph import plan
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import EdgeKind, NodeKind, NodeState
-from isotherm.store.legacy_walk import Phase, Wave
+from isotherm.store.legacy_walk import NodeChanges, Phase
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class _OpenNode:
 
     @property
     def passes(self) -> bool:
-        """Whether the node ends without a step."""
+        """Return whether the node ends without a step."""
         return plan.passes(self.kind, self.pending, outdated=self.outdated)
 
 
@@ -33,15 +33,15 @@ class Consequences:
     outdated: set[int] = field(default_factory=set)
 
     @property
-    def wave(self) -> Wave:
-        return Wave(self.ended, sorted(self.outdated))
+    def changes(self) -> NodeChanges:
+        return NodeChanges(self.ended, sorted(self.outdated))
 
 
 class PhaseGraph:
     """The nodes of a phase that have not ended, from `start` to the `end` of the last one."""
 
     def __init__(self, phase: Phase) -> None:
-        requires: dict[int, dict[int, None]] = {stop.id: {} for stop in phase.stops}
+        requires: dict[int, dict[int, None]] = {node.id: {} for node in phase.nodes}
         hard: set[tuple[int, int]] = set()
         for edge in phase.edges:
             requires[edge.dst][edge.src] = None
@@ -50,7 +50,7 @@ class PhaseGraph:
         self._graph = DependencyTaskGraph[int](requires)
         self._hard = hard
         self._open = {
-            stop.id: _OpenNode(stop.kind, stop.outdated, len(requires[stop.id])) for stop in phase.stops
+            node.id: _OpenNode(node.kind, node.outdated, len(requires[node.id])) for node in phase.nodes
         }
 
     @property

@@ -11,11 +11,11 @@ from isotherm.engine.legacy.fair_semaphore import FairSemaphore
 from isotherm.engine.steps import act, fail_early, hooks, outcomes
 from isotherm.engine.steps.ports import EnginePorts, StepParts
 from isotherm.states import NodeState
-from isotherm.store.records import Beginning, Claim, Report
+from isotherm.store.records import Beginning, Begun, Claim, Report
 
 log = logging.getLogger(__name__)
 
-Begin = Callable[[Beginning], Awaitable[bool]]
+Begin = Callable[[Beginning], Awaitable[Begun]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class WalkerPorts:
 
 
 class StepDriver:
-    """Brings claims to reports. `begin` stores an intent and returns whether to act, or raises Superseded."""
+    """Brings claims to reports. `begin` stores an intent or refuses it, or raises Superseded."""
 
     def __init__(self, ports: WalkerPorts, guard: act.LeaseGuard, begin: Begin) -> None:
         self._parts = ports.parts
@@ -63,8 +63,10 @@ class StepDriver:
         if isinstance(answer, outcomes.Republish):
             return await self._parts.runner.republish(claim, answer, self._guard)
         version = answer.beginning.version if isinstance(answer, outcomes.Begin) else answer.version
-        if isinstance(answer, outcomes.Begin) and not await self._begin(answer.beginning):
-            return answer.report_shared()
+        if isinstance(answer, outcomes.Begin):
+            begun = await self._begin(answer.beginning)
+            if not begun.acts:
+                return await self._parts.masker.mask(fail_early.not_begun(answer.beginning, begun))
         intent = answer.intent
         report = await self._parts.runner.run(claim, version, intent, answer.target, self._guard)
         return hooks.after(claim, await self._parts.masker.mask(report, intent.after, intent.before))

@@ -19,12 +19,13 @@ from isotherm import errors
 from isotherm.engine.legacy.graph import Consequences, PhaseGraph
 from isotherm.engine.legacy.recorder import Recorder
 from isotherm.engine.legacy.step import StepDriver, WalkerPorts
-from isotherm.engine.steps import act, reports
+from isotherm.engine.steps import act
+from isotherm.planning import masking
 from isotherm.states import NodeState
 from isotherm.store import legacy_walk as walking
 from isotherm.store.database.writer import Connection
 from isotherm.store.locks import Lock
-from isotherm.store.records import Beginning, Claim, Operation, Report
+from isotherm.store.records import Beginning, Begun, Claim, Operation, Report
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class _HeldBack:
     """The project has as many steps under way as its limit allows."""
 
 
-class _Sleeper:
+class _WaitingNode:
     """A node that waits for its wake-up time or an event."""
 
     def __init__(self, report: Report) -> None:
@@ -59,7 +60,7 @@ class Walker:
         self._graph: PhaseGraph | None = None
         self._operation: Operation | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._sleepers: dict[int, _Sleeper] = {}
+        self._waiting_nodes: dict[int, _WaitingNode] = {}
         self._idle = asyncio.Event()
         # No more steps begin: the operation is superseded, or the engine stops.
         self._halted = False
@@ -114,7 +115,7 @@ class Walker:
         self._idle.clear()
         step = self._graph.start()
         if step.ended:
-            await self._write(lambda c: walking.follow(c, self.lock, phase.operation, step.wave))
+            await self._write(lambda c: walking.follow(c, self.lock, phase.operation, step.changes))
         self._start_ready(step)
         if self._tasks:
             await self._idle.wait()
@@ -136,7 +137,7 @@ class Walker:
 
     def _node_ended(self, node_id: int, _task: asyncio.Task[None]) -> None:
         self._tasks.pop(node_id, None)
-        self._sleepers.pop(node_id, None)
+        self._waiting_nodes.pop(node_id, None)
         if not self._tasks:
             self._idle.set()
 
@@ -154,7 +155,7 @@ class Walker:
         except errors.Superseded:
             self.halt()
         except Exception as error:
-            log.error("a walk failed", exc_info=reports.loggable(error), extra={"stack": self.lock.stack_id})
+            log.error("a walk failed", exc_info=masking.loggable(error), extra={"stack": self.lock.stack_id})
             self.lose()
 
     async def _take_step(self, node_id: int) -> Report | _HeldBack | None:
@@ -183,14 +184,14 @@ class Walker:
     async def _sleep(self, report: Report) -> None:
         if self._halted:
             return
-        sleeper = self._sleepers[report.claim.node_id] = _Sleeper(report)
+        node = self._waiting_nodes[report.claim.node_id] = _WaitingNode(report)
         try:
             async with asyncio.timeout(report.wake_in_s):
-                await sleeper.woken.wait()
+                await node.woken.wait()
         except TimeoutError:
             pass
         finally:
-            self._sleepers.pop(report.claim.node_id, None)
+            self._waiting_nodes.pop(report.claim.node_id, None)
 
     # What happens meanwhile: news of the operation, the end of the engine, the loss of the lock.
 
@@ -203,9 +204,9 @@ class Walker:
         operation = self._operation
         if operation is None or self._halted:
             return
-        waiting = [sleeper.report for sleeper in self._sleepers.values()]
+        waiting = [node.report for node in self._waiting_nodes.values()]
         try:
-            found = await self._ports.engine.store.read(lambda c: walking.look(c, self.lock, operation, waiting))
+            found = await self._ports.engine.store.read(lambda c: walking.read_news(c, self.lock, operation, waiting))
         except errors.Superseded:
             self.lose()
             return
@@ -217,14 +218,14 @@ class Walker:
             self.halt()
         first = found.cancelled and not self._cancelled
         self._cancelled = found.cancelled
-        for node_id, sleeper in self._sleepers.items():
+        for node_id, node in self._waiting_nodes.items():
             if first or node_id in found.ready:
-                sleeper.woken.set()
+                node.woken.set()
 
     def halt(self) -> None:
         """Begin no more steps. Waiting nodes are dropped; running steps end and are recorded."""
         self._halted = True
-        for node_id in list(self._sleepers):
+        for node_id in list(self._waiting_nodes):
             self._tasks[node_id].cancel()
 
     def hand_over(self) -> None:
@@ -254,7 +255,7 @@ class Walker:
         async with self._ports.claims.slot(operation.project, operation.stack_id):
             return await self._write(unit)
 
-    async def _begin(self, beginning: Beginning) -> bool:
+    async def _begin(self, beginning: Beginning) -> Begun:
         operation = beginning.claim.operation
         async with self._ports.begins.slot(operation.project, operation.stack_id):
             return await self._write(lambda c: walking.begin(c, self.lock, beginning, self._clock.now()))
@@ -270,7 +271,7 @@ class Walker:
         def unit(connection: Connection) -> list[bool | None]:
             now = self._clock.now()
             return [
-                walking.record(connection, self.lock, report, step.wave, self._ports.engine.new_id(), now)
+                walking.record(connection, self.lock, report, step.changes, self._ports.engine.new_id(), now)
                 for report, step in reports
             ]
 

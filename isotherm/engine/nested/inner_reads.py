@@ -13,7 +13,7 @@ from typing import Any
 from isotherm import errors
 from isotherm.engine import contexts
 from isotherm.planning import documents, off_loop, outputs, publish, resource_states
-from isotherm.planning.planner import Planning, asked_for
+from isotherm.planning.planner import Planning, input_of
 from isotherm.planning.references import PublishedReferences
 from isotherm.planning.summaries import StackSummary
 from isotherm.resources import contract
@@ -103,7 +103,7 @@ class InnerStackReader:
             operation = rows.operation(connection, stack["operation_id"])
             if operation is None or not operation.input:
                 return []
-            template = document.load(asked_for(connection, stack_id, operation.input).template).data
+            template = document.load(input_of(connection, stack_id, operation.input).template).data
             states = {name: (failed, made_at) for name, failed, made_at in lookups.conditions(connection, stack_id)}
             return [contract.Member(name, one, *states.get(name, ())) for name, one in template["resources"].items()]
 

@@ -16,7 +16,7 @@ from isotherm import errors
 from isotherm.config import Settings
 from isotherm.engine.nested import inner_reads
 from isotherm.planning import desired, masking, off_loop, request_limits, requests
-from isotherm.planning.planner import Planning, asked_for
+from isotherm.planning.planner import Planning, input_of
 from isotherm.resources import contract
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import Registry
@@ -27,6 +27,7 @@ from isotherm.store.operations import accept, plan
 from isotherm.store.queue import claim
 from isotherm.store.reads import lookups
 from isotherm.store.records import Acceptance, Claim, NewStack
+from isotherm.store.versions import protection
 from isotherm.template import environment
 
 
@@ -65,9 +66,9 @@ class _InnerStacks(inner_reads.InnerStackReader):
         if found is not None:
             return found, await self.update(found, child)
         stack_id = self._nesting.new_id()
-        asked = await self._asked(child)
-        goal = await self._desire(asked, name, stack_id)
-        acceptance = self._acceptance(stack_id, 0, Action.CREATE, asked, child)
+        input_ = await self._input(child)
+        goal = await self._desire(input_, name, stack_id)
+        acceptance = self._acceptance(stack_id, 0, Action.CREATE, input_, child)
 
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
@@ -90,15 +91,15 @@ class _InnerStacks(inner_reads.InnerStackReader):
         return await self._change(stack_id, child, Action.UPDATE)
 
     async def adopt(self, stack_id: str, child: contract.Child) -> str:
-        # Papers say that it is what the template of the adoption says; a newer template has to be applied to it.
+        # The export document describes the template of the adoption; a newer template has to be applied.
         purpose = self._around.operation.action is Action.ADOPT
         return await self._change(stack_id, child, Action.ADOPT if purpose else Action.UPDATE)
 
     async def _change(self, stack_id: str, child: contract.Child, action: Action) -> str:
         stack = await self.stack(stack_id)
-        asked = self._with_held(await self._asked(child), child, await self._present(stack))
-        goal = await self._desire(asked, stack["name"], stack_id)
-        acceptance = self._acceptance(stack_id, stack["generation"], action, asked, child)
+        input_ = self._with_held(await self._input(child), child, await self._present(stack))
+        goal = await self._desire(input_, stack["name"], stack_id)
+        acceptance = self._acceptance(stack_id, stack["generation"], action, input_, child)
         return await self._supersede(acceptance, lambda c, now: self._plan(c, acceptance, goal, now), child)
 
     async def act(self, stack_id: str, action: Action) -> str | None:
@@ -108,7 +109,14 @@ class _InnerStacks(inner_reads.InnerStackReader):
         acceptance = Acceptance(stack_id, found["generation"], self._nesting.new_id(), action, "",
                                 disable_rollback=True, timeout_s=found["timeout_s"], reason=f"Stack {action.name} started",
                                 input_of=found["operation_id"])
-        return await self._supersede(acceptance, lambda c, now: requests.plan_action(c, acceptance, now))
+
+        def write_plan(connection: Connection, now: float) -> None:
+            if action is Action.DELETE:
+                # A user may have protected a part of it since the deletion of its resource began.
+                protection.refuse_delete(connection, stack_id)
+            requests.plan_action(connection, acceptance, now)
+
+        return await self._supersede(acceptance, write_plan)
 
     async def ending(self, stack_id: str, operation_id: str | None = None) -> contract.Ending:
         def unit(connection: Connection) -> contract.Ending:
@@ -136,19 +144,20 @@ class _InnerStacks(inner_reads.InnerStackReader):
         present = await self._present(await self.stack(stack_id))
         if present is None:
             return found
-        asked = await self._asked(contract.Child(present.template))
-        now = desired.Surroundings(asked.files, asked.environment)
+        input_ = await self._input(contract.Child(present.template))
+        now = desired.ResourceInput(input_.files, input_.environment)
 
         def work() -> list[contract.Member]:
-            return [dataclasses.replace(one, current=self._is_current(one, present.around(one.name), now)) for one in found]
+            return [dataclasses.replace(one, current=self._is_current(one, present.input_for(one.name), now))
+                    for one in found]
 
-        return await self._nesting.planning.compute(asked.size + present.size, work)
+        return await self._nesting.planning.compute(input_.size + present.size, work)
 
-    def _is_current(self, member: contract.Member, own: desired.Surroundings, now: desired.Surroundings) -> bool:
+    def _is_current(self, member: contract.Member, own: desired.ResourceInput, now: desired.ResourceInput) -> bool:
         """Return whether a member has the files and environment that it would get now, as far as its type needs them."""
         return own.is_like(now) or self._plain(member, own) is self._plain(member, now) is not None
 
-    def _plain(self, member: contract.Member, around: desired.Surroundings) -> type[contract.Resource] | None:
+    def _plain(self, member: contract.Member, around: desired.ResourceInput) -> type[contract.Resource] | None:
         """Return the type of a member, unless it is a nested stack."""
         try:
             type_ = self._nesting.types.resolve(
@@ -167,76 +176,86 @@ class _InnerStacks(inner_reads.InnerStackReader):
         deadline = await read(lambda connection: lookups.deadline(connection, self._around.operation.id))
         return None if deadline is None else deadline - self._nesting.clock.now()
 
-    # What the methods share.
+    # Shared by the methods above.
 
     @property
     def _project(self) -> str:
         return self._around.operation.project
 
-    async def _desire(self, asked: desired.Asked, name: str, stack_id: str) -> desired.Desired:
+    async def _desire(self, input_: desired.StackInput, name: str, stack_id: str) -> desired.Desired:
         identity = desired.Identity(name, stack_id, self._project)
-        return await self._nesting.planning.compute(
-            asked.size, lambda: desired.desire(asked, identity, self._nesting.types, bounds=self._nesting.bounds))
+        types, most = self._nesting.types, self._nesting.settings.max_hidden_size
+
+        def work() -> desired.Desired:
+            try:
+                return desired.desire(input_, identity, types, bounds=self._nesting.bounds)
+            except errors.UserError as error:
+                # The outer stack, which shows the error, does not know the write-only values of this template.
+                raise masking.error(error, input_, types, most) from None
+
+        return await self._nesting.planning.compute(input_.size, work)
 
     def _plan(self, connection: Connection, acceptance: Acceptance, goal: desired.Desired, now: float) -> None:
         plan.write(connection, acceptance.operation_id, goal.wanted, now)
         limits.resources(connection, acceptance.stack_id, self._nesting.settings.max_resources_per_stack)
 
-    async def _asked(self, child: contract.Child) -> desired.Asked:
+    async def _input(self, child: contract.Child) -> desired.StackInput:
         """Return the request of the nested stack: its template, and the files and environment of the outer stack."""
         outer = self._around.operation
-        whole = await self._nesting.store.read(lambda connection: asked_for(connection, outer.stack_id, outer.input))
-        mine = whole.around(self._around.name)
+        whole = await self._nesting.store.read(lambda connection: input_of(connection, outer.stack_id, outer.input))
+        mine = whole.input_for(self._around.name)
         around = dataclasses.replace(whole, files=mine.files, environment=mine.environment)
         secrets = await self._nesting.planning.secrets(outer)
         return await self._nesting.planning.compute(
             around.size + off_loop.weight(child.parameters),
             lambda: masking.inner(around, self._resource, child, self._nesting.types, secrets))
 
-    async def _present(self, stack: lookups.Row) -> desired.Asked | None:
+    async def _present(self, stack: lookups.Row) -> desired.StackInput | None:
         """Return the request that the nested stack has now."""
 
-        def unit(connection: Connection) -> desired.Asked | None:
+        def unit(connection: Connection) -> desired.StackInput | None:
             operation = rows.operation(connection, stack["operation_id"])
-            return None if operation is None or not operation.input else asked_for(connection, stack["id"], operation.input)
+            return None if operation is None or not operation.input else input_of(connection, stack["id"], operation.input)
 
         return await self._nesting.store.read(unit)
 
     @staticmethod
-    def _with_held(asked: desired.Asked, child: contract.Child, present: desired.Asked | None) -> desired.Asked:
+    def _with_held(
+        input_: desired.StackInput, child: contract.Child, present: desired.StackInput | None
+    ) -> desired.StackInput:
         """Add to the request the files and environment of the resources that are to stay as they are."""
         if not child.held or present is None:
-            return asked
-        newest = desired.Surroundings(asked.files, asked.environment)
+            return input_
+        newest = desired.ResourceInput(input_.files, input_.environment)
         others = child.held.difference(*(one.names for one in present.older))
         found = [dataclasses.replace(one, names=tuple(sorted(child.held.intersection(one.names)))) for one in present.older]
-        found.append(desired.Surroundings(present.files, present.environment, tuple(sorted(others))))
+        found.append(desired.ResourceInput(present.files, present.environment, tuple(sorted(others))))
         kept = tuple(one for one in found if one.names and not one.is_like(newest))
-        return dataclasses.replace(asked, older=kept, secrets=tuple(dict.fromkeys((*asked.secrets, *present.secrets))))
+        return dataclasses.replace(input_, older=kept, secrets=tuple(dict.fromkeys((*input_.secrets, *present.secrets))))
 
     def _acceptance(
-        self, stack_id: str, generation: int, action: Action, asked: desired.Asked, child: contract.Child
+        self, stack_id: str, generation: int, action: Action, input_: desired.StackInput, child: contract.Child
     ) -> Acceptance:
-        input_, blobs = requests.stored(asked)
-        return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_, disable_rollback=True,
+        input_key, blobs = requests.stored(input_)
+        return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_key, disable_rollback=True,
                           timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started",
                           converge=action is Action.UPDATE and self._around.operation.converge)
 
     def _still_ours(self, connection: Connection) -> lookups.Row:
         """Return the outer stack. Raises Superseded if the lease of the resource is lost."""
         if self._around.key not in claim.held(connection, [self._around]):
-            raise errors.Superseded("the resource around this stack has another holder now")
+            raise errors.Superseded("another worker has the lease of the parent resource now")
         if lookups.is_cancelled(connection, self._around.operation.id):
-            raise errors.Permanent("the operation around this stack was cancelled")
+            raise errors.Permanent("the operation on the outer stack was cancelled")
         found = lookups.stack(connection, self._project, self._around.stack_id)
         if found is None:
-            raise errors.Superseded("the stack around this stack is gone")
+            raise errors.Superseded("the outer stack is gone")
         return found
 
-    def _bounded(self, connection: Connection, acceptance: Acceptance, now: float, *, asked: bool = True) -> Acceptance:
-        """Limit the operation to the time that the operation around it has left.
+    def _bounded(self, connection: Connection, acceptance: Acceptance, now: float, *, requested: bool = True) -> Acceptance:
+        """Limit the operation to the time that is left of the outer operation.
 
-        `asked`: a shorter time that was asked for holds as well. For a delete or a check nothing was asked for: the timeout
+        `requested`: a shorter timeout of the request applies as well. A delete or a check requests none: the timeout
         that the stack has is that of an older operation.
         """
         deadline = lookups.deadline(connection, self._around.operation.id)
@@ -244,8 +263,8 @@ class _InnerStacks(inner_reads.InnerStackReader):
             return acceptance
         left = deadline - now
         if left <= 0:
-            raise errors.Superseded("the operation around this stack has no time left, and is about to be ended")
-        own = acceptance.timeout_s if asked else None
+            raise errors.Superseded("the operation on the outer stack has no time left, and is about to be ended")
+        own = acceptance.timeout_s if requested else None
         return replace(acceptance, limit_s=left if own is None else min(left, own))
 
     async def _supersede(
@@ -254,7 +273,8 @@ class _InnerStacks(inner_reads.InnerStackReader):
         def unit(connection: Connection) -> None:
             now = self._nesting.clock.now()
             timed = _timed(acceptance, child, self._still_ours(connection))
-            accept.supersede(connection, self._bounded(connection, timed, now, asked=child is not None), now, preempt=True)
+            bounded = self._bounded(connection, timed, now, requested=child is not None)
+            accept.supersede(connection, bounded, now, preempt=True)
             write_plan(connection, now)
 
         await self._write(unit)

@@ -10,6 +10,7 @@ import msgspec
 
 from isotherm import errors
 from isotherm.engine.operations.accept import Accepted, Acceptor, Request, refuse_suspended
+from isotherm.engine.operations.stacks import expect_seen
 from isotherm.engine.queries import drift
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
@@ -21,11 +22,13 @@ from isotherm.observer.rate_limit import RateLimit
 from isotherm.observer.record import DriftRecorder
 from isotherm.observer.repair import PlannedRepair
 from isotherm.observer.watch_state import WatchState
-from isotherm.planning import documents
+from isotherm.planning import documents, masking
 from isotherm.states import Action, DriftPolicy, Status, WatchMode
+from isotherm.store import rows
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import plan
-from isotherm.store.reads import lookups
+from isotherm.store.reads import left_out, lookups
+from isotherm.store.records import OperationScope
 from isotherm.store.watch import goals, inherited, repair_records, resources, views
 from isotherm.store.watch import schedule as watching
 from isotherm.store.watch.schedule import Watch
@@ -61,12 +64,15 @@ class DriftService:
         return {**found, "resources": await self._ports.planning.masked(secrets, found["resources"])}
 
     async def show_resource(self, name_or_id: str, name: str) -> dict[str, Any]:
+        """Return the drift of a resource, and all properties as they were last applied."""
         row = await self._stacks.row(name_or_id)
 
         def unit(connection: Connection) -> dict[str, Any] | None:
             watch, state, _ = self._watch_state(connection, row)
             found = views.resources(connection, row["id"], name)
-            return drift.resource(found[0], watch, state) if found else None
+            if not found:
+                return None
+            return {**drift.resource(found[0], watch, state), "applied": self._applied(connection, found[0]["id"])}
 
         found = await self._store.read(unit)
         if found is None:
@@ -74,16 +80,21 @@ class DriftService:
         shown: dict[str, Any] = await self._ports.planning.masked(await self._inputs.secrets(row), found)
         return shown
 
+    def _applied(self, connection: Connection, version_id: int) -> dict[str, Any]:
+        version = rows.versions(connection, [version_id])[version_id]
+        return masking.without_write_only(self._ports.types.types.get(version.implementation),
+                                          documents.decode(version.properties, dict[str, Any]))
+
     def _watch_state(
         self, connection: Connection, row: lookups.Row
     ) -> tuple[Watch | None, WatchState, tuple[float | None, float | None]]:
-        watch, looked_at, due = watching.peek(connection, row["id"])
+        watch, observed_at, due = watching.peek(connection, row["id"])
         if watch is None:
             mode = watching.project_mode(connection, row["project"])
             return None, WatchState(policies.WORDS[self._ports.settings.observer_policy], mode, {}), (None, None)
-        return watch, watch_state.read(connection, watch, self._ports.settings), (looked_at, due)
+        return watch, watch_state.read(connection, watch, self._ports.settings), (observed_at, due)
 
-    # How stacks are watched.
+    # Watch settings.
 
     async def hint(self, name_or_id: str, names: Sequence[str] | None = None) -> None:
         """Ask the observer to observe these resources, or the whole stack, as soon as it can."""
@@ -180,26 +191,46 @@ class DriftService:
             return resources.after(connection, watch.stack_id, cursor, most)
 
         targets = await self._store.read(targets_of)
-        looks = await reader.observe(StackRef(self._project, watch.stack_name), targets)
-        await self._store.write(lambda connection: self._keep(connection, watch, looks))
+        findings = await reader.observe(StackRef(self._project, watch.stack_name), targets)
+        await self._store.write(lambda connection: self._keep(connection, watch, findings))
         return None if name is not None or len(targets) < most else targets[-1].name
 
-    def _keep(self, connection: Connection, watch: Watch, looks: Sequence[Finding]) -> None:
+    def _keep(self, connection: Connection, watch: Watch, findings: Sequence[Finding]) -> None:
         if not watching.is_unmoved(connection, watch):
             raise errors.Conflict("The stack was changed while it was observed.", kind="ActionInProgress",
                                   hint="Observe it again.")
         state = watch_state.read(connection, watch, self._ports.settings)
         # A request repairs nothing, so it must not give up repairs either.
         quiet = replace(state, mode=max(state.mode, WatchMode.MAINTENANCE))
-        result = DriftRecorder(self._ports.settings).record(connection, watch, quiet, looks, self._clock.now())
-        if not result.to_repair and any(one.drifted for one in looks):
-            watching.hint(connection, watch.stack_id, [one.target.name for one in looks if one.drifted], self._clock.now())
+        result = DriftRecorder(self._ports.settings).record(connection, watch, quiet, findings, self._clock.now())
+        drifted = [one.target.name for one in findings if one.drifted]
+        if drifted and not result.to_repair:
+            watching.hint(connection, watch.stack_id, drifted, self._clock.now())
 
     async def converge_one(self, name_or_id: str, name: str) -> Accepted:
         """Observe one resource, repair it, and update its dependants. Raises Conflict while an operation runs."""
         row = await self._stacks.row(name_or_id)
         await self._expect_resource(row, name)
         return await self.repair(goals.Goal(row["id"], row["generation"], (name,)), [name])
+
+    async def repair_drift(
+        self, name_or_id: str, names: Sequence[str] | None = None, generation: int | None = None
+    ) -> Accepted:
+        """Repair these resources, or all of the stack that have drifted."""
+        row = await self._stacks.row(name_or_id)
+        expect_seen(row, generation)
+        if row["owner_id"] is not None:
+            raise errors.UserError(f"Stack {row['name']} is nested in another stack, which is repaired as a whole.",
+                                   kind="NotSupported", hint="Repair the outermost stack.")
+        found = await self._store.read(lambda connection: views.resources(connection, row["id"]))
+        drifted = [one["name"] for one in found if one["drifted_since"] is not None]
+        for name in names or ():
+            await self._expect_resource(row, name)
+        chosen = drifted if names is None else list(dict.fromkeys(names))
+        if not chosen:
+            raise errors.UserError(f"Nothing has drifted in stack {row['name']}.", kind="NotSupported",
+                                   hint="Observe it first.")
+        return await self.repair(goals.Goal(row["id"], row["generation"], tuple(chosen)), chosen)
 
     async def repair(
         self, goal: goals.Goal, names: Sequence[str], planned: PlannedRepair | None = None
@@ -213,13 +244,14 @@ class DriftService:
         if stack["generation"] != goal.generation or stack["status"] == Status.IN_PROGRESS:
             raise errors.Conflict("Another operation on this stack was accepted.", kind="ActionInProgress")
         refuse_suspended(stack)
-        asked = await self._inputs.asked(stack)
-        request = Request(asked.template, asked.files, asked.environment, bool(stack["disable_rollback"]),
-                          stack["timeout_s"], documents.decode_any(stack["tags"]), asked.restored, asked.secrets,
-                          converge=True)
+        input_ = await self._inputs.input(stack)
+        request = Request(input_.template, input_.files, input_.environment, bool(stack["disable_rollback"]),
+                          stack["timeout_s"], documents.decode_any(stack["tags"]), input_.restored, input_.secrets,
+                          converge=True, parts=input_.parts)
         wanted = await self._acceptor.desire(request, stack["name"], stack["id"])
+        scope = await self._scope(stack, names, input_.parts.names)
         acceptance = msgspec.structs.replace(
-            await self._acceptor.acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted),
+            await self._acceptor.acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted, scope),
             reason=f"Stack UPDATE started: repair of {_few(names)}", stays=True)
 
         def write_plan(connection: Connection, operation_id: str, now: float) -> None:
@@ -228,6 +260,12 @@ class DriftService:
                 planned.record_acceptance(connection, operation_id, now)
 
         return await self._acceptor.supersede(acceptance, write_plan)
+
+
+    async def _scope(self, stack: lookups.Row, names: Sequence[str], waits: tuple[str, ...]) -> OperationScope | None:
+        """Return the scope of a repair: what updates have left out on purpose stays so, unless it is repaired itself."""
+        left = await self._store.read(lambda connection: left_out.names(connection, stack["operation_id"]))
+        return OperationScope(left=tuple(name for name in left if name not in names), waits=waits) if left else None
 
 
 def _few(names: Sequence[str]) -> str:

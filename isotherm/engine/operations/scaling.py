@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm import errors
+from isotherm.engine.delivery import sinks
 from isotherm.engine.service_ports import ServicePorts
-from isotherm.planning import desired, documents, request_limits, requests
-from isotherm.planning.planner import asked_for
+from isotherm.planning import desired, documents, masking, request_limits, requests
+from isotherm.planning.planner import input_of
 from isotherm.resources.heat.groups import scaling_policy
 from isotherm.resources.heat.groups.auto_scaling_group import COOLDOWN, COOLDOWN_END, AutoScalingGroup, bounded
 from isotherm.resources.nested import group_base
@@ -30,6 +31,9 @@ from isotherm.store.reads import lookups
 from isotherm.store.records import Acceptance
 from isotherm.store.signals import scaling as groups
 from isotherm.store.signals import signals
+from isotherm.store.sinks import scalings
+from isotherm.store.sinks.scalings import Scaling
+from isotherm.store.versions import protection
 
 _TRIES = 5
 
@@ -52,6 +56,7 @@ class _ScalingOperation:
     goal: desired.Desired
     data: str
     reason: str
+    scaling: Scaling
 
 
 class Scaler:
@@ -83,10 +88,13 @@ class Scaler:
                 return
             reason = decision if isinstance(decision, str) else decision.reason
             if isinstance(decision, _ScalingOperation):
+                protection.refuse_change(connection, decision.acceptance.stack_id)
                 groups.adjust(connection, group, decision.data, f"{_digest(group)}{group_base.SCALED}")
                 accept.supersede(connection, decision.acceptance, now)
                 plan.write(connection, decision.acceptance.operation_id, decision.goal.wanted, now)
                 limits.resources(connection, decision.acceptance.stack_id, self._ports.settings.max_resources_per_stack)
+                if sinks.sends_notifications(self._ports.settings):
+                    scalings.add(connection, decision.scaling, now)
             # 256 keys: old signals are overwritten. A signal is kept only to recognise its repetition.
             key = hashlib.sha256(signal.id.encode()).hexdigest()[:2]
             new = signals.NewSignal(signal.id, key, "null", f"{signal.reason} ({reason})"[:1000])
@@ -96,7 +104,7 @@ class Scaler:
         await self._ports.store.write(unit)
 
     async def _decide(
-        self, signal: PolicySignal, policy: Mapping[str, Any], group: groups.Group
+        self, signal: PolicySignal, policy: Mapping[str, Any], group: groups.GroupRow
     ) -> _ScalingOperation | str:
         """Return the operation that scales the group, or the reason why it is not scaled."""
         version = group.version
@@ -116,28 +124,38 @@ class Scaler:
         left_s = await self._cooling(one)
         if left_s > 0:
             return f"not scaled: cooling down for {left_s:.0f} s"
-        return await self._operation(signal, policy, one, nested, size)
+        change = Scaling(self._ports.new_id(), version.stack_id, nested["name"],
+                         float(policy[scaling_policy.ADJUSTMENT]), policy[scaling_policy.KIND], current, size)
+        return await self._operation(signal, policy, one, nested, change)
 
     async def _operation(
-        self, signal: PolicySignal, policy: Mapping[str, Any], one: AutoScalingGroup, nested: lookups.Row, size: int
+        self, signal: PolicySignal, policy: Mapping[str, Any], one: AutoScalingGroup, nested: lookups.Row, change: Scaling
     ) -> _ScalingOperation:
+        size = change.new_capacity
         child = await one.resized(size, await one.in_order())
         operation = await self._ports.store.read(lambda connection: rows.operation(connection, nested["operation_id"]))
         if operation is None or not operation.input:
             raise errors.Bug(f"stack {nested['id']} has no input")
-        before = await self._ports.store.read(lambda connection: asked_for(connection, operation.stack_id, operation.input))
-        asked = replace(before, template=child.template, exports=child.exports)
+        before = await self._ports.store.read(lambda connection: input_of(connection, operation.stack_id, operation.input))
+        input_ = replace(before, template=child.template, exports=child.exports)
         identity = desired.Identity(nested["name"], nested["id"], self._project)
         bounds = request_limits.bounds(self._ports.settings)
-        goal = await self._ports.planning.compute(
-            asked.size, lambda: desired.desire(asked, identity, self._ports.types, bounds=bounds))
-        input_, blobs = requests.stored(asked)
-        acceptance = Acceptance(nested["id"], nested["generation"], self._ports.new_id(), Action.UPDATE, input_, True,
+        types, most = self._ports.types, self._ports.settings.max_hidden_size
+
+        def work() -> desired.Desired:
+            try:
+                return desired.desire(input_, identity, types, bounds=bounds)
+            except errors.UserError as error:
+                raise masking.error(error, input_, types, most) from None
+
+        goal = await self._ports.planning.compute(input_.size, work)
+        input_key, blobs = requests.stored(input_)
+        acceptance = Acceptance(nested["id"], nested["generation"], change.operation_id, Action.UPDATE, input_key, True,
                                 signal.stack["timeout_s"], blobs=blobs, reason="Stack UPDATE started")
         cooldown = policy[scaling_policy.COOLDOWN]
         one.data["scaled"] = {"operation": acceptance.operation_id,
                               "cooldown_s": max(0, (one.properties[COOLDOWN] if cooldown is None else cooldown) or 0)}
-        return _ScalingOperation(acceptance, goal, documents.encode(one.data), f"scaled to {size}")
+        return _ScalingOperation(acceptance, goal, documents.encode(one.data), f"scaled to {size}", change)
 
     async def _cooling(self, group: AutoScalingGroup) -> float:
         """Return the rest of the group's cooldown, which begins at the end of its last scaling."""
@@ -150,7 +168,7 @@ class Scaler:
         return until - self._ports.clock.now()
 
 
-def _read(connection: Connection, signal: PolicySignal) -> tuple[Mapping[str, Any], groups.Group]:
+def _read(connection: Connection, signal: PolicySignal) -> tuple[Mapping[str, Any], groups.GroupRow]:
     # Read again: the policy may have been deleted or replaced since the signal was addressed.
     current = signals.addressee(connection, signal.policy.stack_id, signal.policy.name)
     version = rows.versions(connection, [current.id])[current.id]
@@ -162,5 +180,5 @@ def _read(connection: Connection, signal: PolicySignal) -> tuple[Mapping[str, An
     return policy, group
 
 
-def _digest(group: groups.Group) -> str:
+def _digest(group: groups.GroupRow) -> str:
     return (group.version.digest or "").removesuffix(group_base.SCALED)

@@ -90,7 +90,8 @@ class SignalService:
             raise _gone()
         by = self._class_of(to.implementation).traits.signals_awaited_by
         if by and not waiters.is_waited_for(connection, to, by):
-            raise errors.Conflict(f"Nobody waits for signals of {to.name} any more.", hint="Whatever waited has ended.")
+            raise errors.Conflict(f"No resource waits for signals of {to.name} any more.",
+                                  hint="The resource that waited is complete, or was deleted.")
 
     async def clear_hook(self, name_or_id: str, resource: str, hook: Any) -> None:
         """Clear a hook: the resource that has paused at it continues."""
@@ -114,7 +115,7 @@ class SignalService:
         """Mark a resource (by its name or physical id) as unhealthy, or as healthy again."""
         stack = await self._stacks.row(name_or_id)
         shown = (await self._inputs.secrets(stack)).text(reason or "state changed by resource_mark_unhealthy api")[:1000]
-        mark, clock = health.Mark(unhealthy, shown), self._ports.clock
+        mark, clock = health.HealthMark(unhealthy, shown), self._ports.clock
         await self._ports.store.write(lambda connection: health.mark(connection, stack, resource, mark, clock.now()))
 
     def _take(self, connection: Connection, stack: lookups.Row, resource: str, details: Any, id_: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine.operations.accept import Accepted, Acceptor, Request, refuse_suspended
+from isotherm.engine.operations.stacks import expect_seen
 from isotherm.engine.queries import views
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
@@ -20,7 +21,7 @@ from isotherm.planning import desired, documents, planner
 from isotherm.states import Action, Status
 from isotherm.store import limits, rows
 from isotherm.store.database.writer import Connection
-from isotherm.store.operations import plan, snapshots, visit
+from isotherm.store.operations import move, plan, snapshots, visit
 from isotherm.store.reads import lookups
 from isotherm.store.records import Part
 
@@ -63,38 +64,53 @@ class SnapshotService:
     async def show(self, name_or_id: str, snapshot: str, *, hidden: bool = False) -> dict[str, Any]:
         """Return a snapshot with its export document; `hidden`: with its secrets."""
         stack, row = await self._find_snapshot(name_or_id, snapshot)
-        asked, parts = await self._contents(row)
+        input_, parts = await self._contents(row)
         resources = {part.name: documents.decode_any(part.document) for part in parts}
         taken = {**dict(stack), "tags": row["tags"], "status": row["status"]}
         return {**views.snapshot(row),
-                "data": await self._inputs.export_document(taken, asked, resources, hidden=hidden)}
+                "data": await self._inputs.export_document(taken, input_, resources, hidden=hidden)}
 
     async def delete(self, name_or_id: str, snapshot: str) -> None:
         """Delete a snapshot and the data that types keep for it. Workers delete it; until then it is listed."""
         _, row = await self._find_snapshot(name_or_id, snapshot)
-        await self._ports.store.write(lambda connection: snapshots.doom(connection, row["id"], self._ports.clock.now()))
+        now = self._ports.clock.now()
+        await self._ports.store.write(lambda connection: snapshots.mark_for_deletion(connection, row["id"], now))
         self._ports.wake(row["stack_id"])
 
-    async def restore(self, name_or_id: str, snapshot: str) -> Accepted:
-        """Update the stack to its state in the snapshot."""
+    async def restore(self, name_or_id: str, snapshot: str, generation: int | None = None) -> Accepted:
+        """Update the stack to its state in the snapshot. `generation`: the one that the caller has seen."""
+        stack, request = await self.restoration(name_or_id, snapshot)
+        expect_seen(stack, generation)
+        refuse_suspended(stack)
+        goal = await self._acceptor.desire(request, stack["name"], stack["id"])
+        acceptance = await self._acceptor.acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
+        moves = request.moves(goal)
+
+        def write_plan(connection: Connection, operation_id: str, now: float) -> None:
+            move.carry_out(connection, stack["id"], stack["generation"] + 1, moves, now)
+            plan.write(connection, operation_id, goal.wanted, now)
+
+        return await self._acceptor.supersede(acceptance, write_plan)
+
+    async def restoration(self, name_or_id: str, snapshot: str) -> tuple[lookups.Row, Request]:
+        """Return a stack, and the request that updates it to its state in the snapshot."""
         stack, row = await self._find_snapshot(name_or_id, snapshot)
         if (row["action"], row["status"]) != (Action.CREATE, Status.COMPLETE):
             raise errors.UserError("Restoring incomplete snapshot is not supported.", kind="NotSupported")
-        refuse_suspended(stack)
-        asked, parts = await self._contents(row)
+        input_, parts = await self._contents(row)
+        generation = await self._ports.store.read(
+            lambda connection: move.generation_at(connection, stack["id"], row["created_at"]))
         kept = {part.name: documents.decode_any(part.document)["snapshot"] for part in parts}
-        request = Request(
-            asked.template, asked.files, asked.environment, bool(stack["disable_rollback"]), stack["timeout_s"],
+        return stack, Request(
+            input_.template, input_.files, input_.environment, bool(stack["disable_rollback"]), stack["timeout_s"],
             documents.decode_any(row["tags"]),
-            {**asked.restored, **{name: data for name, data in kept.items() if data is not None}}, asked.secrets,
+            {**input_.restored, **{name: data for name, data in kept.items() if data is not None}}, input_.secrets,
+            names_of=generation, parts=input_.parts,
         )
-        goal = await self._acceptor.desire(request, stack["name"], stack["id"])
-        acceptance = await self._acceptor.acceptance(stack["id"], stack["generation"], Action.RESTORE, request, goal)
-        return await self._acceptor.supersede(acceptance, lambda c, id_, now: plan.write(c, id_, goal.wanted, now))
 
-    async def _contents(self, row: lookups.Row) -> tuple[desired.Asked, Sequence[Part]]:
-        def unit(connection: Connection) -> tuple[desired.Asked, Sequence[Part]]:
-            return planner.asked_for(connection, row["stack_id"], row["input"]), snapshots.parts(connection, row["id"])
+    async def _contents(self, row: lookups.Row) -> tuple[desired.StackInput, Sequence[Part]]:
+        def unit(connection: Connection) -> tuple[desired.StackInput, Sequence[Part]]:
+            return planner.input_of(connection, row["stack_id"], row["input"]), snapshots.parts(connection, row["id"])
 
         return await self._ports.store.read(unit)
 

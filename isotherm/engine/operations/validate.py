@@ -34,27 +34,26 @@ class TemplateService:
         self._services = requester.services
 
     def validate(
-        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], *, nested: bool = False,
+        self, template: str, files: Mapping[str, str], env: Mapping[str, Any], *, nested: bool = False,
         is_lenient: bool = False,
     ) -> dict[str, Any]:
         """Return the validate document. Raises UserError for each mistake; `nested`: with parameters of nested stacks.
 
         `is_lenient`: types that are not available are ignored.
         """
-        asked = desired.Asked(template, files, surroundings)
-        request_limits.check(asked, self._ports.settings)
-        request_limits.check_hidden(asked, self._ports.settings)
+        input_ = desired.StackInput(template, files, env)
+        request_limits.check(input_, self._ports.settings)
+        request_limits.check_hidden(input_, self._ports.settings, self._ports.types)
         try:
             types = self._ports.types.limited(None, self._services, is_lenient=is_lenient)
-            return self._validated(template, files, surroundings, types, nested=nested)
+            return self._validated(template, files, env, types, nested=nested)
         except errors.UserError as error:
-            secrets = masking.redactor(asked) + masking.written(template, self._ports.types)
-            raise secrets.error(error) from None
+            raise masking.error(error, input_, self._ports.types) from None
 
     def _validated(
-        self, template: str, files: Mapping[str, str], surroundings: Mapping[str, Any], types: Registry, *, nested: bool
+        self, template: str, files: Mapping[str, str], env: Mapping[str, Any], types: Registry, *, nested: bool
     ) -> dict[str, Any]:
-        loaded = environment.load(surroundings)
+        loaded = environment.load(env)
         bound = _bound(template, files, loaded, self._project)
         bounds = request_limits.bounds(self._ports.settings)
         validate.validate(bound, loaded, types, strict=False, inside=False, bounds=bounds)
@@ -78,24 +77,24 @@ class _NestedParameters:
         self._project = project
         self._deepest = deepest
 
-    def of(self, bound: model.Bound, surroundings: environment.Environment, depth: int = 0) -> dict[str, Any]:
+    def of(self, bound: model.Bound, env: environment.Environment, depth: int = 0) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, definition in bound.definitions.items() if depth < self._deepest else ():
             try:
-                one = self._types.resolve(definition.type, surroundings, name, self._files)
+                one = self._types.resolve(definition.type, env, name, self._files)
             except heat_types.Unavailable:
                 if not self._types.is_lenient:
                     raise
                 continue
             if issubclass(one, nesting.StackResource):
-                described = self._one(bound, definition, one, surroundings, depth)
+                described = self._one(bound, definition, one, env, depth)
                 if described is not None:
                     found[name] = described
         return {"NestedParameters": found} if found else {}
 
     def _one(
         self, bound: model.Bound, definition: definitions.Definition, one: type[nesting.StackResource],
-        surroundings: environment.Environment, depth: int,
+        env: environment.Environment, depth: int,
     ) -> dict[str, Any] | None:
         try:
             resolved = definition.resolve(definitions.Unresolved(bound.values)).properties or {}
@@ -105,29 +104,29 @@ class _NestedParameters:
             return None
         if text is None:
             return None
-        inherited = self._types.inside(surroundings, definition.name, definition.type, one.parameters_for(typed))
+        inherited = self._types.inside(env, definition.name, definition.type, one.parameters_for(typed))
         inner = _bound(text, self._files, inherited, self._project)
         return {"Type": definition.type, **_described(inner, inherited), **self.of(inner, inherited, depth + 1)}
 
 
 def _bound(
-    text: str, files: Mapping[str, str], surroundings: environment.Environment, project: str
+    text: str, files: Mapping[str, str], env: environment.Environment, project: str
 ) -> model.Bound:
     template = model.parse(document.load(text))
     pseudo = parameters.Pseudo(stack_name=_NAME, project_id=project, dialect=template.dialect)
-    values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
+    values = parameters.bind(template.parameters, env, pseudo, require_all=False, check_values=False)
     return model.bind(template, values, files=files, facade=model.Facade())
 
 
-def _described(bound: model.Bound, surroundings: environment.Environment) -> dict[str, Any]:
+def _described(bound: model.Bound, env: environment.Environment) -> dict[str, Any]:
     template = bound.template
-    described = {name: _parameter(schema, surroundings) for name, schema in template.parameters.items()}
+    described = {name: _parameter(schema, env) for name, schema in template.parameters.items()}
     groups = {"ParameterGroups": list(template.parameter_groups)} if template.parameter_groups else {}
     return {"Description": template.description or "", "Parameters": described, **groups}
 
 
-def _parameter(schema: parameters.ParameterSchema, surroundings: environment.Environment) -> dict[str, Any]:
-    described = parameters.describe(schema, surroundings)
+def _parameter(schema: parameters.ParameterSchema, env: environment.Environment) -> dict[str, Any]:
+    described = parameters.describe(schema, env)
     if not described.get("Value"):
         described.pop("Value", None)
     elif schema.hidden:

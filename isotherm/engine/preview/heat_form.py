@@ -18,7 +18,8 @@ from isotherm.states import Action, Status
 
 KINDS = ("unchanged", "updated", "replaced", "added", "deleted")
 _KIND = {
-    update_preview.NOTHING: "unchanged", decide.Verdict.UPDATE.value: "updated", decide.Verdict.REPLACE.value: "replaced",
+    update_preview.NOTHING: "unchanged", update_preview.MOVE: "unchanged",
+    decide.Verdict.UPDATE.value: "updated", decide.Verdict.REPLACE.value: "replaced",
     decide.Verdict.CREATE.value: "added", update_preview.DELETE: "deleted", update_preview.RETAIN: "deleted",
 }
 # Kinds that are shown as they are now; the others are shown as the operation would leave them.

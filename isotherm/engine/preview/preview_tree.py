@@ -22,8 +22,9 @@ from isotherm.resources.registry import Registry
 from isotherm.resources.validation.validate import MAX_DEPTH
 from isotherm.secrets import MASK, Redactor
 from isotherm.states import NodeKind
-from isotherm.store.operations import plan
+from isotherm.store.operations import move, plan
 from isotherm.store.reads import lookups
+from isotherm.store.records import NO_MOVES, Moves, OperationScope
 from isotherm.template.model import definitions
 
 _NEW = (decide.Verdict.CREATE.value, decide.Verdict.REPLACE.value)
@@ -65,23 +66,32 @@ class PreviewTree:
         self._types = types
         self._deepest = deepest
 
-    async def items(self, asked: desired.Asked, goal: desired.Desired, stack: PreviewStack) -> list[PreviewItem]:
+    async def items(
+        self, input_: desired.StackInput, goal: desired.Desired, stack: PreviewStack, moves: Moves,
+        scope: OperationScope | None = None,
+    ) -> list[PreviewItem]:
         """Return the changes to the stack and its nested stacks as a flat list, in the order of the template."""
-        return list(_flat(await self.tree(asked, goal, stack)))
+        return [replace(one.item, name=".".join((*one.around, one.item.name)))
+                for one in planned(await self.tree(input_, goal, stack, moves, scope))]
 
     async def tree(
-        self, asked: desired.Asked, goal: desired.Desired, stack: PreviewStack, depth: int = 0
+        self, input_: desired.StackInput, goal: desired.Desired, stack: PreviewStack, moves: Moves = NO_MOVES,
+        scope: OperationScope | None = None, depth: int = 0,
     ) -> list[PreviewNode]:
-        """Return the previews of the stack's resources, with nested stacks as children."""
+        """Return the previews of the stack's resources, with nested stacks as children. `scope`: of a limited update.
+
+        Raises UserError for moves that are not possible.
+        """
         found: list[PreviewNode] = []
         goal = await self._recognised(goal, stack.stack_id)
-        present = await self._present(stack.stack_id)
+        names = await self._names(stack.stack_id, moves)
+        present = update_preview.moved(await self._present(stack.stack_id), names)
         now, then = _required_now(present), _required_then(goal)
         wanted = goal
         previews = await self._access.planning.compute(
-            asked.size, lambda: update_preview.preview_resources(wanted, present, self._types))
-        for preview in previews:
-            children = await self._children(asked, goal, preview, stack, depth)
+            input_.size, lambda: update_preview.preview_resources(wanted, present, self._types, scope))
+        for preview in update_preview.with_moves(previews, names):
+            children = await self._children(input_, goal, preview, stack, depth)
             name = preview.item.name
             found.append(PreviewNode(preview, stack, children or (), children is None, goal.bound.definitions.get(name),
                                      now.get(name, ()), then.get(name, ())))
@@ -95,12 +105,14 @@ class PreviewTree:
         return replace(goal, wanted=await read(lambda connection: plan.recognised(connection, stack_id, goal.wanted)))
 
     async def _children(
-        self, asked: desired.Asked, goal: desired.Desired, preview: ResourcePreview, stack: PreviewStack, depth: int
+        self, input_: desired.StackInput, goal: desired.Desired, preview: ResourcePreview, stack: PreviewStack, depth: int
     ) -> list[PreviewNode] | None:
         """Return the previews nested in a resource; None if they are unknown."""
         there = await self._stack_of(preview.row)
-        if preview.item.action in (update_preview.NOTHING, update_preview.DELETE, update_preview.RETAIN):
+        if preview.item.action in (update_preview.DELETE, update_preview.RETAIN):
             return await self._uniform(there, preview.item.action)
+        if preview.item.action in (update_preview.NOTHING, update_preview.MOVE):
+            return await self._uniform(there, update_preview.NOTHING)
         if not preview.is_stack:
             is_replaced = preview.item.action == decide.Verdict.REPLACE.value
             return await self._uniform(there, update_preview.DELETE) if is_replaced else []
@@ -108,35 +120,37 @@ class PreviewTree:
         name = preview.item.name
         inner = PreviewStack(f"{stack.stack_name}-{name}", None, name) if is_new or there is None else there
         try:
-            child = await self._resource(preview, inner.stack_id).foreseen(preview.item.changes)
-            nodes = await self._inner(asked, preview, child, inner, depth)
+            # A stack that is new has nothing to keep: no property counts as changed.
+            changed = {} if preview.item.action == decide.Verdict.CREATE.value else preview.item.changes
+            child = await self._resource(preview, inner.stack_id).foreseen(changed)
+            nodes = await self._inner(input_, preview, child, inner, depth)
         except Exception:  # noqa: BLE001 - stand-ins do not fit everywhere: the children are known only when applied
             return None
         gone = await self._uniform(there, update_preview.DELETE) if is_new else []
-        hidden = [goal.values[name] for name in preview.secrets]
+        hidden = [goal.values_for(name)[secret] for secret in preview.secrets]
 
         def masked() -> list[PreviewNode]:
             secrets = Redactor(hidden)
             return [_masked_node(one, secrets) for one in nodes]
 
-        shown = await self._access.planning.compute(off_loop.weight(hidden) + asked.size, masked) if hidden else nodes
+        shown = await self._access.planning.compute(off_loop.weight(hidden) + input_.size, masked) if hidden else nodes
         return [*shown, *gone]
 
     async def _inner(
-        self, asked: desired.Asked, preview: ResourcePreview, child: contract.Child, stack: PreviewStack, depth: int
+        self, input_: desired.StackInput, preview: ResourcePreview, child: contract.Child, stack: PreviewStack, depth: int
     ) -> list[PreviewNode]:
         if depth >= self._deepest:
             return []
         around = masking.OuterResource(preview.item.name, preview.item.type, {"metadata": preview.metadata})
         identity = desired.Identity(stack.stack_name, stack.stack_id or "None", self._access.project)
 
-        def desire() -> tuple[desired.Asked, desired.Desired]:
-            secrets = masking.redactor(asked)
-            inner = masking.inner(asked, around, child, self._types, secrets)
+        def desire() -> tuple[desired.StackInput, desired.Desired]:
+            secrets = masking.redactor(input_)
+            inner = masking.inner(input_, around, child, self._types, secrets)
             return inner, desired.desire(inner, identity, self._types, validate=False)
 
-        inner, goal = await self._access.planning.compute(asked.size + len(child.template), desire)
-        return await self.tree(inner, goal, stack, depth + 1)
+        inner, goal = await self._access.planning.compute(input_.size + len(child.template), desire)
+        return await self.tree(inner, goal, stack, depth=depth + 1)
 
     def _resource(self, preview: ResourcePreview, stack_id: str | None) -> nested_stack.StackResource:
         row = (preview.row or {}) if stack_id is not None else {}
@@ -164,13 +178,20 @@ class PreviewTree:
             )
             assert stack is not None
             children = await self._uniform(await self._stack_of(row), item.action)
-            found.append(PreviewNode(ResourcePreview(item, row), stack, children, required_now=now.get(item.name, ())))
+            preview = update_preview.with_protection(ResourcePreview(item, row), None)
+            found.append(PreviewNode(preview, stack, children, required_now=now.get(item.name, ())))
         return found
 
     async def _present(self, stack_id: str | None) -> Sequence[Mapping[str, Any]]:
         if stack_id is None:
             return []
         return await self._access.store.read(lambda connection: lookups.resources(connection, stack_id))
+
+    async def _names(self, stack_id: str | None, moves: Moves) -> dict[str, str]:
+        """Return the moves to carry out, old name to new name. A stack that is to be created has nothing to move."""
+        if stack_id is None:
+            return {}
+        return await self._access.store.read(lambda connection: move.due(connection, stack_id, moves))
 
     async def _stack_of(self, row: Mapping[str, Any] | None) -> PreviewStack | None:
         """Return the nested stack of a resource, if it exists."""
@@ -187,11 +208,20 @@ class PreviewTree:
         return type_ is not None and issubclass(type_, nested_stack.StackResource)
 
 
-def _flat(nodes: Iterable[PreviewNode], around: str = "") -> Iterator[PreviewItem]:
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """The effect on one resource, and the resources that contain its nested stack, outermost first."""
+
+    item: PreviewItem
+    around: tuple[str, ...] = ()
+
+
+def planned(nodes: Iterable[PreviewNode], around: tuple[str, ...] = ()) -> Iterator[PlannedItem]:
+    """Yield the effects on a stack and its nested stacks, in the order of the template."""
     for one in nodes:
-        name = around + one.preview.item.name
-        yield replace(one.preview.item, name=name, certain=one.preview.item.certain and not one.children_unknown)
-        yield from _flat(one.children, name + ".")
+        item = one.preview.item
+        yield PlannedItem(replace(item, certain=item.certain and not one.children_unknown), around)
+        yield from planned(one.children, (*around, item.name))
 
 
 def _required_then(goal: desired.Desired) -> dict[str, list[str]]:

@@ -21,11 +21,12 @@ from isotherm.resources import contract, registry
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import Registry
 from isotherm.secrets import MASK, Redactor
-from isotherm.states import KEPT, NodeKind, NodeState, Status
-from isotherm.store.records import Input, Wanted
+from isotherm.states import KEPT, NodeKind, NodeState, Protection, Status
+from isotherm.store.records import Input, Names, OperationScope, Wanted
+from isotherm.store.versions import protection
 from isotherm.template.model import definitions
 
-NOTHING, DELETE, RETAIN = decide.Verdict.NOTHING.value, "delete", "retain"
+NOTHING, DELETE, RETAIN, MOVE = decide.Verdict.NOTHING.value, "delete", "retain", "move"
 UNKNOWN = "(known only when applied)"
 
 
@@ -47,6 +48,10 @@ class PreviewItem:
     cause: str = ""
     certain: bool = True
     changes: Mapping[str, PropertyChange] = field(default_factory=dict)
+    # Why the operation would be refused: the object is protected.
+    refused: str = ""
+    # The name from which the resource is moved.
+    moved_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,9 @@ class Preview:
             "counts": self.counts,
             "resources": [
                 {"resource_name": i.name, "resource_type": i.type, "action": i.action, "cause": i.cause,
-                 "certain": i.certain,
-                 "changes": {k: {"from": c.before, "to": c.after} for k, c in i.changes.items()}}
+                 "certain": i.certain, "refused": i.refused,
+                 "changes": {k: {"from": c.before, "to": c.after} for k, c in i.changes.items()},
+                 "moved_from": i.moved_from}
                 for i in self.items
             ],
         }
@@ -115,9 +121,13 @@ class ResourcePreview:
 
 
 def preview_resources(
-    goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry
+    goal: desired.Desired, present: Sequence[Mapping[str, Any]], types: Registry, scope: OperationScope | None = None
 ) -> list[ResourcePreview]:
-    """Preview each resource of a stack. `present` are the rows of the stack; none if it does not exist yet."""
+    """Preview each resource of a stack. `present` are the rows of the stack; none if it does not exist yet.
+
+    A limited update changes what its `scope` includes, and what an older operation has begun to change.
+    """
+    included = Names(None, frozenset()) if scope is None else scope.names
     rows = {row["name"]: row for row in present if not row["superseded"] and row["kind"] is not NodeKind.BARRIER}
     wanted = {want.name: want for want in goal.wanted}
     graph = DependencyTaskGraph[str]({name: want.requires for name, want in wanted.items()})
@@ -126,14 +136,53 @@ def preview_resources(
     for name in graph.order():
         upstream = {need: changing[need] for need in graph.requires(name) if need in changing}
         row = rows.get(name)
-        if row is not None and not upstream and not wanted[name].always and _is_unchanged(row, wanted[name].digest):
+        if name not in included and (row is None or row["intent"] is None):
+            previews[name] = ResourcePreview(PreviewItem(name, "" if row is None else row["type"] or "", NOTHING), row)
+        elif row is not None and not upstream and not wanted[name].always and _is_unchanged(row, wanted[name].digest):
             previews[name] = ResourcePreview(PreviewItem(name, row["type"], NOTHING), row)
         else:
             previews[name] = _Previewer(goal, rows, types).preview(name, wanted[name], upstream)
         if previews[name].item.action != NOTHING:
             changing[name] = previews[name].item.action
-    gone = [ResourcePreview(deletion(row), row) for name, row in rows.items() if name not in wanted]
-    return [*(previews[name] for name in wanted), *gone]
+    gone = [ResourcePreview(deletion(row), row) for name, row in rows.items()
+            if name not in wanted and (name in included or row["intent"] is not None)]
+    shown = (with_protection(previews[name], want.protection) for name, want in wanted.items())
+    return [*shown, *(with_protection(one, None) for one in gone)]
+
+
+# The level that forbids an action on an existing object.
+_FORBIDDEN_BY = {DELETE: Protection.DELETE, decide.Verdict.REPLACE.value: Protection.REPLACE,
+                 decide.Verdict.UPDATE.value: Protection.UPDATE}
+
+
+def with_protection(one: ResourcePreview, said: Protection | None) -> ResourcePreview:
+    """Return the preview with the reason why its action would be refused, if the object is protected from it."""
+    wanted = _FORBIDDEN_BY.get(one.item.action)
+    if one.row is None or one.row["type"] is None or wanted is None or one.item.cause == decide.GONE:
+        return one
+    refused = protection.forecast(one.row, wanted, said)
+    return replace(one, item=replace(one.item, refused=refused)) if refused else one
+
+
+def moved(present: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """Return the rows of a stack as they are after moves, old name to new name."""
+    taken = names.values() - names.keys()
+    return [{**row, "name": names.get(row["name"], row["name"])} for row in present
+            if row["name"] not in taken] if names else list(present)
+
+
+def with_moves(previews: Sequence[ResourcePreview], names: Mapping[str, str]) -> list[ResourcePreview]:
+    """Return the previews with the names from which resources are moved."""
+    before = {new: old for old, new in names.items()}
+
+    def one(preview: ResourcePreview) -> ResourcePreview:
+        item = preview.item
+        if item.name not in before:
+            return preview
+        action, cause = (MOVE, "") if item.action == NOTHING else (item.action, item.cause)
+        return replace(preview, item=replace(item, action=action, cause=cause, moved_from=before[item.name]))
+
+    return [one(preview) for preview in previews]
 
 
 def _is_unchanged(row: Mapping[str, Any], digest: str) -> bool:
@@ -160,7 +209,7 @@ class _Previewer:
         target = documents.decode(want.definition, documents.Target)
         definition = definitions.thaw(target.definition)
         implementation = self._types.implementation(target.implementation)
-        known = self._goal.values.__getitem__
+        known = self._goal.values_for(name).__getitem__
         resolve_with = functools.partial(self._resolve, definition, implementation, target.restored, upstream)
         after = resolve_with(UNKNOWN, known)
         unknown = _differing(after, resolve_with("!", known)) if upstream else set()
@@ -171,12 +220,17 @@ class _Previewer:
         metadata = self._metadata(definition, upstream, known)
         shown = self._metadata(definition, upstream, lambda name: MASK) if definition.secrets else metadata
         decision = decide.decide(implementation, applied, after, metadata, renew=True)
-        changes = {} if applied is None else {
-            key: PropertyChange(_shown_value(applied.properties.get(key), key in secret),
+        # Of a resource that does not exist yet: the properties that the template gives.
+        before = {} if applied is None else applied.properties
+        named = definition.properties or () if applied is None else decision.changed
+        changes = {
+            key: PropertyChange(_shown_value(before.get(key), key in secret),
                                 UNKNOWN if key in unknown else _shown_value(after.get(key), key in secret))
-            for key in decision.changed
+            for key in named if applied is not None or after.get(key) is not None
         }
         certain = not unknown or decision.verdict is decide.Verdict.CREATE
+        if applied is not None and decision.cause == decide.had_failed(applied.action):
+            certain = certain and not implementation.traits.failed_is_observed
         item = PreviewItem(name, definition.type, decision.verdict.value, decision.cause, certain, changes)
         changed = row is not None and row["digest"] != want.digest
         if item.action == NOTHING and nested_stack.is_stack(implementation) and changed:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import getpass
 import random
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,23 +15,29 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from isotherm import bus
-from isotherm.config import Settings
 from isotherm.engine import contexts
 from isotherm.engine.convergence.worker import Tuning as WorkerTuning
 from isotherm.engine.convergence.worker import Worker
+from isotherm.engine.delivery import sinks
+from isotherm.engine.delivery.service import Count, DeliveryService
 from isotherm.engine.legacy.engine import LegacyEngine
 from isotherm.engine.legacy.engine import Tuning as LegacyTuning
+from isotherm.engine.nested.inner_reads import Access
 from isotherm.engine.nested.inner_stacks import InnerStacksFactory
+from isotherm.engine.nested.shared_outputs import ProjectOutputs
 from isotherm.engine.orchestrator import Orchestrator
-from isotherm.engine.process import file_listener, local_access
+from isotherm.engine.process import cloud_access, file_listener, local_access
 from isotherm.engine.process.bus_listener import ProcessListener
+from isotherm.engine.process.committed import ReportingStore
 from isotherm.engine.process.heartbeat import Heartbeat, Load
-from isotherm.engine.process.home import JOURNAL, Folder
+from isotherm.engine.process.home import Folder
+from isotherm.engine.process.home_files import JOURNAL
 from isotherm.engine.queries.feed import Feed
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.engine.stack_lifecycle import StackLifecycle
 from isotherm.engine.steps.ports import EnginePorts
 from isotherm.engine.steps.throttle import TypeThrottle
+from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.requester import Requester
 from isotherm.observer.hints import HintCollector
 from isotherm.observer.service import Observer, ObserverPorts, Tuning
@@ -38,8 +45,9 @@ from isotherm.planning import off_loop, planner
 from isotherm.plugins import discover
 from isotherm.resources import contract
 from isotherm.resources.context.local_access import Reach
+from isotherm.resources.context.polls import PollHub
 from isotherm.resources.context.signal_urls import SignalUrls
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 from isotherm.resources.service_threads import ServiceThreads
 
 # The import is slow: done here, it does not delay the first transaction.
@@ -52,8 +60,9 @@ from isotherm.store.admin import type_origins
 class Embedded(Folder):
     """An engine on a home folder. Requests are accepted at once; `driving` works on them."""
 
-    def __init__(self, path: Path, files: Sequence[Path] = ()) -> None:
-        super().__init__(path, files)
+    def __init__(self, path: Path, files: Sequence[Path] = (), cloud_name: str = "") -> None:
+        super().__init__(path, files, cloud_name)
+        self.clouds = self._clouds()
         self._worker: Worker | None = None
         self._legacy: LegacyEngine | None = None
         self._observer: Observer | None = None
@@ -66,21 +75,32 @@ class Embedded(Folder):
         # The plug-in types whose origin is not recorded yet, or has changed.
         self._new_origins = dict(self.plugins.origins.items() - origins.items())
         self._lifecycle = StackLifecycle(self.plugins.lifecycle)
+        #: Reports committed changes of stacks to its listeners: the log and the metrics of a service.
+        self.committed = ReportingStore(self.store)
         # The store for all that may end an operation: lifecycle plug-ins learn of the end.
-        self._watched_store = self._lifecycle.watched(self.store)
+        self._watched_store = self._lifecycle.watched(self.committed)
         self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
         # Shared by everything in this process: a service is called with at most so many threads.
         self._threads = ServiceThreads(self.settings.max_threads_per_service)
+        # Workers and the observer of this process share it.
+        self._polls = PollHub()
         self._plans = planner.Planning(self._watched_store, self.types, self.clock, off_loop.beside)
         self.service_ports = ServicePorts(
             self._watched_store, self.types, self.clock, new_id, self._plans, self.settings, self._wake,
-            lambda: self._process_ports(self._reality()), lifecycle=self._lifecycle)
-        self.orchestrator = self.orchestrator_for(Requester())
+            lambda: self._process_ports(self._reality()), cloud_of=self.clouds.of_requester,
+            cloud_binding=self.clouds.binding, lifecycle=self._lifecycle)
+        self.orchestrator = self.orchestrator_for(Requester(username=_user(), cloud=cloud_name))
         #: Takes notifications about reality.
         self.hints = HintCollector(self.store, self.clock, self._wake)
         # The address of the API, if this process or another serves it.
         self.address = ""
+
+    def _clouds(self) -> cloud_access.StandaloneClouds | cloud_access.ServiceClouds:
+        if self.settings.auth_strategy == "keystone":
+            credential_store = CredentialStore(self.store, self.clock, new_id)
+            return cloud_access.ServiceClouds(self.settings, self.clock, credential_store)
+        return cloud_access.StandaloneClouds(self.store, self.settings, self.clock)
 
     def orchestrator_for(self, requester: Requester) -> Orchestrator:
         """Return the facade for one requester."""
@@ -106,14 +126,21 @@ class Embedded(Folder):
         """Return the builder of signal URLs."""
         if not self.address:
             return SignalUrls()
-        return SignalUrls(server_url(self.settings) or self.address, "", self.signer, self.settings.signal_url_lifetime)
+        address = server_url(self.settings.heat_waitcondition_server_url) or self.address
+        metadata = server_url(self.settings.heat_metadata_server_url)
+        return SignalUrls(address, "", self.signer, self.settings.signal_url_lifetime, metadata)
 
     def reach(self) -> Reach:
         """Return the access of resources to this machine and its network."""
         return local_access.reach_of(self.settings, self.path)
 
     def _process_ports(self, reality: contract.Reality) -> contexts.ProcessPorts:
-        return contexts.ProcessPorts(reality, random.SystemRandom(), self.signal_urls(), self.reach(), self._threads)
+        return contexts.ProcessPorts(reality, random.SystemRandom(), self.signal_urls(), self.reach(), self._threads,
+                                     cloud=self.clouds.cloud, polls=self._polls, stack_users=self.clouds.stack_users)
+
+    def _context(self, reality: JournalReality) -> contract.Context:
+        outputs = ProjectOutputs(Access(self.store, self._plans, self.clock, ""))
+        return contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings, outputs)
 
     @asynccontextmanager
     async def driving(self) -> AsyncIterator[None]:
@@ -125,7 +152,7 @@ class Embedded(Folder):
         async with self._registered(ServiceKind.ENGINE, self._engine_load) as (name, reality):
             if self._new_origins:
                 await self.store.write(lambda connection: type_origins.record(connection, self._new_origins))
-            context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
+            context = self._context(reality)
             types, store = self.types, self._watched_store
             nesting = InnerStacksFactory(store, types, self._plans, self.clock, new_id, self._wake_here, self.settings)
             concurrency = self.settings.engine_concurrency
@@ -146,7 +173,7 @@ class Embedded(Folder):
     async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
         """Observe the stacks of this folder inside of the context. An engine that drives repairs them."""
         async with self._registered(ServiceKind.OBSERVER, self._observer_load) as (name, reality):
-            context = contexts.shared(self.store, self.clock, self._process_ports(reality), self.settings)
+            context = self._context(reality)
             ports = ObserverPorts(self.store, context, self.types.implementation, self._plans,
                                   lambda project: self.orchestrator_for(Requester(project)).drift, self.settings)
             observer = self._observer = Observer(name, ports, tuning)
@@ -157,6 +184,17 @@ class Embedded(Folder):
                 observer.stop()
                 await task
                 self._observer = None if self._observer is observer else self._observer
+
+    @asynccontextmanager
+    async def delivering(self, count: Count) -> AsyncIterator[None]:
+        """Deliver events to the sinks of the options inside of the context."""
+        service = DeliveryService(self.store, self.clock, sinks.of(self.settings, self.clock), count)
+        task = asyncio.create_task(service.run())
+        try:
+            yield
+        finally:
+            service.stop()
+            await task
 
     @asynccontextmanager
     async def _registered(self, kind: ServiceKind, load: Callable[[], Load]) -> AsyncIterator[tuple[str, JournalReality]]:
@@ -204,11 +242,19 @@ class Embedded(Folder):
             self._observer.wake()
 
 
-def server_url(settings: Settings) -> str:
-    """Return the address under which servers reach the API, if it is set. The path of Heat's option is removed."""
-    return settings.heat_waitcondition_server_url.rstrip("/").removesuffix("/waitcondition").removesuffix("/v1")
+def server_url(given: str) -> str:
+    """Return the address of the API in an option that says how servers reach it. The path of Heat's option is removed."""
+    return given.rstrip("/").removesuffix("/waitcondition").removesuffix("/v1")
 
 
 def new_id() -> str:
     """Return a new unique id."""
     return str(uuid.uuid4())
+
+
+def _user() -> str:
+    """Return the name of the user of this process; empty if the system does not know it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import isotherm
 from isotherm import errors
 from isotherm.clock import SystemClock
-from isotherm.engine.process.home import OBSERVERS, WORKERS
+from isotherm.engine.process.home_files import OBSERVERS, WORKERS
 from isotherm.engine.process.liveness import ProcessLock
 from isotherm.states import ServiceKind
 from isotherm.store.admin import services
@@ -120,7 +120,7 @@ class Heartbeat:
 
     async def set_clock(self) -> None:
         """Set the clock to the time of the database."""
-        found = await self._store.read(services.ahead)
+        found = await self._store.read(services.clock_offset)
         moved = found.by_s - self._clock.skew
         # A smaller difference may be an error of the measurement.
         if abs(moved) <= found.error_s:

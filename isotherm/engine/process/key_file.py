@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
 
 KEYS = "keys"
-_HEAD = "# The newest key comes first. Whoever has this file can read the secrets in the database.\n"
+_HEAD = "# The newest key comes first. With this file, all secrets in the database can be read.\n"
 
 
 def ring(folder: Path, settings: Settings) -> KeyRing:

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
+from isotherm.clock import SystemClock
 from isotherm.engine.process import heartbeat, liveness
 from isotherm.engine.process.heartbeat import FOLDERS
-from isotherm.engine.process.home import Folder
 from isotherm.states import ServiceKind
 from isotherm.store.admin import services
 from isotherm.store.admin.services import Service
+from isotherm.store.database.writer import Store
 
 # A process that has missed three heartbeats is down.
 PATIENCE_S = 3 * heartbeat.PERIOD_S
+
+
+class Home(Protocol):
+    """The parts of a home folder that lists of processes are read from."""
+
+    path: Path
+    clock: SystemClock
+
+    @property
+    def store(self) -> Store: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +41,19 @@ class ServiceStatus:
     alive: bool
 
 
-async def engines(folder: Folder) -> list[ServiceStatus]:
+async def engines(folder: Home) -> list[ServiceStatus]:
     """Return the engines of the service."""
     return await list_all(folder, ServiceKind.ENGINE)
 
 
-async def is_driven(folder: Folder) -> bool:
+async def is_driven(folder: Home) -> bool:
     """Return whether a live engine works on the stacks of the folder."""
     return any(one.alive for one in await engines(folder))
 
 
-async def list_all(folder: Folder, *kinds: ServiceKind) -> list[ServiceStatus]:
+async def list_all(folder: Home, *kinds: ServiceKind) -> list[ServiceStatus]:
     """Return the processes of these kinds, or all, with dead ones that have not been cleaned up."""
-    rows, ahead = await folder.store.read(lambda connection: (services.read(connection), services.ahead(connection)))
+    rows, ahead = await folder.store.read(lambda connection: (services.read(connection), services.clock_offset(connection)))
     # Rows have the time of the database. This process may never have measured how far its clock is off.
     now = folder.clock.local() + ahead.by_s
     others = {row.name: row for row in rows}

@@ -23,16 +23,21 @@ def resource(row: Mapping[str, Any], watch: Watch | None, standing: WatchState) 
         "drifted_since": views.time(row["drifted_since"]), "policy": policy.name.lower(),
         "repairs": row["rounds"] or 0, "repaired_time": views.time(row["last_at"]),
         "given_up_since": views.time(row["tripped_at"]),
-        "properties": [_property(one, pending=bool(row["pending"])) for one in documents.decode_any(row["drift"])],
+        "properties": properties(row),
     }
 
 
+def properties(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the views of the drifted properties of a resource."""
+    return [_property(one, pending=bool(row["pending"])) for one in documents.decode_any(row["drift"])]
+
+
 def _word(row: Mapping[str, Any]) -> str:
-    if row["sight"] is None:
+    if row["result"] is None:
         return NEVER
-    if row["sight"] == ObservationResult.GONE:
+    if row["result"] == ObservationResult.GONE:
         return GONE
-    if row["sight"] == ObservationResult.UNSEEN:
+    if row["result"] == ObservationResult.UNSEEN:
         return UNSEEN
     return DRIFTED if row["drifted_since"] is not None else IN_SYNC
 
@@ -48,9 +53,9 @@ def stack(
     named: tuple[str, str], watch: Watch | None, standing: WatchState, times: tuple[float | None, float | None],
     counts: Mapping[str, int],
 ) -> dict[str, Any]:
-    told = DRIFTED if counts["drifted"] or counts["gone"] else IN_SYNC if counts["in_sync"] else NEVER
+    state = DRIFTED if counts["drifted"] or counts["gone"] else IN_SYNC if counts["in_sync"] else NEVER
     return {
-        "stack_id": named[0], "stack_name": named[1], "drift": UNSEEN if told == NEVER and counts["unseen"] else told,
+        "stack_id": named[0], "stack_name": named[1], "drift": UNSEEN if state == NEVER and counts["unseen"] else state,
         "policy": standing.policy.name.lower(), "mode": standing.mode.name.lower(),
         "interval": None if watch is None else watch.interval_s, "observed_time": views.time(times[0]),
         "next_time": views.time(times[1]), "counts": dict(counts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine.queries import views
-from isotherm.engine.queries.lists import EventList
+from isotherm.engine.queries.lists import EventList, StackInTree, stack_tree
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
@@ -40,17 +40,8 @@ class EventQuery:
     depth: int = 0
 
 
-@dataclass(slots=True)
-class _Tree:
-    """The stacks whose events are shown, by id."""
-
-    names: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def ids(self) -> list[str]:
-        return list(self.names)
-
-
+# The stacks whose events are shown, by id.
+_Tree = dict[str, StackInTree]
 _Views = list[dict[str, Any]]
 
 
@@ -65,12 +56,12 @@ class EventService(EventList):
     async def pages(self, name_or_id: str, query: EventQuery) -> AsyncIterator[_Views]:
         """Yield the events in pieces of a few hundred."""
         tree = await self._tree(await self._stacks.row(name_or_id, deleted=True), query.depth)
-        named = [id_ for id_, name in tree.names.items() if name in (query.filters.name or ())]
+        named = [one.id for one in tree.values() if one.name in (query.filters.name or ())]
         filters = replace(query.filters, stacks_named=named)
         after, left = await self._marked(tree, query.marker), query.limit
         while left is None or left > 0:
             size = PIECE if left is None else min(PIECE, left)
-            found = await self._ports.store.read(partial(_page, tree.ids, filters, query.order, after, size))
+            found = await self._ports.store.read(partial(_page, list(tree), filters, query.order, after, size))
             if found:
                 yield [_view(row, tree) for row in found]
             if len(found) < size:
@@ -80,7 +71,7 @@ class EventService(EventList):
     async def show(self, name_or_id: str, resource: str, id_: str) -> dict[str, Any]:
         """Return one event of a resource (or of the stack, under its own name), with the resource's present properties."""
         stack = await self._stacks.row(name_or_id, deleted=True)
-        tree = _Tree({stack["id"]: stack["name"]})
+        tree = {stack["id"]: StackInTree(stack["id"], stack["name"])}
         row = await self._marked(tree, id_)
         if row is None or (row["name"] or stack["name"]) != resource:
             raise errors.NotFound(f"No event {id_} found", kind="HTTPNotFound")
@@ -90,18 +81,12 @@ class EventService(EventList):
         number = resource_list.whole(id_)
         if number is None:
             return None
-        return await self._ports.store.read(lambda connection: listing.one(connection, tree.ids, number))
+        return await self._ports.store.read(lambda connection: listing.one(connection, list(tree), number))
 
     async def _tree(self, stack: lookups.Row, depth: int) -> _Tree:
-        def unit(connection: Connection) -> _Tree:
-            tree, level = _Tree({stack["id"]: stack["name"]}), [stack["id"]]
-            for _ in range(depth):
-                found = resource_list.inner(connection, level) if level else []
-                level = [one.id for one in found]
-                tree.names.update({one.id: one.name for one in found})
-            return tree
-
-        return await self._ports.store.read(unit)
+        root = StackInTree(stack["id"], stack["name"])
+        found = await self._ports.store.read(lambda connection: stack_tree(connection, root, depth))
+        return {one.id: one for one in found}
 
     async def _properties(self, stack: lookups.Row, event: listing.Row) -> dict[str, Any]:
         """Return the properties of the event's resource if its object is still the same, with secrets masked."""
@@ -130,6 +115,6 @@ def _page(
 
 
 def _view(row: listing.Row, tree: _Tree) -> dict[str, Any]:
-    name = tree.names[row["stack_id"]]
-    return {**views.event(row), "resource_name": row["name"] or name, "of_stack": not row["name"],
-            "stack": {"id": row["stack_id"], "stack_name": name}}
+    stack = tree[row["stack_id"]]
+    return {**views.event(row), "resource_name": row["name"] or stack.name, "of_stack": not row["name"],
+            "stack": {"id": stack.id, "stack_name": stack.name}, "stack_path": list(stack.path)}

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from isotherm.engine.queries import views
-from isotherm.resources import contract
-from isotherm.states import Action, NodeState, OperationState, Status
-from isotherm.store.database.writer import Store
-from isotherm.store.reads import events, live, lookups
+from isotherm.engine.queries import lists, views
+from isotherm.states import ENDED, Action, NodeState, OperationState, Status
+from isotherm.store.database.writer import Connection, Store
+from isotherm.store.reads import events, live, lookups, resource_list, tallies
+
+if TYPE_CHECKING:
+    from isotherm.resources import contract  # with the language of templates: a fifth of the start-up of the CLI
 
 # The largest part of the time that counting may take.
 _COUNTING = 0.05
 # The most events that one read takes to learn start times; older events are not needed.
 _EVENTS = 2000
+# Nested stacks whose resources are counted. A stack with more of them shows no counts of what is nested.
+_NESTED = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class ResourceLine:
     action: Action
     status: Status
     # A superseded version, or a resource that the template does not have any more.
-    doomed: bool
+    unwanted: bool
     # Whether the newest operation visits the resource, and whether it has changed it.
     visited: bool
     touched: bool
@@ -42,6 +46,11 @@ class ResourceLine:
     waits_for_count: int = 0
     began_at: float | None = None
     ended_at: float | None = None
+    # Of a nested stack: how many resources of its tree have ended, and how many it has.
+    inner: tuple[int, int] | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        return {**asdict(self), "state": self.state.name, "action": self.action.name, "status": self.status.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,15 @@ class Frame:
     @property
     def ended(self) -> bool:
         return bool(self.stack["status"] != Status.IN_PROGRESS.name)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the frame as plain data, with states as words."""
+        return {
+            "at": self.at, "stack": self.stack, "phase": self.phase.name, "began_at": self.began_at,
+            "ended_at": self.ended_at, "remaining": self.remaining,
+            "counts": {state.name: number for state, number in self.counts.items()},
+            "lines": [line.as_data() for line in self.lines], "whole": self.whole, "failures": list(self.failures),
+        }
 
 
 @dataclass(slots=True)
@@ -100,10 +118,12 @@ class StackFollower:
         self.stack_id = stack_id
         self._times = _Times()
         self._counts: dict[NodeState, int] = {}
+        # By resource: the counts of the stack that is nested in it.
+        self._inner: dict[str, tuple[int, int]] = {}
         self._count_at = 0.0
         self._counted: tuple[object, ...] = ()
 
-    async def look(self, lines: int) -> Frame:
+    async def frame(self, lines: int) -> Frame:
         """Return the stack of this moment, with at most so many lines."""
         now = self._clock.now()
         picture = await self._store.read(lambda connection: live.picture(connection, self.stack_id, now, lines))
@@ -120,10 +140,9 @@ class StackFollower:
             [self._line(node, picture) for node in picture.nodes], picture.whole, list(self._times.failures.items()),
         )
 
-    async def events(self, after: int) -> list[dict[str, Any]]:
-        """Return the next events after an id, at most a thousand."""
-        found = await self._store.read(lambda connection: events.after(connection, self.stack_id, after))
-        return [views.event(row) for row in found]
+    async def events(self, after: int, depth: int = 0) -> list[dict[str, Any]]:
+        """Return the next events after an id, at most a thousand; those of nested stacks down to `depth` too."""
+        return await lists.events_after(self._store, lists.StackInTree(self.stack_id, ""), after, depth)
 
     async def _count(self, picture: live.Picture) -> None:
         phase = (picture.stack["generation"], picture.operation["state"] if picture.operation else 0)
@@ -134,18 +153,33 @@ class StackFollower:
         self._counts = await self._store.read(
             lambda connection: lookups.counts(connection, self.stack_id, picture.stack["generation"])
         )
+        self._inner = await self._store.read(lambda connection: _count_nested(connection, self.stack_id))
         ended = time.monotonic()
         self._count_at = ended + (ended - began) / _COUNTING
 
     def _line(self, node: Mapping[str, Any], picture: live.Picture) -> ResourceLine:
         state, name = node["state"], node["name"]
         visited = node["generation"] == picture.stack["generation"]
-        doomed = bool(node["superseded"]) or node["kind"].name == "CLEANUP"
+        unwanted = bool(node["superseded"]) or node["kind"].name == "CLEANUP"
         touched = node["operation_id"] == picture.stack["operation_id"]
         return ResourceLine(
             node["id"], name, node["type"] or "", state, Action(node["action"] or 0),
-            Status(node["status"] or Status.IN_PROGRESS), doomed, visited, touched,
+            Status(node["status"] or Status.IN_PROGRESS), unwanted, visited, touched,
             (node["version_reason"] if state is NodeState.FAILED else node["reason"]) or "",
             picture.waits_for.get(node["id"], ()), node["pending"] if state is NodeState.PENDING else 0,
-            self._times.began.get(name), self._times.ended.get(name),
+            self._times.began.get(name), self._times.ended.get(name), None if unwanted else self._inner.get(name),
         )
+
+
+def _count_nested(connection: Connection, stack_id: str) -> dict[str, tuple[int, int]]:
+    """Count the ended and all resources of the stacks nested in a stack, by the resource that contains each tree."""
+    level = {one.id: one.resource for one in resource_list.inner(connection, [stack_id])}
+    found: dict[str, tuple[int, int]] = {}
+    stacks = 0
+    while level and (stacks := stacks + len(level)) <= _NESTED:
+        for id_, counts in tallies.by_stack(connection, list(level)).items():
+            done, total = found.get(level[id_], (0, 0))
+            ended = sum(number for state, number in counts.items() if state in ENDED)
+            found[level[id_]] = done + ended, total + sum(counts.values())
+        level = {one.id: level[one.around] for one in resource_list.inner(connection, list(level))}
+    return {} if stacks > _NESTED else found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from isotherm.engine.queries import container_files
 from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
@@ -19,7 +21,7 @@ class InputService:
     """Reads the inputs of one project's stacks."""
 
     def __init__(self, ports: ServicePorts, requester: Requester) -> None:
-        self._ports = ports
+        self._ports, self._requester = ports, requester
         self._project = requester.project
         self._stacks = StackFinder(ports.store, requester.project)
         self._inputs = StackInputs(ports, requester.project)
@@ -34,43 +36,47 @@ class InputService:
 
     async def template(self, name_or_id: str) -> Any:
         """Return the template as data, with secrets masked."""
-        asked = await self._asked(await self._stacks.row(name_or_id, deleted=True))
-        return {} if asked is None else await self._ports.planning.compute(
-            asked.size, lambda: masking.redactor(asked).value(document.load(asked.template).data))
+        input_ = await self._input(await self._stacks.row(name_or_id, deleted=True))
+        return {} if input_ is None else await self._ports.planning.compute(
+            input_.size, lambda: masking.redactor(input_).value(document.load(input_.template).data))
 
     async def template_text(self, name_or_id: str) -> str:
         """Return the text of the template; empty if there is none."""
-        asked = await self._asked(await self._stacks.row(name_or_id))
-        return "" if asked is None else asked.template
+        input_ = await self._input(await self._stacks.row(name_or_id))
+        return "" if input_ is None else input_.template
 
     async def environment(self, name_or_id: str) -> dict[str, Any]:
         """Return the environment, with secrets masked."""
         stack = await self._stacks.row(name_or_id, deleted=True)
-        asked = await self._asked(stack)
-        if asked is None:
+        input_ = await self._input(stack)
+        if input_ is None:
             return environment.Environment().as_dict()
-        shown = (await self._inputs.export_document(stack, asked, {}))["environment"]
-        templates = await self._ports.planning.compute(asked.size, lambda: _template_types(asked.template))
+        shown = (await self._inputs.export_document(stack, input_, {}))["environment"]
+        templates = await self._ports.planning.compute(input_.size, lambda: _template_types(input_.template))
         return {**shown, "resource_registry": {**templates, **shown["resource_registry"]}}
 
     async def files(self, name_or_id: str) -> dict[str, str]:
         """Return the files by name, with secrets masked."""
-        asked = await self._asked(await self._stacks.row(name_or_id, deleted=True))
-        if asked is None:
+        input_ = await self._input(await self._stacks.row(name_or_id, deleted=True))
+        if input_ is None:
             return {}
 
         def masked() -> dict[str, str]:
-            secrets = masking.redactor(asked)
-            return {name: secrets.text(text) for name, text in asked.files.items()}
+            secrets = masking.redactor(input_)
+            return {name: secrets.text(text) for name, text in input_.files.items()}
 
-        return await self._ports.planning.compute(asked.size + sum(map(len, asked.files.values())), masked)
+        return await self._ports.planning.compute(input_.size + sum(map(len, input_.files.values())), masked)
 
-    async def _asked(self, stack: lookups.Row) -> desired.Asked | None:
+    async def container_files(self, container: str, known: Collection[str]) -> dict[str, str]:
+        """Return the files in a container of Swift but those that are known, read with the caller's credential."""
+        return await container_files.read(self._ports, self._requester, container, known)
+
+    async def _input(self, stack: lookups.Row) -> desired.StackInput | None:
         """Return the input of the newest operation; None if there is none."""
         if stack["tomb"]:
             return None  # its input was deleted with it
         operation = await self._inputs.operation(stack)
-        return None if operation is None or not operation.input else await self._inputs.asked(stack)
+        return None if operation is None or not operation.input else await self._inputs.input(stack)
 
 
 def _template_types(text: str) -> dict[str, str]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from isotherm import errors
+from isotherm.engine import contexts
 from isotherm.planning import documents, publish, resource_states
 from isotherm.planning.planner import Planning
 from isotherm.resources import contract
@@ -44,7 +45,7 @@ class LiveAttributes:
         found: dict[str, Any] = dict.fromkeys([*_named(type_), *more])
         if version is None:
             return found
-        resource = type_(_state(version, stack_name), self.context())
+        resource = type_(_state(version, stack_name), self._context_of(version))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_S):
                 whole = await _read(resource, SHOW_ATTRIBUTE)
@@ -53,6 +54,18 @@ class LiveAttributes:
                 for name in [name for name in found if not isinstance(whole, Mapping) or name not in whole]:
                     found[name] = await _read(resource, name)
         return found
+
+    async def one(self, implementation: str, version: Version, stack_name: str, name: str) -> Any:
+        """Return one attribute of a resource; None if it cannot be read."""
+        type_ = await self._type(implementation)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_S):
+                return await _read(type_(_state(version, stack_name), self._context_of(version)), name)
+        return None
+
+    def _context_of(self, version: Version) -> contract.Context:
+        context = self.context()
+        return replace(context, cloud=contexts.cloud_of(context, version.stack_id))
 
     async def _type(self, implementation: str) -> type[contract.Resource]:
         with contextlib.suppress(KeyError):

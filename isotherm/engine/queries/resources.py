@@ -16,6 +16,7 @@ from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
 from isotherm.planning import documents
 from isotherm.resources import contract
+from isotherm.resources.context import software
 from isotherm.resources.context.signals import Signal
 from isotherm.states import Action, NodeKind, Status
 from isotherm.store import rows
@@ -24,11 +25,13 @@ from isotherm.store.reads import lookups
 from isotherm.store.reads import resource_list as listing
 from isotherm.store.reads.resource_list import Filters
 from isotherm.store.records import Version
-from isotherm.store.signals import signals
+from isotherm.store.signals import signals, waiters
 from isotherm.template.model import definitions
 
 __all__ = ["Filters", "ResourceService"]
 
+# The attribute with the configuration of the agent on a server; the metadata of the server shows it.
+AGENT_ATTRIBUTE = "os_collect_config"
 # The number of rows that one query reads.
 PIECE = 100
 
@@ -98,23 +101,41 @@ class ResourceService(ResourceList):
         """Return the present metadata of a resource, with data that its signals and deployments add."""
         stack = await self._stacks.row(name_or_id)
 
-        def unit(connection: Connection) -> tuple[signals.Addressee, str, signals.Kept | None]:
+        def unit(connection: Connection) -> tuple[signals.Addressee, Version, signals.Kept | None]:
             to = signals.addressee(connection, stack["id"], resource)
             found = rows.versions(connection, [to.id])[to.id]
-            return to, found.metadata, signals.inbox(connection, stack["id"], found.token, [to.id])
+            return to, found, signals.inbox(connection, stack["id"], found.token, [to.id])
 
-        to, text, box = await self._ports.store.read(unit)
+        to, version, box = await self._ports.store.read(unit)
         received = () if box is None else [
             Signal(number, key, documents.decode_any(kept)) for number, key, kept in box.signals
         ]
         type_ = self._ports.types.types.get(to.implementation, contract.Resource)
-        shown = type_.metadata_with(documents.decode_any(text) or {}, received)
-        return {**shown, **await self._deployments(stack, to)} if type_.traits.shows_deployments else shown
+        shown = type_.metadata_with(documents.decode_any(version.metadata) or {}, received)
+        if not type_.traits.shows_deployments:
+            return shown
+        agent = await self._live().one(to.implementation, version, stack["name"], AGENT_ATTRIBUTE)
+        return {**shown, **(agent if isinstance(agent, dict) else {}), **await self._deployments(stack, to)}
+
+    async def metadata_of_version(self, stack_id: str, token: str) -> Any:
+        """Return the metadata of one version of a resource, as the owner of its signed URL may. Raises NotFound if the
+        version is gone or was replaced."""
+        stack = await self._stacks.row(stack_id)
+
+        def unit(connection: Connection) -> str | None:
+            name = waiters.name_of(connection, stack["id"], token)
+            is_current = name is not None and signals.addressee(connection, stack["id"], name).token == token
+            return name if is_current else None
+
+        name = await self._ports.store.read(unit)
+        if stack["id"] != stack_id or name is None:
+            raise errors.NotFound("The resource of this URL is gone.", kind="ResourceNotFound")
+        return await self.metadata(stack_id, name)
 
     async def _deployments(self, stack: lookups.Row, to: signals.Addressee) -> dict[str, Any]:
-        software = stored_ports.StoredSoftware(self._ports.store, self._ports.clock)
-        found = await software.deployed(stack["id"], to.physical_id or "")
-        return {"deployments": [views.software_config(one) for one in found]}
+        kept = stored_ports.StoredSoftware(self._ports.store, self._ports.clock)
+        found = await kept.deployed(stack["id"], to.physical_id or "")
+        return {"deployments": [software.shown(one) for one in found]}
 
     async def _pieces(
         self, level: Sequence[_StackInfo], filters: Filters, *, detail: bool
@@ -140,7 +161,7 @@ class ResourceService(ResourceList):
         owner_id, resource = stack["owner_id"], None
         if owner_id is not None:
             resource = await self._ports.store.read(
-                lambda connection: listing.resource_around(connection, stack["id"], owner_id))
+                lambda connection: listing.parent_resource(connection, stack["id"], owner_id))
         return _StackInfo(stack["id"], stack["name"], stack["updated_at"] or stack["created_at"], resource)
 
     async def _view(

@@ -29,28 +29,32 @@ class StackInputs:
         """Return the newest operation of the stack."""
         return await self._ports.store.read(lambda connection: rows.operation(connection, stack["operation_id"]))
 
-    async def asked(self, stack: lookups.Row) -> desired.Asked:
+    async def input(self, stack: lookups.Row) -> desired.StackInput:
         """Return the input of the stack's newest operation. Raises UserError if it has none."""
         return await self._ports.store.read(lambda connection: read_input(connection, stack))
 
+    async def read(self, unit: Callable[[Connection], desired.StackInput]) -> desired.StackInput:
+        """Return the input that a unit of work reads."""
+        return await self._ports.store.read(unit)
+
     async def export_document(
-        self, stack: Mapping[Any, Any], asked: desired.Asked, resources: Mapping[str, Any], *, hidden: bool = False
+        self, stack: Mapping[Any, Any], input_: desired.StackInput, resources: Mapping[str, Any], *, hidden: bool = False
     ) -> dict[str, Any]:
         """Return the export document of a stack with these resources; `hidden`: with its secrets."""
 
         def work() -> dict[str, Any]:
-            whole = export_document.stack(stack, asked, resources)
-            return whole if hidden else export_document.masked(whole, self._hidden(stack, asked))
+            whole = export_document.stack(stack, input_, resources)
+            return whole if hidden else export_document.masked(whole, self._hidden(stack, input_))
 
-        return await self._ports.planning.compute(asked.size + off_loop.weight(resources), work)
+        return await self._ports.planning.compute(input_.size + off_loop.weight(resources), work)
 
-    async def secrets(self, stack: lookups.Row | None, asked: desired.Asked | None = None) -> Redactor:
+    async def secrets(self, stack: lookups.Row | None, input_: desired.StackInput | None = None) -> Redactor:
         """Return a redactor of the secrets that the stack has, and of those that it would have with `asked`."""
         planning = self._ports.planning
         of_stack = masking.NO_SECRETS if stack is None else await planning.all_secrets(stack["id"])
-        if asked is None:
+        if input_ is None:
             return of_stack
-        own = await planning.compute(asked.size, lambda: masking.redactor(asked))
+        own = await planning.compute(input_.size, lambda: masking.redactor(input_))
         return masking.union([of_stack, own])
 
     async def compute(self, size: int, work: Callable[[], T]) -> T:
@@ -67,18 +71,18 @@ class StackInputs:
             before = (await self._ports.planning.summary(operation)).values
             parameters.refuse_immutable(template.parameters, before, goal.values)
 
-    def _hidden(self, stack: Mapping[Any, Any], asked: desired.Asked) -> dict[str, Any]:
+    def _hidden(self, stack: Mapping[Any, Any], input_: desired.StackInput) -> dict[str, Any]:
         """Return the values of hidden parameters, by name."""
         identity = desired.Identity(stack["name"], stack["id"], self._project)
-        values = desired.values_of(asked, identity)
+        values = desired.values_of(input_, identity)
         hidden = {name: values[name] for name in values.hidden if name in values}
-        return {**hidden, export_document.AROUND: list(asked.secrets)} if asked.secrets else hidden
+        return {**hidden, export_document.AROUND: list(input_.secrets)} if input_.secrets else hidden
 
 
-def read_input(connection: Connection, stack: lookups.Row) -> desired.Asked:
+def read_input(connection: Connection, stack: lookups.Row) -> desired.StackInput:
     """Return the input of the stack's newest operation. Raises UserError if it has none."""
     operation = rows.operation(connection, stack["operation_id"])
     if operation is None or not operation.input:
         raise errors.UserError(f"Stack {stack['name']} has no template: it was rolled back to nothing.",
                                kind="NotSupported", hint="Update it with a template.")
-    return planner.asked_for(connection, stack["id"], operation.input)
+    return planner.input_of(connection, stack["id"], operation.input)

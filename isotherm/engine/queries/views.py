@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from isotherm.planning import documents
-from isotherm.resources.context.software import Config, Deployment
+from isotherm.resources.context.software import Deployment
 from isotherm.states import Action, NodeKind, NodeState, Status
 from isotherm.store.reads.lookups import Row
 
@@ -32,6 +32,7 @@ def stack(row: Row) -> dict[str, Any]:
         "operation_id": row["operation_id"],
         "disable_rollback": bool(row["disable_rollback"]),
         "timeout_s": row["timeout_s"],
+        "protected": bool(row["protected"]),
         "tags": documents.decode_any(row["tags"]),
         "creation_time": time(row["created_at"]),
         "updated_time": time(row["updated_at"]),
@@ -90,14 +91,6 @@ def snapshot(row: Row) -> dict[str, Any]:
     return {
         "id": row["id"], "name": row["name"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
         "status_reason": row["reason"], "creation_time": time(row["created_at"]),
-    }
-
-
-def software_config(one: Config) -> dict[str, Any]:
-    """Return a software config in the form of Heat's API."""
-    return {
-        "id": one.id, "name": one.name, "group": one.group, "creation_time": time(one.created_at), "config": one.config,
-        "inputs": list(one.inputs), "outputs": list(one.outputs), "options": one.options,
     }
 
 

@@ -20,7 +20,7 @@ from isotherm.planning import documents, masking, publish, resource_states
 from isotherm.resources import cloud_lookups, contract, gate, runner, service_threads
 from isotherm.resources.nested import nested_stack
 from isotherm.secrets import is_sealed
-from isotherm.states import UNCHECKED, VISITING, Action, NodeKind, NodeState, Status
+from isotherm.states import UNCHECKED, VISITING, Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Report, Version
 
 
@@ -51,7 +51,8 @@ class StepRunner:
         """Search for the object that carries the version's token."""
         if version.physical_id is not None:
             return contract.Found(version.physical_id)
-        resource = self._resource(claim, version, self._properties(version), guard)
+        begun = None if is_sealed(version.intent) else outcomes.intent_of(version)
+        resource = self._resource(claim, version, self._properties(version), guard, begun)
         answer: contract.Search = await gate.call(resource, resource.find_by_token)
         if not isinstance(answer, contract.Search):
             raise errors.Permanent(f"find_by_token of {version.type} answered {answer!r}; it has to answer Found, Absent "
@@ -111,7 +112,8 @@ class StepRunner:
             return _done(claim, version, intent, published, _success_reason(version, intent, resource))
         if isinstance(outcome, runner.Waiting):
             intent.attempts = task.attempts
-            intent.not_begun = outcome.not_begun and not intent.repeated
+            # After CreateAgain nothing is left of any attempt, also of one whose end was unknown.
+            intent.not_begun = outcome.create_again or (outcome.not_begun and not intent.repeated)
             version.intent = documents.encode(intent)
             return Report(claim, NodeState.WAITING, version, wake_in_s=outcome.seconds, reason=outcome.reason,
                           awaits=outcome.awaits, seen=outcome.seen)
@@ -142,13 +144,19 @@ class StepRunner:
             version, claim.operation.stack_name, properties=wanted,
             update_policy=None if intent is None else intent.update_policy,
             exports=() if target is None else target.exports,
+            begun_at=version.begun_at,
         )
+        if intent is not None and intent.action is Action.UPDATE:
+            # As with the properties, an update sees what it is to apply.
+            state.metadata = intent.metadata or {}
+        state.snapshot_on_delete = version.deletion_policy is DeletionPolicy.SNAPSHOT
         type_ = self._types(version.implementation)
         stacks = None
         if nested_stack.is_stack(type_) and self._nesting is not None:
             around = masking.OuterResource(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
-        return type_(state, contexts.leased(self._context, guard, claim.operation.project, claim.stack_id, stacks))
+        context = contexts.leased(self._context, guard, claim.operation.project, claim.stack_id, stacks)
+        return type_(state, contexts.of_operation(context, claim.operation.id))
 
 
 def _readable(text: str) -> str:

@@ -21,14 +21,16 @@ from isotherm.store.records import Claim, Report
 
 
 class Decider:
-    """Considers claims. `types` returns the class of a type, `new_token` makes unique tokens.
+    """Considers claims. `types` returns the class of a type, `new_token` makes unique tokens, `now` reads the clock.
 
     `tolerant`: the properties last applied stand for an object that cannot be observed.
     """
 
-    def __init__(self, types: Types, new_token: Callable[[], str], *, tolerant: bool = False) -> None:
+    def __init__(
+        self, types: Types, new_token: Callable[[], str], now: Callable[[], float], *, tolerant: bool = False
+    ) -> None:
         self._types = types
-        self._update = UpdateDecider(types, new_token, tolerant=tolerant)
+        self._update = UpdateDecider(types, new_token, now, tolerant=tolerant)
         self._cleanup = CleanupDecider(types)
 
     def consider(self, claim: Claim, facts: Facts | None = None) -> Answer:

@@ -8,7 +8,7 @@ from isotherm.engine.steps import search
 from isotherm.engine.steps.outcomes import Answer, Begin, Continue, Facts, LookUp, Types, event, intent_of
 from isotherm.planning import documents
 from isotherm.resources import contract
-from isotherm.resources.nested.nested_stack import is_inside
+from isotherm.resources.nested.nested_stack import owns_nested_stack
 from isotherm.secrets import is_sealed
 from isotherm.states import KEPT, Action, DeletionPolicy, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Report, Version
@@ -52,7 +52,7 @@ class CleanupDecider:
     def _is_kept(self, version: Version) -> bool:
         """Return whether the object outlives its version. An abandoned nested stack does not: it has to be abandoned."""
         abandoned = version.deletion_policy is DeletionPolicy.ABANDON
-        goes = abandoned and is_inside(self._types(version.implementation))
+        goes = abandoned and owns_nested_stack(self._types(version.implementation))
         return version.external or (version.deletion_policy in KEPT and not goes)
 
 
@@ -72,7 +72,7 @@ def _find_object(
 
 
 def _not_found(claim: Claim, version: Version, cannot_tell: contract.CannotTell) -> Report:
-    """Fail the deletion if its creation has an open intent; remove the row if the user was told of the creation before."""
+    """Fail the deletion if its creation has an open intent; remove the row if that failure was reported before."""
     if version.intent is not None:
         return search.fail_unknown(
             claim, replace(version, action=Action.DELETE, operation_id=claim.operation.id), cannot_tell)
@@ -81,11 +81,11 @@ def _not_found(claim: Claim, version: Version, cannot_tell: contract.CannotTell)
 
 def _begin_delete(claim: Claim, version: Version) -> Begin:
     intent = documents.Intent(Action.DELETE, claim.operation.id)
-    doomed = replace(
+    unwanted = replace(
         version, action=Action.DELETE, status=Status.IN_PROGRESS, reason="", operation_id=claim.operation.id,
         intent=documents.encode(intent),
     )
-    return Begin(Beginning(claim, doomed, False, event(claim, doomed)), intent, None)
+    return Begin(Beginning(claim, unwanted, False, event(claim, unwanted)), intent, None)
 
 
 def _removed(claim: Claim, version: Version, reason: str, *, retained: bool = False) -> Report:

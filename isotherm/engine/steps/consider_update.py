@@ -20,7 +20,9 @@ from isotherm.planning import documents
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import cloud_lookups, contract, properties, registry, runner
 from isotherm.resources.nested import nested_stack
-from isotherm.resources.validation import custom_constraints
+from isotherm.resources.reality import drift
+from isotherm.resources.validation import custom_constraints, protection
+from isotherm.secrets import is_sealed
 from isotherm.states import Action, DeletionPolicy, NodeState, Status
 from isotherm.store.records import Beginning, Claim, Observation, Report, Version
 from isotherm.template.model import definitions
@@ -55,9 +57,10 @@ class _Judgement:
 class UpdateDecider:
     """Decides how a resource is brought to its definition."""
 
-    def __init__(self, types: Types, new_token: Callable[[], str], *, tolerant: bool) -> None:
+    def __init__(self, types: Types, new_token: Callable[[], str], now: Callable[[], float], *, tolerant: bool) -> None:
         self._types = types
         self._new_token = new_token
+        self._now = now
         self._tolerant = tolerant
 
     def consider(self, claim: Claim, facts: Facts | None) -> Answer:
@@ -135,7 +138,8 @@ class UpdateDecider:
             return None
         if question := observe.request_first(claim, wanted.type_, facts):
             return question
-        return None if observe.is_gone(facts) else self._begin_adoption(claim, version, wanted)
+        live = None if intent is None else intent.live
+        return None if observe.is_gone(facts) else self._begin_adoption(claim, version, wanted, live)
 
     def _judge(
         self, claim: Claim, wanted: _Wanted, intent: documents.Intent | None, facts: Facts | None
@@ -157,7 +161,8 @@ class UpdateDecider:
             return observe.request(claim.version, facts)
         seen = observe.observation(wanted.type_, claim.version, observed, wanted.properties)
         try:
-            tolerant = self._tolerant or not claim.operation.converge
+            # An object that cannot be observed is replaced or updated as it would be without the observation.
+            tolerant = self._tolerant or not claim.operation.converge or observe.follows_failure(claim, decision)
             decision = compare(observe.with_live(applied, observed, tolerant=tolerant))
         except errors.IsothermError as error:
             return _Judgement(error, seen)
@@ -180,7 +185,8 @@ class UpdateDecider:
             return consider_visit.begin(claim, claim.version, Action.RESUME, target)
         if decision.verdict is decide.Verdict.NOTHING and version is not None:
             if not self._must_update_nested_stack(claim, version, target, begun):
-                return _settle_unchanged(claim, version, intent, target)
+                observes = observe.is_requested(claim) or observe.is_after_failure(claim, wanted.type_)
+                return _settle_unchanged(claim, version, intent, target, observes=observes)
             intent.action = Action.UPDATE
             return self._begin_update(claim, version, intent, target)
         if version is not None and version.external:
@@ -202,7 +208,8 @@ class UpdateDecider:
         may have changed, or it has to observe too."""
         if not nested_stack.is_stack(self._types(target.implementation)):
             return False
-        observes = claim.operation.converge and version.operation_id != claim.operation.id
+        # An operation that only observes would be refused where the nested stack may not be changed.
+        observes = claim.operation.converge and version.operation_id != claim.operation.id and not version.unchangeable
         return observes or intent is not None or version.digest != claim.digest
 
     def _begin_create(self, claim: Claim, wanted: _Wanted, intent: documents.Intent) -> Begin | Report:
@@ -216,18 +223,23 @@ class UpdateDecider:
         began = old is not None and begun is not None and not begun.handled and (
             old.action is Action.CREATE or (old.action is Action.ADOPT and old.physical_id is None))
         external = wanted.resolved.external_id
-        unborn = old is not None and (began or (not old.token and external is None))
+        never_made = old is not None and (began or (not old.token and external is None))
         if external is not None:
             intent.action = Action.CHECK
+        # The data of a creation that is repeated is kept: its type may count the attempts there.
+        known = never_made and old is not None and old.implementation == target.implementation
+        data = old.data if known and old is not None else _first_data(wanted.type_, old)
         version = Version(
-            old.id if unborn and old else 0, claim.stack_id, claim.name, wanted.definition.type, target.implementation,
-            (old.token if unborn and old else "") or self._new_token(), external, intent.action, Status.IN_PROGRESS, "",
-            documents.encode(intent.after), None, documents.encode(intent.metadata), "{}", None,
-            documents.encode(intent.requires), None if unborn or old is None else old.id, False,
+            old.id if never_made and old else 0, claim.stack_id, claim.name, wanted.definition.type, target.implementation,
+            (old.token if never_made and old else "") or self._new_token(), external, intent.action, Status.IN_PROGRESS, "",
+            documents.encode(intent.after), None, documents.encode(intent.metadata), data, None,
+            documents.encode(intent.requires), None if never_made or old is None else old.id, False,
             DeletionPolicy.RETAIN if external is not None else _deletion_policy(wanted.definition), external is not None,
-            claim.operation.id, documents.encode(intent),
+            claim.operation.id, documents.encode(intent), made_as=old.made_as if never_made and old else None,
+            begun_at=self._now(),
         )
-        return Begin(Beginning(claim, version, not unborn, event(claim, version)), intent, target)
+        said = protection.of_metadata(wanted.definition.metadata)
+        return Begin(Beginning(claim, version, not never_made, event(claim, version), protection=said), intent, target)
 
     def _begin_update(
         self, claim: Claim, version: Version, intent: documents.Intent, target: documents.Target
@@ -241,13 +253,23 @@ class UpdateDecider:
         )
         return Begin(Beginning(claim, begun, False, event(claim, begun)), intent, target)
 
-    def _begin_adoption(self, claim: Claim, version: Version, wanted: _Wanted) -> Begin:
+    def _begin_adoption(
+        self, claim: Claim, version: Version, wanted: _Wanted, live: dict[str, Any] | None
+    ) -> Begin:
         """Begin the adoption of an object. Only during ADOPT the definition is trusted to describe it; a newer template has
-        to be applied, and until then the object uses the resources that it used (I9)."""
+        to be applied, and until then the object uses the resources that it used (I9).
+
+        Of an imported object, the properties that differ from the definition are recorded as they are (`live`): the next
+        update changes them.
+        """
         trusted = claim.operation.action is Action.ADOPT
+        differing = {} if live is None else drift.to_change(
+            wanted.type_, wanted.properties, contract.Seen(live), wanted.properties)
+        after = {**wanted.properties, **{name: live[name] for name in differing if live is not None}}
+        digest = claim.digest if not differing else documents.UNLIKE
         used = [] if trusted else documents.decode(version.requires, list[int])
         intent = documents.Intent(
-            Action.ADOPT, claim.operation.id, after=wanted.properties, digest=claim.digest if trusted else None,
+            Action.ADOPT, claim.operation.id, after=after, digest=digest if trusted else None, live=live,
             metadata=documents.decode_any(version.metadata) or wanted.resolved.metadata,
             requires=sorted({*used, *(i.resource_id for i in claim.inputs if i.resource_id is not None)}),
         )
@@ -263,6 +285,16 @@ def _is_new_to(claim: Claim) -> bool:
     """Return whether an update meets the resource for the first time."""
     version, operation = claim.version, claim.operation
     return version is not None and operation.action is Action.UPDATE and version.operation_id != operation.id
+
+
+def _first_data(type_: type[contract.Resource], old: Version | None) -> str:
+    """Return the data that a version begins with: the physical id of the version that it replaces, for types that ask."""
+    if old is None or not type_.traits.knows_replaced or old.implementation != type_.implementation_name():
+        return "{}"
+    known = {} if is_sealed(old.data) else documents.decode(old.data, dict[str, Any])
+    # A version that never had an object was to replace another one, which may still be there.
+    replaced = old.physical_id or known.get(contract.REPLACED)
+    return documents.encode({contract.REPLACED: replaced} if replaced else {})
 
 
 def _deletion_policy(definition: Any) -> DeletionPolicy:
@@ -291,7 +323,7 @@ def _applied(version: Version | None, intent: documents.Intent | None) -> decide
 
 
 def _repeat_unfinished(decision: decide.Decision, intent: documents.Intent | None) -> decide.Decision:
-    """Repeat an update whose end was never seen although the object looks as wanted: it may still be under way."""
+    """Repeat an update whose end was never seen although the object has the wanted state: it may still be in progress."""
     if decision.verdict is decide.Verdict.NOTHING and intent is not None and intent.action is Action.UPDATE:
         return decide.Decision(decide.Verdict.UPDATE, changed=intent.changed)
     return decision
@@ -315,18 +347,20 @@ def _find_refusal(claim: Claim, wanted: _Wanted, decision: decide.Decision) -> e
 def _refuse(claim: Claim, error: errors.IsothermError) -> Report:
     """Fail the node; the object stays as it is. As in Heat, a restricted action does not fail the resource."""
     if isinstance(error, errors.UserError) and error.kind == "ResourceActionRestricted":
-        return replace(fail_early.failed(claim, str(error)), version=None)
+        return fail_early.untouched(claim, str(error))
     return fail_early.failed(claim, runner.describe(claim.name, error))
 
 
-def _settle_unchanged(claim: Claim, version: Version, intent: documents.Intent, target: documents.Target) -> Answer:
+def _settle_unchanged(
+    claim: Claim, version: Version, intent: documents.Intent, target: documents.Target, *, observes: bool
+) -> Answer:
     """Record that the resource is as wanted, and read its attributes again where they may have changed."""
-    observes = observe.is_asked_for(claim)
     # An observation may show the wanted state although other properties were applied last.
     applied = not observes or documents.decode(version.properties, dict[str, Any]) == intent.after
     settled = replace(
         version, digest=claim.digest, properties=version.properties if applied else documents.encode(intent.after),
-        requires=documents.encode(intent.requires), operation_id=claim.operation.id,
+        metadata=documents.encode(intent.metadata), requires=documents.encode(intent.requires),
+        operation_id=claim.operation.id,
         # A visit may have been about to begin, and never did.
         status=Status.COMPLETE, intent=None,
     )

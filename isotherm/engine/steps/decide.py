@@ -8,9 +8,11 @@ from enum import Enum
 from typing import Any
 
 from isotherm import errors
-from isotherm.resources import contract, drift, properties
+from isotherm.resources import contract, properties
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.nested.nested_stack import is_template
+from isotherm.resources.reality import drift
+from isotherm.resources.validation import protection
 from isotherm.states import HARMLESS, Action, Status
 
 GONE = "it is gone"
@@ -30,7 +32,7 @@ class Verdict(Enum):
 class Applied:
     """The known state of the existing version."""
 
-    # The class or template that implements it, whatever its type is called in the template.
+    # The class or template that implements the resource; the template may use another name for the type.
     implementation: str
     action: Action
     status: Status
@@ -84,20 +86,28 @@ def decide(
     # An update that never began left the digest: the object is unchanged.
     untouched = applied.action is Action.UPDATE and applied.proven and not lost
     harmless = untouched or (applied.action in HARMLESS and not lost)
-    if applied.status is Status.FAILED and not harmless and (lost or resource.needs_replace_failed()):
-        return Decision(Verdict.REPLACE, f"{applied.action.name} had failed", changed)
+    live = applied.live if implementation.traits.failed_is_observed else None
+    replaced = (not harmless and (lost or resource.needs_replace_failed())) if live is None or lost else live.broken
+    if applied.status is Status.FAILED and replaced:
+        return Decision(Verdict.REPLACE, had_failed(applied.action), changed)
     if not applied.made and not applied.proven:
         return Decision(Verdict.REPLACE, "nothing had been made", changed)
     before = applied.properties if applied.live is None else {**applied.properties, **applied.live.properties}
     cause = _forced_by(implementation, resource, applied.properties, before, after, changed)
     if cause:
         return Decision(Verdict.REPLACE, cause, changed)
-    same = not changed and metadata == applied.metadata and (untouched or applied.status is Status.COMPLETE)
+    same = not changed and protection.without_own(metadata) == protection.without_own(applied.metadata)
+    same = same and (untouched or applied.status is Status.COMPLETE)
     return Decision(Verdict.NOTHING) if same else Decision(Verdict.UPDATE, changed=changed)
 
 
+def had_failed(action: Action) -> str:
+    """Return the cause of a replacement after a failure."""
+    return f"{action.name} had failed"
+
+
 def makes_the_same(one: str, other: str) -> bool:
-    """Return whether the same class implements both, whatever templates call them.
+    """Return whether the same class implements both types.
 
     One class implements all templates: another template is an update of the nested stack, as in Heat.
     """
@@ -137,7 +147,7 @@ def _forced_by(
     for name in changed:
         known = schema.get(name)
         if known is not None and known.immutable and name not in drifted:
-            text = f"Update to properties {name} of {resource.name} ({implementation.TYPE}) is not supported"
+            text = f"Update to property {name} of {implementation.TYPE} is not supported."
             raise errors.UserError(text, kind="NotSupported")
         if known is not None and not known.update_allowed:
             return name

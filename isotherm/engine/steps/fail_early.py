@@ -11,11 +11,13 @@ import contextlib
 
 from msgspec.structs import replace
 
+from isotherm import errors
 from isotherm.engine.steps import outcomes
 from isotherm.planning import documents
+from isotherm.resources import runner
 from isotherm.secrets import is_sealed
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
-from isotherm.store.records import Claim, Event, Report, Version
+from isotherm.store.records import Beginning, Begun, Claim, Event, Report, Version
 from isotherm.template.model import definitions
 
 # It is unknown how much an interrupted intent of these has changed.
@@ -27,15 +29,35 @@ def failed(claim: Claim, reason: str) -> Report:
     """Report that the node has failed, with a FAILED resource and an event."""
     reason, version = reason[:REASON_LIMIT], claim.version
     action = _action(claim)
-    shown = _unborn(claim, action, reason) if version is None else _stopped(claim, version, action, reason)
+    shown = _never_made(claim, action, reason) if version is None else _stopped(claim, version, action, reason)
     event = Event(claim.stack_id, claim.operation.id, claim.name, shown.type, shown.physical_id, action, Status.FAILED,
                  reason)
     return Report(claim, NodeState.FAILED, shown, reason=reason, event=event)
 
 
+def untouched(claim: Claim, reason: str) -> Report:
+    """Report that the node has failed and the resource stays as it is, as after a restricted action in Heat.
+
+    The resource fails too where an interrupted action has left its state unknown.
+    """
+    report = failed(claim, reason)
+    unknown = claim.version is not None and claim.version.intent is not None
+    return report if unknown else replace(report, version=None)
+
+
+def not_begun(beginning: Beginning, answer: Begun) -> Report:
+    """Report the end of a step that the store did not let act: the object is protected, or another version holds it."""
+    if answer.refusal:
+        return untouched(beginning.claim, answer.refusal)
+    return Report(beginning.claim, NodeState.DONE, beginning.version, removed=True)
+
+
 def raised(claim: Claim, error: Exception) -> Report:
-    """Report an error that no handler has raised."""
-    return failed(claim, f"{type(error).__name__}: {error}")
+    """Report an error that no handler has raised: where it happened and, if it is unexpected, where to read more."""
+    text = str(error)
+    if not isinstance(error, errors.IsothermError):
+        text = f"the engine failed before it called the resource type ({text}). The log of the engine says where."
+    return failed(claim, f"Error: {runner.step(claim.name)}: {text}")
 
 
 def _action(claim: Claim) -> Action:
@@ -62,7 +84,7 @@ def _stopped(claim: Claim, version: Version, action: Action, reason: str) -> Ver
                    digest=None if unknown else version.digest)
 
 
-def _unborn(claim: Claim, action: Action, reason: str) -> Version:
+def _never_made(claim: Claim, action: Action, reason: str) -> Version:
     """Return a row for a resource that was never created. It has no token, because there is no object to find."""
     type_ = implementation = ""
     # An unreadable definition may be the reason why the node fails.

@@ -33,7 +33,7 @@ class FactFinder:
             answers = await self._runner.ask_cloud(claim, question.questions)
             return dataclasses.replace(question.known, answers={**(question.known.answers or {}), **answers})
         if question.version is None:
-            parameter = await self._planning.hidden_parameters(claim.operation)
+            parameter = await self._planning.hidden_parameters(claim.operation, claim.name)
             return dataclasses.replace(question.known, parameter=parameter)
         if question.live:
             return dataclasses.replace(question.known, observed=await self._observe(claim, question.version, guard))

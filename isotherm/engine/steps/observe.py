@@ -1,4 +1,5 @@
-"""Observation of reality in operations that observe before they decide (`converge`, adoption). Pure.
+"""Observation of reality in operations that observe before they decide (`converge`, adoption), and after failures of
+types that want it (the trait `failed_is_observed`). Pure.
 
 Unknown is not gone: an object that could not be observed fails its node. Where the setting tolerates it, the properties
 last applied are taken for the live ones, and the event of the resource says so.
@@ -25,7 +26,7 @@ _TAKEN = "; it is taken for what was last applied"
 _VERDICTS = (decide.Verdict.NOTHING, decide.Verdict.UPDATE)
 
 
-def is_asked_for(claim: Claim) -> bool:
+def is_requested(claim: Claim) -> bool:
     """Return whether the operation observes, or has to because the object has not been observed for long.
 
     That is so where the adoption by an older operation was never completed, and where a superseded version is taken up
@@ -40,14 +41,33 @@ def is_asked_for(claim: Claim) -> bool:
 
 def is_possible(claim: Claim, type_: type[contract.Resource]) -> bool:
     """Return whether the operation observes, and the stack owns an object whose type is observable."""
-    version = claim.version
-    ours = version is not None and version.physical_id is not None and not version.external
-    return is_asked_for(claim) and ours and contract.is_observable(type_)
+    return is_requested(claim) and _has_object(claim.version, type_)
 
 
 def may_change_decision(claim: Claim, type_: type[contract.Resource], decision: decide.Decision) -> bool:
     """Return whether an observation may change a decision that was made by the rows alone."""
-    return is_possible(claim, type_) and (decision.verdict in _VERDICTS or decision.cause in type_.properties_schema)
+    compared = decision.verdict in _VERDICTS or decision.cause in type_.properties_schema
+    if is_after_failure(claim, type_):
+        return compared or follows_failure(claim, decision)
+    return compared and is_possible(claim, type_)
+
+
+def is_after_failure(claim: Claim, type_: type[contract.Resource]) -> bool:
+    """Return whether the version has failed, and its type leaves it to the object what to do. A failed check replaces."""
+    version = claim.version
+    if version is None or not type_.traits.failed_is_observed or version.status is not Status.FAILED:
+        return False
+    return version.action not in (Action.CHECK, Action.DELETE) and _has_object(version, type_)
+
+
+def follows_failure(claim: Claim, decision: decide.Decision) -> bool:
+    """Return whether the decision is to replace the version because its last action failed."""
+    return claim.version is not None and decision.cause == decide.had_failed(claim.version.action)
+
+
+def _has_object(version: Version | None, type_: type[contract.Resource]) -> bool:
+    ours = version is not None and version.physical_id is not None and not version.external
+    return ours and contract.is_observable(type_)
 
 
 def may_be_gone(claim: Claim, decision: decide.Decision, types: outcomes.Types) -> bool:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from isotherm.planning import documents, export_document
 from isotherm.resources import cloud_lookups, contract
-from isotherm.states import NodeState
 from isotherm.store.records import Beginning, Claim, Event, Observation, Part, Report, Version
 
 Parameter = Callable[[str], object]
@@ -47,10 +46,6 @@ class Begin:
     beginning: Beginning
     intent: documents.Intent
     target: documents.Target | None
-
-    def report_shared(self) -> Report:
-        """Report the end of a deletion that the store has refused because another version holds the object."""
-        return Report(self.beginning.claim, NodeState.DONE, self.beginning.version, removed=True)
 
 
 @dataclass(frozen=True, slots=True)

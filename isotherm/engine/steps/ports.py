@@ -44,7 +44,7 @@ def step_parts(ports: EnginePorts) -> StepParts:
     runner = act.StepRunner(ports.types, ports.context, ports.inner_stacks)
     masker = reports.ReportMasker(ports.planning, ports.types)
     return StepParts(
-        consider.Decider(ports.types, ports.new_id, tolerant=ports.settings.tolerates_unseen),
+        consider.Decider(ports.types, ports.new_id, ports.context.clock.now, tolerant=ports.settings.tolerates_unseen),
         lookup.FactFinder(runner, ports.planning, masker),
         ports.throttle or TypeThrottle.of(ports.settings, ports.context),
         runner, masker,

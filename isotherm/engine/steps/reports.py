@@ -7,7 +7,7 @@ withheld.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,8 +25,9 @@ from isotherm.template.model import definitions
 # Operations whose secrets are kept in memory.
 _KEPT = 64
 _TRIES = 3
-# Stands for secrets that are not known: every text is withheld.
-_UNKNOWN = Redactor(())
+# Largest total length of the write-only values that a text is searched for. Beyond it the text is withheld: preparing
+# the search costs a second and 25 MB for each million of characters.
+_LARGEST = 1_048_576
 
 
 class ReportMasker:
@@ -36,27 +37,32 @@ class ReportMasker:
         self._planning = planning
         self._types = types
         self._known: dict[str, Redactor] = {}
-        self._asking = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     def can_mask_now(self, report: Report) -> bool:
-        """Return whether the report has no text, or the secrets of its operation are in memory."""
-        return not _has_text(report) or report.claim.operation.id in self._known
+        """Return whether the report has no text, or the secrets are in memory and few enough to be searched for at once."""
+        is_known = report.claim.operation.id in self._known and len(report.claim.definition or "") <= off_loop.SMALL
+        return is_known or not _has_text(report)
 
     async def mask(self, report: Report, *properties: Mapping[str, Any]) -> Report:
         """Return the report without secrets. `properties` are the values that the step worked with."""
         if not _has_text(report):
             return report
         await self._learn_secrets(report.claim.operation)
-        return await self._planning.compute(off_loop.weight(properties), lambda: self.mask_now(report, *properties))
+        size = off_loop.weight(properties) + len(report.claim.definition or "")
+        return await self._planning.compute(size, lambda: self.mask_now(report, *properties))
 
     def mask_now(self, report: Report, *properties: Mapping[str, Any]) -> Report:
         """Return the report without secrets, by the secrets in memory. Without them, its texts are withheld."""
         if not _has_text(report):
             return report
-        secrets = self._known.get(report.claim.operation.id, _UNKNOWN)
-        if secrets is not _UNKNOWN:
-            secrets = secrets + self._write_only(report, properties)
-        return _masked(report, secrets)
+        secrets = self._known.get(report.claim.operation.id)
+        if secrets is None:
+            return _withheld(report, masking.WITHHELD)
+        more = self._write_only(report, properties)
+        if masking.total(more) > _LARGEST:
+            return _withheld(report, masking.TOO_LARGE)
+        return _with_texts(report, (secrets + more).text)
 
     async def mask_text(self, claim: Claim, text: str, *properties: Mapping[str, Any]) -> str:
         """Return a text about the resource of this claim without secrets."""
@@ -66,18 +72,18 @@ class ReportMasker:
         """Return an error about this claim as it may be logged, its message masked like the reason of a report."""
         known = claim.operation.id in self._known
         text = self.mask_now(Report(claim, NodeState.FAILED, reason=str(error))).reason if known else ""
-        return loggable(error, text)
+        return masking.loggable(error, text)
 
     def loggable_of(self, error: BaseException, operation: Operation) -> BaseException:
         """Return an error about this operation as it may be logged."""
         secrets = self._known.get(operation.id)
-        return loggable(error, "" if secrets is None else secrets.text(str(error)))
+        return masking.loggable(error, "" if secrets is None else secrets.text(str(error)))
 
     async def _learn_secrets(self, operation: Operation) -> None:
         if operation.id in self._known:
             return
         # Steps that begin together end together: the first of them reads the secrets for all.
-        async with self._asking:
+        async with self._lock:
             for _ in range(_TRIES):
                 if operation.id in self._known:
                     return
@@ -106,19 +112,6 @@ class ReportMasker:
         return list(_values(schema, [*properties, literal]))
 
 
-def loggable(error: BaseException, text: str = "") -> BaseException:
-    """Return an exception as it may be logged: its kind, its traceback, and `text`, its message without secrets."""
-    if isinstance(error, errors.Unavailable):
-        # Every step fails with it at once, and the place is irrelevant: log one line without a traceback.
-        error.__cause__, error.__suppress_context__ = None, True
-        return error.with_traceback(None)
-    kind = type(type(error).__name__, (Exception,), {"__module__": type(error).__module__})
-    shown: BaseException = kind(text or "(the message is withheld because it may contain secrets)")
-    # For a debugger; no formatter prints it.
-    shown.original = error  # type: ignore[attr-defined]
-    return shown.with_traceback(error.__traceback__)
-
-
 def _values(schema: Mapping[str, Schema], several: list[Any]) -> Iterator[object]:
     for one in several:
         if isinstance(one, Mapping):
@@ -130,9 +123,12 @@ def _has_text(report: Report) -> bool:
     return bool(report.reason or (version is not None and version.reason) or (event is not None and event.reason))
 
 
-def _masked(report: Report, secrets: Redactor) -> Report:
-    def mask(text: str) -> str:
-        return masking.WITHHELD if secrets is _UNKNOWN and text else secrets.text(text)
+def _withheld(report: Report, reason: str) -> Report:
+    return _with_texts(report, lambda text: reason if text else "")
+
+
+def _with_texts(report: Report, mask: Callable[[str], str]) -> Report:
+    """Return the report with each of its texts masked."""
 
     def event(one: Event | None) -> Event | None:
         return None if one is None else replace(one, reason=mask(one.reason))

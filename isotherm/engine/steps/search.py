@@ -1,6 +1,6 @@
 """Search by token: the object of a creation whose answer was lost. Pure.
 
-Unknown is not absent: if the type cannot search, the resource fails and the user is told what to look for.
+Unknown is not absent: if the type cannot search, the resource fails, and its reason names the object to look for.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _can_repeat_now(claim: Claim, intent: documents.Intent) -> bool:
 
 
 def fail_unknown(claim: Claim, version: Version, search: contract.CannotTell) -> Report:
-    """Fail the resource and close its intent: the user is told, and the next operation goes on without the object."""
+    """Fail the resource and close its intent. The reason names the object; the next operation continues without it."""
     reason = runner.describe(claim.name, CreationUnknown(version.type, search))
     failed = replace(version, status=Status.FAILED, reason=reason, intent=None)
     return Report(claim, NodeState.FAILED, failed, reason=reason, event=event(claim, failed))

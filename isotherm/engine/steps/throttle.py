@@ -20,7 +20,7 @@ from isotherm.store.queue import choose
 from isotherm.store.records import Claim, Report
 
 _LEAST_S, _MOST_S = 0.05, 60.0
-# Nodes that are woken for each slot: a claim in vain costs less than an unused slot.
+# Nodes that are woken for each slot: a useless claim costs less than an unused slot.
 _PER_SLOT = 2
 # The mean time of a step: its first value, the weight of a new value, and the greatest value that counts.
 _FIRST_S, _WEIGHT, _LONGEST_S = 0.5, 0.1, 10.0

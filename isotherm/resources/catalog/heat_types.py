@@ -25,6 +25,24 @@ class Unavailable(UserError):
     default_kind = "ResourceTypeUnavailable"
 
 
+class NeededServices:
+    """Services that have every type, and record the types that were asked for."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def __contains__(self, service_type: object) -> bool:
+        self.asked.add(str(service_type))
+        return True
+
+
+class NoCloud:
+    """The services where no cloud is chosen: none."""
+
+    def __contains__(self, service_type: object) -> bool:
+        return False
+
+
 _NEEDING = {
     ("aodh", "alarming"): """
         OS::Aodh::Alarm OS::Aodh::CombinationAlarm OS::Aodh::CompositeAlarm OS::Aodh::EventAlarm
@@ -154,7 +172,7 @@ def meaning(name: str) -> str:
 
 
 def problem(name: str, *, here: bool, services: Container[str] | None) -> Unavailable | None:
-    """Return why a type of Heat cannot be used, or None; a name that Heat does not have is no business of this module.
+    """Return why a type of Heat cannot be used, or None; None as well for a name that Heat does not have.
 
     `here`: Isotherm has the type. `services` are the types of services in the caller's catalog; None: there is no catalog.
     """
@@ -162,12 +180,15 @@ def problem(name: str, *, here: bool, services: Container[str] | None) -> Unavai
         return None
     service = TABLE[meaning(name)]
     if service is not None and services is not None and service.type not in services:
+        if isinstance(services, NoCloud):
+            return Unavailable(f"Resource type {name} needs a cloud, and none is chosen.",
+                               hint="Name an entry of clouds.yaml with --os-cloud or OS_CLOUD.")
         return _unavailable(name, service, f"{service.name} {service.type} endpoint is not in service catalog.")
     return None if here else _unavailable(name, service, "Heat knows this type, and it is not available in Isotherm.")
 
 
 def _unavailable(name: str, service: Service | None, reason: str) -> Unavailable:
-    told = f"Resource type {name} is not available" if service is None else (
+    message = f"Resource type {name} is not available" if service is None else (
         f"Service {service.name} is not available for resource type {name}")
-    return Unavailable(f"HEAT-E99001 {told}, reason: {reason}",
+    return Unavailable(f"HEAT-E99001 {message}, reason: {reason}",
                        hint="`isotherm resource-type list` shows the types that there are.")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from isotherm.resources.cloud_lookups import Lookups
 from isotherm.resources.context import local_access, signals
+from isotherm.resources.context.polls import PollHub
+from isotherm.resources.context.servers import ServerRules
+from isotherm.resources.context.shared_outputs import SharedOutputs
 from isotherm.resources.context.signal_urls import SignalUrls
 from isotherm.resources.context.software import Software
+from isotherm.resources.context.stack_users import StackUsers
 from isotherm.resources.context.stacks import Stacks
 from isotherm.resources.gate import Threads
 from isotherm.resources.service_threads import ServiceThreads
@@ -83,13 +87,22 @@ class Cloud(Protocol):
         """
         ...
 
+    async def endpoint(self, service: str) -> str:
+        """Return the absolute URL of the endpoint of a service, without a slash at its end."""
+        ...
+
+    async def project_id(self) -> str:
+        """Return the id of the project that the credential is for."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Everything outside of itself that a resource may use. `isotherm.engine.contexts` builds it.
 
     A port that is None is not offered here: by the operator's choice (`local`, `http`), because no cloud is configured
-    (`cloud`), or because nothing may be begun where the context is used (`stacks`).
+    (`cloud`) or no domain for stack users (`stack_users`), or because nothing may be begun where the context is used
+    (`stacks`).
     """
 
     clock: Clock
@@ -100,10 +113,18 @@ class Context:
     cloud: Cloud | None = None
     # Asks the cloud for ids of names; the answers are kept for a while.
     lookups: Lookups = field(default_factory=Lookups)
+    # Reads many objects of one collection by one list.
+    polls: PollHub = field(default_factory=PollHub)
     stacks: Stacks | None = None
+    # Reads outputs of other stacks of the project.
+    outputs: SharedOutputs | None = None
     signals: signals.Signals | None = None
     signal_urls: SignalUrls = field(default_factory=SignalUrls)
     software: Software | None = None
+    servers: ServerRules = field(default_factory=ServerRules)
+    stack_users: StackUsers | None = None
+    # Returns the text at an address that the operator's rules allow. Raises UserError.
+    fetch: Callable[[str], Awaitable[str]] | None = None
     local: local_access.Local | None = None
     http: local_access.Http | None = None
     # Runs plain methods, and lets them use the async ports.

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+# The header by which services of a cloud note in their logs for what they were called.
+REQUEST_ID = "X-OpenStack-Request-ID"
 HINT = "The operator allows them with the option enable_local_resources."
 
 
@@ -39,7 +41,8 @@ class Call:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     body: bytes = field(default=b"", repr=False)
-    timeout_s: float = 30.0
+    # None: the time limit of the port.
+    timeout_s: float | None = None
     # Called when the way is open, right before anything is sent: raises once the lease has run out (I5).
     check: Callable[[], None] = _free
 

@@ -2,7 +2,7 @@
 
 Heat's types let a template choose a transport. Some need cloud services (an object store, a queue); where there is
 none, creating the resource fails and says so. In place of Heat's pre-signed URLs of an identity service, URLs are
-signed here: for one resource, until a time, usable by anyone who has the URL.
+signed here: for one resource, until a time, usable by every caller that has the URL.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from urllib.parse import quote
 
 from isotherm import errors
 from isotherm.secrets.signing import Signer
+
+# Where the API takes requests of CloudFormation's form.
+CFN_PATH = "/cfn/v1/"
 
 CFN, TEMP_URL, HEAT, NO, ZAQAR, TOKEN = (
     "CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQAR_SIGNAL", "TOKEN_SIGNAL")
@@ -23,6 +26,8 @@ _NEEDS = {
 }
 _WITHOUT_API = frozenset({HEAT, NO, TOKEN})
 DAY_S = 24 * 3600
+# URLs of metadata are valid as long as the version of the resource exists: this is a year far away.
+_FOREVER = 99_999_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,10 @@ class SignalUrls:
     address: str = ""
     project: str = ""
     signer: Signer | None = None
-    # How long a signed address is good.
+    # How long a signal URL is valid.
     lifetime_s: int = 30 * DAY_S
+    # The base address of the API for guests that read metadata; empty: that for signals.
+    metadata_address: str = ""
 
     def of(self, project: str) -> SignalUrls:
         """Return the same for the resources of a project."""
@@ -52,6 +59,10 @@ class SignalUrls:
         """Return the URL for signals with an authentication token, or None while no API is served."""
         return self._url("stacks", stack_name, stack_id, "resources", resource, "signal") if self.address else None
 
+    def resource_url(self, project: str, stack_name: str, stack_id: str, resource: str) -> str | None:
+        """Return the URL for signals of a stack user, whose token is for `project`; None while no API is served."""
+        return replace(self, project=project).signal_url(stack_name, stack_id, resource)
+
     def signed_url(self, method: str, stack_id: str, token: str, until: int) -> str | None:
         """Return the signed URL of one version of a resource, for one method, until a time.
 
@@ -62,6 +73,19 @@ class SignalUrls:
         url = self._url("signal", stack_id, token)
         signature = self.signer.sign(method, url.removeprefix(self.address.rstrip("/")), until)
         return f"{url}?expires={until}&signature={signature}"
+
+    def metadata_url(self, stack_id: str, token: str) -> str | None:
+        """Return the signed URL at which the metadata of one version of a resource is read; None while no API is served."""
+        if not self.address or self.signer is None:
+            return None
+        base = self.metadata_address or self.address
+        path = "/".join(["", "v1", *(quote(part, safe="") for part in (self.project, "metadata", stack_id, token))])
+        return f"{base.rstrip('/')}{path}?expires={_FOREVER}&signature={self.signer.sign('GET', path, _FOREVER)}"
+
+    def cfn_url(self) -> str | None:
+        """Return the address of the CloudFormation API for guests, or None while no API is served."""
+        base = self.metadata_address or self.address
+        return f"{base.rstrip('/')}{CFN_PATH}" if base else None
 
     def _url(self, *path: str) -> str:
         return "/".join([self.address.rstrip("/"), "v1", *(quote(part, safe="") for part in (self.project, *path))])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import msgspec
@@ -47,6 +48,14 @@ class Deployment(msgspec.Struct, frozen=True):
     updated_at: float | None = None
 
 
+class SoftwareTarget(msgspec.Struct, frozen=True):
+    """A resource that software is deployed to."""
+
+    token: str
+    data: dict[str, Any]
+    metadata: Any
+
+
 class Software(Protocol):
     """The configs and deployments of a stack's project. All methods are idempotent."""
 
@@ -71,6 +80,22 @@ class Software(Protocol):
     async def deployed(self, stack_id: str, server_id: str) -> Sequence[Config]:
         """Return the configs that a server has to apply, by name."""
         ...
+
+    async def server(self, stack_id: str, server_id: str) -> SoftwareTarget | None:
+        """Return the resource of the stack's project with this physical id; None if there is none any more."""
+        ...
+
+
+def shown(one: Config) -> dict[str, Any]:
+    """Return a config in the form of Heat's API."""
+    return {
+        "id": one.id, "name": one.name, "group": one.group, "creation_time": _time(one.created_at), "config": one.config,
+        "inputs": list(one.inputs), "outputs": list(one.outputs), "options": one.options,
+    }
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def id_for(token: str, *what: object) -> str:

@@ -16,11 +16,11 @@ class Child:
     template: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float | None = None
-    # What others will want to know of its resources: paths of attributes, by the resource's name or `*` for all.
+    # Paths of attributes that its resources publish, by the resource's name or `*` for all.
     exports: Mapping[str, Sequence[Sequence[Any]]] = field(default_factory=dict)
-    # A stack of its own has no owner: users see it among theirs.
+    # Whether the stack is nested. A stack without an owner is listed among the user's stacks.
     owned: bool = True
-    # The resources that stay as they are, also in what they have from the stack around it.
+    # The resources that stay unchanged, also in the files and environment of the outer stack.
     held: frozenset[str] = frozenset()
 
 
@@ -32,7 +32,7 @@ class Member:
     definition: Mapping[str, Any]
     failed: bool = False
     made_at: float | None = None
-    # Whether what it has from the stack around (files, environment) is what that has now.
+    # Whether it was made with the current files and environment of the outer stack.
     current: bool = True
 
 

@@ -28,14 +28,21 @@ from isotherm.resources.heat.software.software_config import (
     StructuredConfig,
 )
 from isotherm.resources.heat.software.software_deployment import SoftwareDeployment, StructuredDeployment
+from isotherm.resources.heat.stack_outputs import StackOutputs
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.resources.heat.value import Value
-from isotherm.resources.heat.wait_condition import UpdateWaitConditionHandle, WaitCondition, WaitConditionHandle
+from isotherm.resources.heat.wait_condition import (
+    CloudFormationHandle,
+    CloudFormationWaitCondition,
+    UpdateWaitConditionHandle,
+    WaitCondition,
+    WaitConditionHandle,
+)
 
 TYPES: tuple[type[Resource], ...] = (
-    AccessPolicy, AutoScalingGroup, CloudConfig, Delay, DeployedServer, Dummy, MultipartMime, NoneResource,
-    RandomString, RemoteStack, ResourceChain, ResourceGroup, ScalingPolicy, SoftwareComponent, SoftwareConfig,
-    SoftwareDeployment, SoftwareDeploymentGroup, SoftwareDeployments, StructuredConfig, StructuredDeployment,
-    StructuredDeploymentGroup, StructuredDeployments, TestResource, UpdateWaitConditionHandle, Value, WaitCondition,
-    WaitConditionHandle,
+    AccessPolicy, AutoScalingGroup, CloudConfig, CloudFormationHandle, CloudFormationWaitCondition, Delay,
+    DeployedServer, Dummy, MultipartMime, NoneResource, RandomString, RemoteStack, ResourceChain, ResourceGroup,
+    ScalingPolicy, SoftwareComponent, SoftwareConfig, SoftwareDeployment, SoftwareDeploymentGroup, SoftwareDeployments,
+    StackOutputs, StructuredConfig, StructuredDeployment, StructuredDeploymentGroup, StructuredDeployments, TestResource,
+    UpdateWaitConditionHandle, Value, WaitCondition, WaitConditionHandle,
 )

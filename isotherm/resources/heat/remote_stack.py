@@ -65,7 +65,7 @@ class RemoteStack(nested_stack.StackResource):
         return properties.get(PARAMETERS) or {}
 
     @classmethod
-    def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
+    def relocated(cls, problem: errors.Problem, around: str) -> errors.Problem:
         cause = f"ERROR: {problem}"
         return errors.Problem(f'Failed validating stack template using Heat endpoint at region "{HERE}" due to "{cause}"')
 

@@ -29,15 +29,17 @@ class TestResource(timer.TimedResource):
     __test__ = False  # the name is Heat's: test runners are not to collect it
 
     TYPE = "OS::Heat::TestResource"
-    DESCRIPTION = "Stores a text, and waits, fails or is replaced when told to. For tests only."
+    DESCRIPTION = "Stores a text, and waits, fails or is replaced, as its properties say. For tests only."
     support = Support(version="5.0.0")
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         "constraint_prop_secs": Schema(
             NUMBER, "A number that a custom constraint looks at.", default=0, update_allowed=True,
-            constraints=(constraints.CustomConstraint(constraint="test_constr"),)),
-        ATTR_WAIT: Schema(NUMBER, "How long reading the output takes, in seconds.", default=0, update_allowed=True),
+            constraints=(constraints.CustomConstraint(constraint="test_constr"),), support=Support(version="6.0.0")),
+        ATTR_WAIT: Schema(NUMBER, "How long reading the output takes, in seconds.", default=0, update_allowed=True,
+                          support=Support(version="6.0.0")),
         VALUE: Schema(STRING, "The text to store.", default="test_string", update_allowed=True),
-        "update_replace_value": Schema(STRING, "A text that cannot be changed without replacement."),
+        "update_replace_value": Schema(STRING, "A text that cannot be changed without replacement.",
+                                       support=Support(version="7.0.0")),
         FAIL: Schema(BOOLEAN, "Whether a create or update fails in the end.", default=False, update_allowed=True),
         UPDATE_REPLACE: Schema(
             BOOLEAN, "Whether a change of the value replaces the resource.", default=False, update_allowed=True),
@@ -82,7 +84,7 @@ class TestResource(timer.TimedResource):
         return done
 
     async def handle_check(self) -> object:
-        # As in Heat: of somebody else's object it knows nothing, and takes it to be there.
+        # As in Heat: an external object is assumed to exist.
         return None if self.external else await super().handle_check()
 
     async def handle_delete(self) -> object:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isotherm.resources import contract, observation
+from isotherm.resources import contract
+from isotherm.resources.reality import observation
 
-# A wait without end is looked at now and then: cancelling and timing out are the engine's business.
+# Interval of checks of an endless wait. The engine handles cancellation and time limits.
 _FOREVER_S = 3600.0
 
 
@@ -47,7 +48,7 @@ class TimedResource(contract.Resource):
     async def observe_many(
         cls, context: contract.Context, many: Sequence[contract.ResourceState]
     ) -> Sequence[contract.LiveState]:
-        # The journal is at hand: nothing is gained by making an object of each.
+        # The journal is local: a query for many objects would save nothing.
         return [await observation.attempt(one.physical_id, _seen, context, one.physical_id) for one in many]
 
 

@@ -1,4 +1,4 @@
-"""OS::Heat::WaitCondition and its handles: the stack continues when enough signals have arrived.
+"""Wait conditions and their handles, of Heat and of CloudFormation: the stack continues when enough signals have arrived.
 
 The handle only receives: each signal is a row in its inbox. The wait condition reads the inbox of the handle; a signal
 wakes it, and it does not poll. Signals that arrived before the wait began count as well.
@@ -37,7 +37,7 @@ class _Handle(contract.RowOnly):
     status_field: ClassVar[str]
     reason_field: ClassVar[str]
     data_field: ClassVar[str]
-    traits = contract.Traits(signals_awaited_by="OS::Heat::WaitCondition")
+    traits = contract.Traits(signals_awaited_by=("OS::Heat::WaitCondition", "AWS::CloudFormation::WaitCondition"))
 
     @classmethod
     def handle_signal(cls, details: Any, count: int) -> HandledSignal:
@@ -114,14 +114,23 @@ class WaitConditionHandle(_Handle):
 
     async def handle_create(self) -> object:
         self.context.signal_urls.require(self.properties[TRANSPORT])
+        await signal_access.user(self, self.properties[TRANSPORT])
         self.physical_id = self.physical_name
         signal_access.admit(self)
+        return None
+
+    async def handle_suspend(self) -> object:
+        await signal_access.enable(self, False)
+        return None
+
+    async def handle_resume(self) -> object:
+        await signal_access.enable(self, True)
         return None
 
     async def attribute(self, name: str) -> object:
         url = signal_access.signed_url(self)
         if name == "signal":
-            return json.dumps(self._announced(url))
+            return json.dumps(await self._announced(url))
         if not url or self.properties[TRANSPORT] != signal_urls.TOKEN:
             return None
         if name == "token":
@@ -130,21 +139,26 @@ class WaitConditionHandle(_Handle):
             return url
         return f"curl -i -X POST -H 'Content-Type: application/json' -H 'Accept: application/json' '{url}'"
 
-    def _announced(self, url: str | None) -> dict[str, Any] | None:
-        transport = self.properties[TRANSPORT]
+    async def _announced(self, url: str | None) -> dict[str, Any] | None:
+        transport, users = self.properties[TRANSPORT], self.context.stack_users
         if transport == signal_urls.NO:
             return {}
+        user = await users.find(self.token) if users is not None and transport == signal_urls.HEAT else None
+        if user is not None:
+            own = self.context.signal_urls.resource_url(user.project_id, self.stack_name, self.stack_id, self.name)
+            return {"alarm_url": own, "auth_url": user.auth_url, "username": user.username, "user_id": user.user_id,
+                    "password": user.password, "project_id": user.project_id, "domain_id": user.domain_id,
+                    "region_name": user.region}
         return {"alarm_url": url} if transport in (signal_urls.HEAT, signal_urls.CFN) else None
 
 
-class UpdateWaitConditionHandle(_Handle):
-    """Receives signals in CloudFormation's form. Each update replaces it, so that all signals have to arrive again."""
+class CloudFormationHandle(_Handle):
+    """Receives signals in CloudFormation's form, by PUT to the URL that is its reference."""
 
-    TYPE = "OS::Heat::UpdateWaitConditionHandle"
-    DESCRIPTION = "Receives signals, and is replaced by each update of the stack, so that signals have to come again."
+    TYPE = "AWS::CloudFormation::WaitConditionHandle"
+    DESCRIPTION = "Receives signals in CloudFormation's form: a map with UniqueId, Status, Reason and Data."
     support = Support(version="2014.1")
     id_field, status_field, reason_field, data_field = "UniqueId", "Status", "Reason", "Data"
-    traits = replace(_Handle.traits, replaced_by_each_update=True)
 
     async def handle_create(self) -> object:
         signal_access.admit(self)
@@ -155,7 +169,15 @@ class UpdateWaitConditionHandle(_Handle):
         return signal_access.signed_url(self, "PUT") or await super().reference()
 
 
-HANDLES = frozenset({WaitConditionHandle.TYPE, UpdateWaitConditionHandle.TYPE})
+class UpdateWaitConditionHandle(CloudFormationHandle):
+    """Is replaced by each update, so that all signals have to arrive again."""
+
+    TYPE = "OS::Heat::UpdateWaitConditionHandle"
+    DESCRIPTION = "Receives signals, and is replaced by each update of the stack, so that signals have to come again."
+    traits = replace(_Handle.traits, replaced_by_each_update=True)
+
+
+HANDLES = frozenset({WaitConditionHandle.TYPE, CloudFormationHandle.TYPE, UpdateWaitConditionHandle.TYPE})
 
 
 class WaitCondition(contract.RowOnly):
@@ -165,6 +187,7 @@ class WaitCondition(contract.RowOnly):
     DESCRIPTION = "Waits until a handle has received a number of signals; fails if one says so, or if time runs out."
     traits = contract.Traits(only_waits=True)
     support = Support(version="2014.2")
+    handle_name, timeout_name, count_name = HANDLE, TIMEOUT, COUNT
     properties_schema: ClassVar[Mapping[str, Schema]] = {
         HANDLE: Schema(STRING, "The handle whose signals count.", required=True),
         TIMEOUT: Schema(NUMBER, "How long to wait for the signals, in seconds.", required=True,
@@ -191,8 +214,8 @@ class WaitCondition(contract.RowOnly):
         return await self._enough(progress)
 
     async def handle_delete(self) -> object:
-        # Whoever waits with this handle after us waits for signals of his own.
-        inbox = await signal_access.inbox(self, signal_urls.token_in(self.properties[HANDLE]))
+        # A later condition with this handle must wait for new signals.
+        inbox = await self._inbox()
         if inbox is not None and inbox.signals and self.context.signals is not None:
             await self.context.signals.clear(inbox)
         return None
@@ -201,22 +224,25 @@ class WaitCondition(contract.RowOnly):
         return self.name
 
     async def attribute(self, name: str) -> object:
-        inbox = await signal_access.inbox(self, signal_urls.token_in(self.properties[HANDLE]))
+        inbox = await self._inbox()
         if inbox is None:
             return ""
         return json.dumps({one.key: one.details["data"] for one in inbox.signals})
 
     def _begin(self) -> dict[str, Any]:
-        return {"until": self.context.clock.now() + self.properties[TIMEOUT]}
+        return {"until": self.context.clock.now() + self.properties[self.timeout_name]}
+
+    async def _inbox(self) -> Inbox | None:
+        return await signal_access.inbox(self, signal_urls.token_in(self.properties[self.handle_name]))
 
     async def _handle(self) -> Inbox:
-        inbox = await signal_access.inbox(self, signal_urls.token_in(self.properties[HANDLE]))
+        inbox = await self._inbox()
         if inbox is None or inbox.type not in HANDLES:
-            raise ValueError(f"{self.properties[HANDLE]} is not a valid wait condition handle.")
+            raise ValueError(f"{self.properties[self.handle_name]} is not a valid wait condition handle.")
         return inbox
 
     async def _enough(self, progress: Any) -> bool | contract.Wait:
-        inbox, wanted = await self._handle(), self.properties[COUNT]
+        inbox, wanted = await self._handle(), self.properties[self.count_name]
         reasons = {status: [one.details["reason"] for one in inbox.signals if one.details["status"] == status]
                    for status in (SUCCESS, FAILURE)}
         if reasons[FAILURE]:
@@ -226,6 +252,24 @@ class WaitCondition(contract.RowOnly):
             return True
         left = progress["until"] - self.context.clock.now()
         if left <= 0:
-            told = f" - {';'.join(received)}" if received else ""
-            raise WaitConditionTimeout(f"{len(received)} of {wanted} received{told}")
+            texts = f" - {';'.join(received)}" if received else ""
+            raise WaitConditionTimeout(f"{len(received)} of {wanted} received{texts}")
         return contract.wait_for(inbox, left, f"{len(received)} of {wanted} signals received")
+
+
+class CloudFormationWaitCondition(WaitCondition):
+    """The same, with the names of CloudFormation."""
+
+    TYPE = "AWS::CloudFormation::WaitCondition"
+    support = Support(version="2014.1")
+    handle_name, timeout_name, count_name = "Handle", "Timeout", "Count"
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        "Handle": Schema(STRING, "The handle whose signals count.", required=True),
+        "Timeout": Schema(INTEGER, "How long to wait for the signals, in seconds.", required=True,
+                          constraints=(constraints.Range(minimum=1, maximum=43200),)),
+        "Count": Schema(INTEGER, "How many signals of success are waited for.", default=1, update_allowed=True,
+                        constraints=(constraints.Range(minimum=1),)),
+    }
+    attributes_schema: ClassVar[Mapping[str, AttributeSchema]] = {
+        "Data": AttributeSchema("The data of all signals, by their id, as JSON text.", STRING, CACHE_NONE),
+    }

@@ -35,7 +35,7 @@ class Sendable(Constraint):
         found = sorted(name for name in (value if isinstance(value, Mapping) else [value]) if is_own(str(name)))
         if not found:
             return None
-        return (f"{', '.join(found)} cannot be set: how a request is framed, and whom the connection is to, follows from "
+        return (f"{', '.join(found)} cannot be set: the length of a request and the host of its connection follow from "
                 "the URL and the body")
 
     def facts(self) -> object:

@@ -43,7 +43,7 @@ _LATER = frozenset({408, 502, 503, 504})
 # The same, and the service says that it has not begun with the request.
 _NOT_BEGUN = frozenset({425, 429})
 _LONGEST_PAUSE_S = 300.0
-_TOLD = 300
+_LONGEST_TEXT = 300
 _OWN_ID = "{token}"
 
 
@@ -123,7 +123,7 @@ class Object(contract.Resource):
             return CREATE
         return OBJECT if OBJECT in changed and not after.get(UPDATE) else None
 
-    # How it is.
+    # Reality.
 
     async def handle_get_reality(self) -> contract.LiveState:
         found = await self._read()
@@ -147,7 +147,7 @@ class Object(contract.Resource):
             return True
         if found is not None and state in (ready[FAILED] or ()):
             raise errors.Permanent(f"the service says that it is {state}")
-        return contract.Wait(reason=f"the service says: {state}"[:_TOLD])
+        return contract.Wait(reason=f"the service says: {state}"[:_LONGEST_TEXT])
 
     def _object_in(self, reply: local_access.Reply) -> Any:
         return filling.found(_decoded(reply), self.properties[OBJECT_PATH])
@@ -161,7 +161,7 @@ class Object(contract.Resource):
             found: Any = value.rstrip("/").rpartition("/")[2] or None
         else:
             found = filling.found(_decoded(reply), path)
-        # Not every database can keep NUL, and an id that was kept otherwise leads nowhere.
+        # Not every database can keep NUL, and an id that is stored without it names no object.
         if not isinstance(found, str | int) or isinstance(found, bool) or found == "" or "\0" in str(found):
             raise errors.Permanent(f"it was made, but the answer has no id at {path}")
         return str(found)
@@ -176,13 +176,13 @@ class Object(contract.Resource):
     async def _ask(
         self, what: str, headers: Mapping[str, str] | None = None, *, gone_is_fine: bool = False
     ) -> local_access.Reply:
-        told = self.properties[what] or {METHOD: "DELETE", STATUSES: [200, 202, 204]}
+        request = self.properties[what] or {METHOD: "DELETE", STATUSES: [200, 202, 204]}
         body = None
         if what in (CREATE, UPDATE):
-            body = self.properties[OBJECT] if told.get(BODY) is None else filling.body(told[BODY], self._values())
-        reply = await self._call(what, told[METHOD], told.get(URL) or self.properties[READ][URL], body, headers or {})
+            body = self.properties[OBJECT] if request.get(BODY) is None else filling.body(request[BODY], self._values())
+        reply = await self._call(what, request[METHOD], request.get(URL) or self.properties[READ][URL], body, headers or {})
         if not (gone_is_fine and reply.status in _GONE):
-            self._expect(what, reply, told[STATUSES])
+            self._expect(what, reply, request[STATUSES])
         return reply
 
     async def _call(self, what: str, method: str, url: str, body: Any, headers: Mapping[str, str]) -> local_access.Reply:
@@ -204,7 +204,7 @@ class Object(contract.Resource):
     def _expect(self, what: str, reply: local_access.Reply, statuses: Any) -> None:
         if reply.status in (statuses or ()):
             return
-        text = reply.body[:_TOLD].decode("utf-8", "replace").strip()
+        text = reply.body[:_LONGEST_TEXT].decode("utf-8", "replace").strip()
         secret = self.properties[AUTH]
         if secret:
             text = text.replace(secret, "******")

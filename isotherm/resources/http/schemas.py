@@ -68,7 +68,7 @@ PROPERTIES: Mapping[str, Schema] = {
     HEADERS: Schema(MAP, "Headers to send with each request. Those by which HTTP itself is spoken cannot be set.",
                     default={}, schema=Schema(STRING), update_allowed=True, observable=False,
                     constraints=(headers.Sendable(),)),
-    AUTH: Schema(STRING, "The value of the header that tells who asks, such as a token. Give it by a hidden parameter.",
+    AUTH: Schema(STRING, "The value of the header that authenticates, such as a token. Give it by a hidden parameter.",
                  default="", update_allowed=True, observable=False, write_only=True),
     AUTH_HEADER: _steering(HEADERS, "The name of that header.", "Authorization"),
     TOKEN_HEADER: _steering(HEADERS, "The header by which the service knows a repeated request to create, such as "

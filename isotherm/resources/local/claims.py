@@ -57,10 +57,10 @@ class Claims:
             return
         if known is not None and known.token not in tokens and not known.is_of_same_resource(claim):
             raise errors.Permanent(
-                f"{claim.path} belongs to another resource (told by {OWN}/{_FOLDER}/{_name(parts)} in the base folder)")
+                f"{claim.path} belongs to another resource (see {OWN}/{_FOLDER}/{_name(parts)} in the base folder)")
         with self._confined.own(_FOLDER, make=True) as folder:
             if not _put(folder, _name(parts), msgspec.json.encode(claim), new=known is None):
-                self.take(parts, claim, tokens)  # somebody was faster: see who
+                self.take(parts, claim, tokens)  # another process was faster: check its claim
 
     def release(self, parts: Parts) -> None:
         with contextlib.suppress(FileNotFoundError, Missing), self._confined.own(_FOLDER) as folder:

@@ -19,9 +19,9 @@ from isotherm.resources.local.path_resource import MODE, OWNER, PATH, PathResour
 from isotherm.resources.schema import CACHE_NONE, INTEGER, STRING, AttributeSchema, Schema
 
 CONTENT = "content"
-# Beyond this, files are compared and told by their hash.
+# Larger files are compared and shown by their hash.
 _SHOWN_BYTES = 64 * 1024
-# What is read or written at once without holding up anybody else; more is read in pieces of this size.
+# Size up to which a file is read or written at once without blocking others; larger ones are read in pieces of it.
 _QUICK_BYTES = 1024 * 1024
 # Beyond this, a file is not read at all: no template can have written it.
 _READ_BYTES = 256 * 1024 * 1024
@@ -36,7 +36,7 @@ class _Content:
     size: int
     # Nothing if the file is too big to be read.
     sha256: str | None
-    # As it is compared and told.
+    # The text that is compared and shown.
     summary: str
 
 
@@ -176,6 +176,6 @@ class File(PathResource):
             if not new:
                 os.rename(self.token, name, src_dir_fd=drafts, dst_dir_fd=folder)
                 return
-            # Nothing was there a moment ago, and what came since is not ours to overwrite.
+            # No file existed at the check before: one that was created since must not be overwritten.
             os.link(self.token, name, src_dir_fd=drafts, dst_dir_fd=folder, follow_symlinks=False)
             os.unlink(self.token, dir_fd=drafts)

@@ -13,15 +13,15 @@ from isotherm.resources.schema import STRING, Schema
 from isotherm.template.parameters import constraints
 
 OWNER = Schema(
-    STRING, "Whom it belongs to, as user or user:group, by name or number. Needs the right to give things away. Not set: "
-    "whoever runs the engine, and no change of it counts.", update_allowed=True,
+    STRING, "The owner, as user or user:group, by name or number. Needs the right to give things away. Not set: "
+    "the user that runs the engine, and no change of it counts.", update_allowed=True,
     constraints=(constraints.AllowedPattern(pattern=r"[a-zA-Z0-9_.\-]+(:[a-zA-Z0-9_.\-]+)?"),))
 
 
 def mode(default: str) -> Schema:
-    # The zero in front is asked for because YAML takes a number with one for octal: unquoted it arrives as another number.
+    # The leading zero is required: YAML reads an unquoted number with it as octal, which gives another number.
     return Schema(
-        STRING, 'Who may do what, as four octal digits in quotes, such as "0640".', default=default, update_allowed=True,
+        STRING, 'The permissions, as four octal digits in quotes, such as "0640".', default=default, update_allowed=True,
         constraints=(constraints.AllowedPattern(
             pattern="0[0-7]{3}", description='it has to be four octal digits in quotes, such as "0644"'),))
 

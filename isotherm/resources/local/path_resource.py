@@ -28,7 +28,7 @@ class LocalResource(contract.Resource):
     """An object on this machine, found by the token of its resource."""
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
-        # Whoever adopts the stack has a token of his own: this is what the object goes by.
+        # A stack that adopts the object has another token, so the object's own is stored.
         self.data[TOKEN] = self.token
         return True
 
@@ -47,7 +47,7 @@ class LocalResource(contract.Resource):
 class PathResource(LocalResource):
     """An object at a path. The physical id is the path below the base folder."""
 
-    # What a type calls itself when it speaks of its objects.
+    # The noun for the type's objects in messages.
     noun = ""
 
     @classmethod
@@ -67,7 +67,8 @@ class PathResource(LocalResource):
         with self.confined.parent(parts) as folder:
             free = confinement.status(folder, parts[-1]) is None
         if known is None and not free:
-            raise errors.Permanent(f"{path} exists already, and no resource made it. external_id takes it as it is.")
+            raise errors.Permanent(f"{path} exists already, and no resource made it. external_id takes it as it is.",
+                                   object_exists=True)
         local_port(self).check()
         claims.take(parts, Claim(path, self.token, self.stack_id, self.name), self.tokens)
         return free

@@ -24,7 +24,7 @@ COMMAND, ENV, CWD, LOG, RESTART, STOP, SETTLE = (
     "command", "env", "cwd", "log", "restart_policy", "stop_timeout_secs", "settle_secs")
 _POLL_S = 0.1
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,100}")
-# What can change without anything being started anew.
+# Properties that can change without a restart of the process.
 _WORDS_ONLY = frozenset({STOP, SETTLE})
 
 
@@ -91,7 +91,7 @@ class Process(LocalResource):
             return self._settled(progress)
         if not self._ended(progress):
             return contract.Wait(_POLL_S, "ending what runs")
-        # It may be that the new one was started, and the engine killed before it could tell.
+        # The new process may already run: the engine may have been killed before it could record that.
         if progress["old"] is None or self._state_changed(progress["old"]) is None:
             await self._start()
         return contract.Wait(_POLL_S, "starting", self._settling())
@@ -114,7 +114,7 @@ class Process(LocalResource):
         known = found is not None and (found.is_kept or found.is_running)
         return contract.Found(self.token) if known else contract.Absent()
 
-    # How it is.
+    # Reality.
 
     async def handle_check(self) -> object:
         if isinstance(await self.handle_get_reality(), contract.Gone):
@@ -128,7 +128,7 @@ class Process(LocalResource):
             found = self._state()
             if found is None or not (found.is_kept or found.is_running or found.has_done_its_work):
                 return contract.Gone()
-            # One that has lost its keeper runs on, but nobody would start it again.
+            # A process without its supervisor runs on, but is not restarted.
             policy = found.restart_policy if found.is_kept or found.has_done_its_work else "never"
             return contract.Seen({COMMAND: found.command, CWD: found.cwd, LOG: found.log, RESTART: policy})
 

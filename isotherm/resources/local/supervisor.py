@@ -23,17 +23,17 @@ _NOT_STARTED = 127
 
 
 def main() -> None:
-    told = json.loads(sys.stdin.buffer.read())
-    for file in told["files"].values():
+    options = json.loads(sys.stdin.buffer.read())
+    for file in options["files"].values():
         os.set_inheritable(file, False)
-    os.fchdir(told["files"]["here"])
-    lock = os.open(f"{told['token']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.fchdir(options["files"]["here"])
+    lock = os.open(f"{options['token']}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         _answer({"held": True})
         return
-    # Whoever started this waits for the first process, and only for it: the second belongs to nobody.
+    # The engine waits for the first process only; the second has no parent that waits for it.
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -41,14 +41,14 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
-    CommandSupervisor(told).run()
+    CommandSupervisor(options).run()
 
 
 class CommandSupervisor:
     """Supervises one command."""
 
-    def __init__(self, told: dict) -> None:  # type: ignore[type-arg]
-        self.told = told
+    def __init__(self, options: dict) -> None:  # type: ignore[type-arg]
+        self.options = options
         self.child = 0
         self.restarts = 0
         self.stopping = False
@@ -64,19 +64,19 @@ class CommandSupervisor:
             code = _NOT_STARTED if error else self._wait()
             if self.stopping or not self._again(code) or (error and not self.restarts):
                 break
-            self._tell(code=code)
+            self._write_state(code=code)
             pause = _FIRST_PAUSE_S if time.monotonic() - began > _CALM_S else min(pause * 2, _LONGEST_PAUSE_S)
             if signal.sigtimedwait((signal.SIGTERM,), pause) is not None:
                 break
             self.restarts += 1
-        self._tell(code=code, ended=time.time())
+        self._write_state(code=code, ended=time.time())
 
     def _start(self) -> str:
         """Run the command in a session of its own; return the problem, if any."""
         reads, writes = os.pipe()  # a successful exec closes both
         self.child = os.fork()
         if not self.child:
-            _become(self.told, writes)
+            _become(self.options, writes)
         os.close(writes)
         with os.fdopen(reads, "rb") as opened:
             error = opened.read().decode("utf-8", "replace")
@@ -84,24 +84,24 @@ class CommandSupervisor:
             os.waitpid(self.child, 0)
             self.child = 0
         else:
-            self._tell()
+            self._write_state()
         return error
 
     def _wait(self) -> int:
         """Wait until the command has ended, and return its exit status."""
-        # It is not fetched before its group was dealt with: until then its number is nobody else's.
+        # The child is reaped after its group was killed: until then no other process can get its pid.
         while os.waitid(os.P_PID, self.child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if signal.sigwaitinfo(_SIGNALS).si_signo == signal.SIGTERM:
                 self._kill(signal.SIGKILL if self.stopping else signal.SIGTERM)
                 self.stopping = True
         if self.stopping:
-            self._kill(signal.SIGKILL)  # whatever it has left behind
+            self._kill(signal.SIGKILL)  # its remaining children
         _, status = os.waitpid(self.child, 0)
         self.child = 0
         return os.waitstatus_to_exitcode(status)
 
     def _again(self, code: int) -> bool:
-        policy = self.told["restart_policy"]
+        policy = self.options["restart_policy"]
         return bool(policy == "always" or (policy == "on-failure" and code != 0))
 
     def _kill(self, number: int) -> None:
@@ -110,24 +110,24 @@ class CommandSupervisor:
         except ProcessLookupError:
             pass
 
-    def _tell(self, **more: object) -> None:
+    def _write_state(self, **more: object) -> None:
         """Write the state file atomically."""
-        told = self.told
+        options = self.options
         state = {
-            "command": told["command"], "cwd": told["cwd"], "log": told["log"], "restart_policy": told["restart_policy"],
-            "restarts": self.restarts, "boot": told["boot"], "keeper": _identity(os.getpid()),
-            "child": _identity(self.child) if self.child else None, **more,
+            "command": options["command"], "cwd": options["cwd"], "log": options["log"],
+            "restart_policy": options["restart_policy"], "restarts": self.restarts, "boot": options["boot"],
+            "keeper": _identity(os.getpid()), "child": _identity(self.child) if self.child else None, **more,
         }
-        with open(f"{told['token']}.new", "w", encoding="utf-8", opener=_private) as file:
+        with open(f"{options['token']}.new", "w", encoding="utf-8", opener=_private) as file:
             json.dump(state, file)
-        os.replace(f"{told['token']}.new", f"{told['token']}.json")  # noqa: PTH105 - see above
+        os.replace(f"{options['token']}.new", f"{options['token']}.json")  # noqa: PTH105 - see above
 
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _become(told: dict, writes: int) -> None:  # type: ignore[type-arg]
+def _become(options: dict, writes: int) -> None:  # type: ignore[type-arg]
     """Become the command, in the child process. Never returns."""
     try:
         os.setsid()
@@ -135,11 +135,11 @@ def _become(told: dict, writes: int) -> None:  # type: ignore[type-arg]
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(told["files"]["log"], 1)
-        os.dup2(told["files"]["log"], 2)
-        os.fchdir(told["files"]["cwd"])
-        os.execvpe(told["command"][0], told["command"], told["environment"])
-    except BaseException as error:  # noqa: BLE001 - it is told, whatever it is
+        os.dup2(options["files"]["log"], 1)
+        os.dup2(options["files"]["log"], 2)
+        os.fchdir(options["files"]["cwd"])
+        os.execvpe(options["command"][0], options["command"], options["environment"])
+    except BaseException as error:  # noqa: BLE001 - every error is reported to the engine
         os.write(writes, str(error).encode("utf-8", "replace"))
     os._exit(_NOT_STARTED)
 

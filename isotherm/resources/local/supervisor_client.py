@@ -23,7 +23,7 @@ from isotherm.resources.local.processes import Process
 
 FOLDER = "processes"
 _START_S = 30.0
-# How long after a process was to be killed the keeper is not relied on any more.
+# Seconds after the kill of a process was due, from which the engine kills it itself.
 _GRACE_S = 2.0
 _TAIL_BYTES = 400
 
@@ -89,12 +89,12 @@ def start(confined: Confined, token: str, properties: Mapping[str, Any], environ
         cwd = opened.enter_context(confined.open(confined.parts(properties["cwd"]) if properties["cwd"] else ()))
         log = _log(confined, log_parts(confined, token, properties["log"]))
         opened.callback(os.close, log)
-        told = {
+        options = {
             "token": token, "command": properties["command"], "cwd": properties["cwd"] or "",
             "log": properties["log"] or "", "restart_policy": properties["restart_policy"], "boot": boot(),
             "environment": {**environment, **(properties["env"] or {})}, "files": {"here": here, "cwd": cwd, "log": log},
         }
-        answer = _run(told, (here, cwd, log))
+        answer = _run(options, (here, cwd, log))
     if answer.get("error"):
         raise errors.Permanent(f"{properties['command'][0]} cannot be run: {answer['error']}")
 
@@ -107,11 +107,11 @@ def _log(confined: Confined, parts: Parts) -> int:
     return file
 
 
-def _run(told: Mapping[str, Any], files: tuple[int, ...]) -> dict[str, Any]:
+def _run(options: Mapping[str, Any], files: tuple[int, ...]) -> dict[str, Any]:
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", supervisor.__file__], input=msgspec.json.encode(told), stdout=subprocess.PIPE,
-            stderr=told["files"]["log"], pass_fds=files, env={}, start_new_session=True, timeout=_START_S, check=False)
+            [sys.executable, "-I", "-S", supervisor.__file__], input=msgspec.json.encode(options), stdout=subprocess.PIPE,
+            stderr=options["files"]["log"], pass_fds=files, env={}, start_new_session=True, timeout=_START_S, check=False)
         answer: dict[str, Any] = msgspec.json.decode(done.stdout)
     except subprocess.TimeoutExpired:
         raise errors.Temporary("the process did not start in time") from None

@@ -16,12 +16,12 @@ from isotherm.resources import contract, properties
 from isotherm.resources.nested import nested_stack
 from isotherm.template.model import definitions
 
-# Of one stack. A group that wants more is refused before anything is made.
+# Maximum number of members of a group. A larger group is refused before anything is created.
 MAX_MEMBERS = 100_000
-# The version in which members are written down: what looks like a newer function in their properties is data.
+# The template version of the nested stack: functions of newer versions are plain data in the members' properties.
 VERSION = "2015-04-30"
 
-# Ends the digest of a group that was scaled since its stack was last updated: it is looked at by the next update.
+# Suffix of the digest of a group that was scaled since its stack was last updated, so that the next update visits it.
 SCALED = "~scaled"
 
 Definition = Mapping[str, Any]
@@ -63,8 +63,10 @@ def arrange(
     kept: Sequence[contract.Member], new_names: Iterable[str], make: Callable[[str], Definition], capacity: int,
     fresh: int,
 ) -> tuple[dict[str, Definition], frozenset[str]]:
-    """The members after a batch, and those of them that it does not reach. `kept` stay, and those that come first are the
-    first to be brought up to date."""
+    """Return the members after a batch, and the names of those that the batch does not reach.
+
+    The members in `kept` stay, and are updated in their order.
+    """
     wanted = {member.name: make(member.name) for member in kept}
     missing = capacity - len(kept)
     stale = [member.name for member in kept if not is_fresh(member, wanted[member.name])]
@@ -165,7 +167,7 @@ class Group(nested_stack.StackResource):
             return contract.Wait(ended.seconds, ended.reason, under_way, ended.awaits)
         return self._pause(under_way | {"operation": None}) if rest else True
 
-    # What others may ask for.
+    # Published values.
 
     def exported(self, paths: Iterable[tuple[str, list[Any]]]) -> dict[str, list[list[Any]]]:
         """Return the attributes that members have to publish, by member name or `*` for all."""
@@ -214,10 +216,10 @@ class NumberedGroup(Group):
     """A group whose members are named 0, 1, 2, ... and are read in that order."""
 
     @classmethod
-    def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
-        # That there is no such type is told as if it had been asked for outside, as in Heat.
+    def relocated(cls, problem: errors.Problem, around: str) -> errors.Problem:
+        # As in Heat, an unknown type is reported without the path to the member.
         unknown_type = not problem.path and problem.message.startswith("The Resource Type (")
-        return problem if unknown_type else super().retold(problem, around)
+        return problem if unknown_type else super().relocated(problem, around)
 
     def names(self) -> list[str]:
         raise NotImplementedError

@@ -21,7 +21,7 @@ from isotherm.template.model import model
 from isotherm.template.parameters.schema import ParameterSchema, ParameterType
 from isotherm.template.text import document
 
-# The end of the operation wakes us; this is for the day on which it does not.
+# The end of the operation wakes the resource. This is the longest wait if that wake-up is lost.
 _LOOK_ANYWAY_S = 300.0
 IMPLEMENTATION = "template:"
 # The output that stands for the reference of a stack that serves as a resource.
@@ -33,9 +33,9 @@ class StackResource(contract.Resource):
 
     # Whether `attribute` gets the JSON of a whole path in place of a name.
     attributes_by_path: ClassVar[bool] = False
-    # Whether the stack is inside of the one around it, and goes with it; one of its own is among the user's stacks.
+    # Whether the stack is nested, and deleted with its parent. A stack without an owner is listed among the user's stacks.
     owned: ClassVar[bool] = True
-    # How the stack inside is called where the path to a problem is told.
+    # The name of the nested stack in the path of a problem.
     inside: ClassVar[str] = "nested_stack"
 
     @classmethod
@@ -54,9 +54,9 @@ class StackResource(contract.Resource):
         return 1
 
     @classmethod
-    def retold(cls, problem: errors.Problem, around: str) -> errors.Problem:
+    def relocated(cls, problem: errors.Problem, around: str) -> errors.Problem:
         """Return a problem of the nested stack with the path seen from the outer stack."""
-        return told_from(problem, f"{around}<{cls.inside}>")
+        return located_inside(problem, f"{around}<{cls.inside}>")
 
     def child(self) -> contract.Child:
         """Return the wanted nested stack, from `self.properties`."""
@@ -69,7 +69,7 @@ class StackResource(contract.Resource):
     @property
     def stacks(self) -> contract.Stacks:
         if self.context.stacks is None:
-            raise errors.Bug("this engine has no stacks inside stacks")
+            raise errors.Bug("this engine has no nested stacks")
         return self.context.stacks
 
     def needs_replace_failed(self) -> bool:
@@ -156,7 +156,7 @@ class StackResource(contract.Resource):
         return True
 
 
-def told_from(problem: errors.Problem, inside: str) -> errors.Problem:
+def located_inside(problem: errors.Problem, inside: str) -> errors.Problem:
     """Return a problem of the stack at `inside` with its path.
 
     Kinds other than validation become the label, as in Heat.
@@ -201,8 +201,8 @@ class TemplateResource(StackResource):
         """Return the output OS::stack_id of the template if it has one, else the ARN of the stack."""
         if self.physical_id is None:
             return self.name
-        told = (await self.stacks.outputs(self.physical_id)).get(STACK_ID) if STACK_ID in self.attributes_schema else None
-        return await self.stacks.arn(self.physical_id) if told is None else told
+        output = (await self.stacks.outputs(self.physical_id)).get(STACK_ID) if STACK_ID in self.attributes_schema else None
+        return await self.stacks.arn(self.physical_id) if output is None else output
 
     def child(self) -> contract.Child:
         exports: dict[str, list[list[Any]]] = {}
@@ -235,7 +235,7 @@ def reads_paths(one: type[contract.Resource]) -> bool:
     return issubclass(one, StackResource) and one.attributes_by_path
 
 
-def is_inside(one: type[contract.Resource]) -> bool:
+def owns_nested_stack(one: type[contract.Resource]) -> bool:
     """Return whether the objects of a type are nested stacks of the stack that the resource is in."""
     return issubclass(one, StackResource) and one.owned
 

@@ -15,7 +15,7 @@ import zoneinfo
 from collections.abc import Mapping
 from typing import cast
 
-from isotherm.resources.cloud_lookups import CONSTRAINTS, Ask
+from isotherm.resources.cloud_lookups import CONSTRAINTS, Ask, Existence
 from isotherm.template.parameters.constraints import KnownConstraints, Validator
 
 _MAC = re.compile(r"[0-9a-f]{2}([:-][0-9a-f]{2})([:-][0-9a-f]{2}){4}", re.IGNORECASE)
@@ -119,7 +119,7 @@ def _json_string(value: object) -> str | None:
 
 
 def _anything(value: object) -> str | None:
-    """Heat's sleeps here, to test a slow constraint; a validator of ours never does."""
+    """Accept any value. Heat's validator of this name sleeps, to test a slow constraint; this one does not."""
     return None
 
 
@@ -139,10 +139,10 @@ _VALIDATORS: dict[str, Validator] = {
 LOCAL = LocalConstraints(_VALIDATORS)
 
 
-def add(validators: Mapping[str, Validator | Ask]) -> None:
+def add(validators: Mapping[str, Validator | Ask | Existence]) -> None:
     """Add the validators of a plug-in; an async one asks a cloud. Called before the first template is read."""
     for name, validator in validators.items():
-        if inspect.iscoroutinefunction(validator):
+        if isinstance(validator, Existence) or inspect.iscoroutinefunction(validator):
             CONSTRAINTS[name] = validator
         else:
             _VALIDATORS[name] = cast("Validator", validator)

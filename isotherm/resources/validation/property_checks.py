@@ -7,7 +7,7 @@ checks run if its schema finds no problem.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +26,9 @@ _MISSING = re.compile("not (assigned|provided)")
 
 
 class PropertyChecker:
-    """Of the properties of one stack's resources. Not `strict`: only their names are judged.
+    """Checks the properties of the resources of one stack. Not `strict`: only their names are checked.
 
-    `within`: the stack stands inside another, where values are not judged, but types are asked all the same.
+    `within`: the stack is nested. Its values are not checked, but the types' own validation runs.
     """
 
     def __init__(self, bound: model.Bound, rules: properties.Rules, *, strict: bool, within: bool) -> None:
@@ -112,6 +112,7 @@ class PropertyChecker:
             except UserError as error:
                 yield _property_error(error, path)
                 return
+            loose |= _renamed(one.translation_rules, loose)
         known = properties.compiled(one.schema_for(data))
         wrong = False
         for problem in self._judged(known, data, path, loose | failed.keys(), failed):
@@ -121,11 +122,22 @@ class PropertyChecker:
             try:
                 typed = known.convert_or_raise(data)
             except properties.Invalid as error:
-                # Inside, values are not judged, but whoever looks at a wrong one stumbles over it, as in Heat.
+                # In nested stacks values are not validated, but as in Heat a check that reads a wrong one fails.
                 yield Problem(str(error), path.rpartition(".")[0], kind="ValueError")
                 return
             for message in (*one.validate_properties(typed), *one.validate_in_stack(typed, self._bound.definitions)):
                 yield Problem(message)
+            for message in self._joint(one, {name: value for name, value in typed.items() if name not in loose}):
+                yield Problem(message, path.rpartition(".")[0])
+
+    def _joint(self, one: Type, typed: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the problems with values that depend on each other, where all of them are known."""
+        for constraint, names in one.joint_constraints.items() if self._strict and self._rules.custom else ():
+            values = tuple(typed.get(name) for name in names)
+            validator = self._rules.custom.find(constraint) if self._rules.custom and all(values) else None
+            problem = validator(values) if validator else None
+            if problem is not None:
+                yield problem
 
     def _judged(self, known: properties.Properties, data: Mapping[str, Any], path: str, loose: frozenset[str],
                 failed: Mapping[str, Problem] | None = None) -> Iterator[Problem]:
@@ -137,7 +149,7 @@ class PropertyChecker:
         if not failed:
             yield from found
             return
-        # Unknown names come first, as ever; then what could not be resolved stands where the schema has the name.
+        # Unknown names come first; unresolved properties follow in the order of the schema.
         unknown = [problem for problem in found if problem.message.startswith("Unknown Property")]
         yield from unknown
         order = {path + properties.step(name): index for index, name in enumerate(known.by_name)}
@@ -185,6 +197,11 @@ def _is_simple(one: Type) -> bool:
     return (not one.translation_rules and one.schema_for.__func__ is root.schema_for.__func__  # type: ignore[attr-defined]
             and one.validate_properties.__func__ is root.validate_properties.__func__  # type: ignore[attr-defined]
             and one.validate_in_stack.__func__ is root.validate_in_stack.__func__)  # type: ignore[attr-defined]
+
+
+def _renamed(rules: Iterable[translation.Rule], names: frozenset[str]) -> set[str]:
+    """Return the names of the properties to which the rules move, or add, the values of others."""
+    return {rule.path[0] for rule in rules if len(rule.path) == 1 and rule.source and rule.source[0] in names}
 
 
 def _without_values(problems: Iterator[Problem], secret: tuple[str, ...]) -> Iterator[Problem]:

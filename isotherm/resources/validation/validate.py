@@ -3,8 +3,8 @@
     parameters -> groups, conditions -> types exist -> no name twice -> references, cycles -> shape of outputs
     -> each resource, requirements first: functions, deletion policy, update policy, properties -> functions of outputs
 
-All problems are collected; the first one is the one that Heat would name, and speaks for all. Nothing here asks a
-cloud, and nothing is resolved for good: what hangs on resources that do not exist is judged by its type only.
+All problems are collected; the first one is the one that Heat reports. No cloud is called. Values that depend on resources
+that do not exist yet are checked by their type only.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.graph.graph import DependencyTaskGraph
-from isotherm.resources import attributes, properties
+from isotherm.resources import attributes, implied_requirements, properties
 from isotherm.resources.catalog import heat_types
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import BadTemplate, Registry
-from isotherm.resources.validation import custom_constraints, facades
+from isotherm.resources.validation import custom_constraints, facades, protection
 from isotherm.resources.validation.property_checks import PropertyChecker, Type, path_to
 from isotherm.secrets import Redactor
 from isotherm.template.environment import Environment
@@ -33,14 +33,14 @@ from isotherm.template.parameters import parameters
 from isotherm.template.parameters.constraints import CustomConstraints
 from isotherm.template.text import document
 
-# How many stacks may stand inside one another, as in Heat.
+# Maximum depth of nested stacks, as in Heat.
 MAX_DEPTH = 5
-# How many resources a stack may have, with those of all stacks inside it.
+# Maximum number of resources of a stack, with all its nested stacks.
 MAX_TOTAL = 2_000_000
 TOO_MANY = "Maximum resources per stack exceeded."
-# How many problems of one template inside are told.
+# Most problems of one nested template that are reported.
 _ENOUGH = 20
-# How many resources of stacks inside are judged with the parameters of each stack.
+# Most resources of nested stacks that are validated with the parameters of each stack.
 _LOOKED = 20_000
 
 
@@ -64,15 +64,15 @@ def validate(  # noqa: PLR0913 - what is judged, and how, by name
     Not `inside`: nested stacks are not validated, as in Heat's validate call.
     """
     run = _Validation(bound, environment, registry, strict=strict, inside=inside, custom=custom, bounds=bounds)
-    with _untold(bound.values):
+    with _masked_errors(bound.values):
         run.check_types()
         problems = tuple(parameters.check(bound.template.parameters, environment, require_all=strict, check_values=strict,
                                           custom=custom))
-        # What is wrong with a parameter goes wrong wherever it is used: there is nothing to learn from that.
+        # A wrong parameter fails everywhere it is used: those problems would add nothing.
         if not problems:
             problems = tuple(run.problems())
             if not problems and run.total > bounds.total:
-                hint = f"with all stacks inside there would be {run.total:,}; at most {bounds.total:,} may be"
+                hint = f"with all nested stacks there would be {run.total:,}; at most {bounds.total:,} may be"
                 problems = (Problem(f"Request limit exceeded: {TOO_MANY}", kind="RequestLimitExceeded", hint=hint),)
         if problems:
             raise UserError(problems=problems)
@@ -99,7 +99,7 @@ def bind(
     template: model.Template, values: parameters.Values, *, files: Mapping[str, str], facade: model.Facade | None = None,
 ) -> model.Bound:
     """Bind a template; errors do not quote the values of hidden parameters."""
-    with _untold(values):
+    with _masked_errors(values):
         return model.bind(template, values, files=files, facade=facade)
 
 
@@ -113,7 +113,7 @@ def _surely_used(template: model.Template) -> Iterator[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def _untold(values: parameters.Values) -> Iterator[None]:
+def _masked_errors(values: parameters.Values) -> Iterator[None]:
     """Remove the values of hidden parameters from the errors raised inside."""
     try:
         yield
@@ -129,9 +129,9 @@ def _secrets(values: parameters.Values) -> Redactor:
 class _Tree:
     """Facts shared by all nested stacks of one stack."""
 
-    # What is wrong with a stack inside, and how many resources it has: one that is used a thousand times costs once.
+    # Problems and number of resources of each nested stack: a template that is used a thousand times is validated once.
     known: dict[tuple[object, ...], tuple[tuple[Problem, ...], int]] = field(default_factory=dict)
-    # How many resources of stacks inside were looked at.
+    # Number of resources of nested stacks that were validated.
     looked: int = 0
 
 
@@ -151,7 +151,7 @@ class _Validation:
         self._types: dict[str, Type] = {}
         self._bounds = bounds
         self._depth: int = 0 if around is None else around._depth + 1
-        # How many resources there are, with those of all stacks inside.
+        # The number of resources, with those of all nested stacks.
         self.total = len(bound.definitions)
         self._tree: _Tree = _Tree() if around is None else around._tree
         self._secrets = _secrets(bound.values)
@@ -170,6 +170,8 @@ class _Validation:
         yield from self._find_types()
         yield from self._doubled_names()
         yield from _raised(bound.check_references)
+        implies = implied_requirements.has_any(set(self._types.values()))
+        implied = implied_requirements.add(bound, self._types.get) if implies else ()
         order = list(bound.definitions)
         try:
             order = DependencyTaskGraph({name: one.requires for name, one in bound.definitions.items()}).order()
@@ -180,8 +182,10 @@ class _Validation:
             if name in self._types:
                 yield from self._resource(bound.definitions[name], self._types[name])
         yield from self._outputs()
+        # Last: a wrong property is the more likely cause, and comes first.
+        yield from implied
 
-    # What functions may ask.
+    # Answers to functions.
 
     def has_resource(self, name: object) -> bool:
         return isinstance(name, str) and name in self._bound.definitions
@@ -208,7 +212,7 @@ class _Validation:
                 yield Problem(error.problems[0].message, hint=self._meant(definition.type))
             except BadTemplate as error:
                 inside = f"{definition.path[0]}.{name}<{error.file}>"
-                yield from (nested_stack.told_from(problem, inside) for problem in error.problems)
+                yield from (nested_stack.located_inside(problem, inside) for problem in error.problems)
             except heat_types.Unavailable:
                 continue  # as is allowed: `check_types` would have refused it
             except UserError as error:
@@ -234,12 +238,13 @@ class _Validation:
             return
         if isinstance(definition.properties, node.Live) or definition.metadata is not None or definition.update_policy:
             wrong = list(_raised(lambda: definition.check(self)))
-            # Properties are looked at one by one, below; of metadata nothing is known but that they can be read.
+            # Properties are checked one by one, below. Metadata has no schema: it only has to resolve.
             wrong = wrong or list(_raised(lambda: definitions.resolve_value(definition.metadata, self._unborn)))
             yield from wrong
             if wrong:
                 return
         yield from self._policies(definition, one)
+        yield from protection.problems(definition.metadata, path_to(definition, self._bound.dialect.words.metadata))
         if not one.traits.accepts_anything:
             yield from self._judge.problems(definition, one)
         if self._inside and issubclass(one, nested_stack.StackResource):
@@ -254,7 +259,7 @@ class _Validation:
             facade = self._registry.facade(definition.type, self._environment, definition.name, self._bound.files)
         except BadTemplate as error:
             inside = f"{definition.path[0]}.{definition.name}<{error.file}>"
-            yield from (nested_stack.told_from(problem, inside) for problem in error.problems)
+            yield from (nested_stack.located_inside(problem, inside) for problem in error.problems)
         except UserError as error:
             yield Problem(error.problems[0].message, hint=error.problems[0].hint)
         else:
@@ -272,7 +277,7 @@ class _Validation:
         if text is None:
             return
         if self._depth + 1 > self._bounds.depth:
-            yield one.retold(
+            yield one.relocated(
                 Problem(f"Request limit exceeded: Recursion depth exceeds {self._bounds.depth}.",
                         kind="RequestLimitExceeded", hint="does a template include itself?"),
                 f"{definition.path[0]}.{definition.name}")
@@ -280,7 +285,7 @@ class _Validation:
         problems, size = self._looked_into(definition, text, one.parameters_for(foreseen))
         self.total += size * one.copies(foreseen)
         for problem in problems:
-            yield one.retold(problem, f"{definition.path[0]}.{definition.name}")
+            yield one.relocated(problem, f"{definition.path[0]}.{definition.name}")
 
     def _looked_into(
         self, definition: Definition, text: str, given: Mapping[str, Any]
@@ -290,33 +295,33 @@ class _Validation:
         A template with the same parameters is validated once. After many resources, one validation of a template counts
         for all parameters: the others are checked when their stacks are created.
         """
-        surroundings = self._registry.inside(self._environment, definition.name, definition.type, given)
-        place = (text, self._depth, repr(surroundings.registry.data))
+        env = self._registry.inside(self._environment, definition.name, definition.type, given)
+        place = (text, self._depth, repr(env.registry.data))
         key = (*place, repr(sorted(given.items())))
         known = self._tree.known
         if key not in known and (self._tree.looked < _LOOKED or place not in known):
             # A parameter that brings a hidden value is hidden inside as well.
             secret = tuple(name for name, value in given.items() if self._secrets.has_secret(value))
-            known[place] = known[key] = self._look_into(text, replace(surroundings, encrypted_param_names=secret))
+            known[place] = known[key] = self._validate_nested(text, replace(env, encrypted_param_names=secret))
         return known[key] if key in known else known[place]
 
-    def _look_into(self, text: str, surroundings: Environment) -> tuple[tuple[Problem, ...], int]:
+    def _validate_nested(self, text: str, env: Environment) -> tuple[tuple[Problem, ...], int]:
         self._tree.looked += 1
         try:
             template = model.parse(document.load(text))
             pseudo = parameters.Pseudo(stack_name="nested", dialect=template.dialect)
-            values = parameters.bind(template.parameters, surroundings, pseudo, require_all=False, check_values=False)
+            values = parameters.bind(template.parameters, env, pseudo, require_all=False, check_values=False)
             bound = bind(template, values, files=self._bound.files, facade=model.Facade())
         except UserError as error:
             return error.problems, 0
         self._tree.looked += len(bound.definitions)
-        inner = _Validation(bound, surroundings, self._registry, strict=False, custom=self._rules.custom, around=self,
+        inner = _Validation(bound, env, self._registry, strict=False, custom=self._rules.custom, around=self,
                             bounds=self._bounds)
         inner.check_types()
-        # Each place that uses the template tells them again: enough is enough.
-        found = tuple(_unfit(template, surroundings)) or tuple(itertools.islice(inner.problems(), _ENOUGH))
-        told = _secrets(values).error(UserError(problems=found)).problems if found else ()
-        return told, inner.total
+        # Every use of the template reports its problems again, so their number is limited.
+        found = tuple(_unfit(template, env)) or tuple(itertools.islice(inner.problems(), _ENOUGH))
+        masked = _secrets(values).error(UserError(problems=found)).problems if found else ()
+        return masked, inner.total
 
     def _policies(self, definition: Definition, one: Type) -> Iterator[Problem]:
         words = self._bound.dialect.words
@@ -335,7 +340,7 @@ class _Validation:
         try:
             outputs = self._bound.outputs
         except UserError:
-            return  # told already
+            return  # reported already
         for output in outputs.values():
             if isinstance(output.value, node.Live):
                 yield from _raised(lambda output=output: output.check(self))  # type: ignore[misc]  # bound by default
@@ -348,10 +353,10 @@ def _raised(step: Callable[[], object]) -> Iterator[Problem]:
         yield from error.problems
 
 
-def _unfit(template: model.Template, surroundings: Environment) -> Iterator[Problem]:
+def _unfit(template: model.Template, env: Environment) -> Iterator[Problem]:
     """Return the problems of a nested stack's parameters: schemas, and defaults from the environment."""
-    yield from parameters.check(template.parameters, surroundings, require_all=False, check_values=False, custom=None)
+    yield from parameters.check(template.parameters, env, require_all=False, check_values=False, custom=None)
     for name, one in template.parameters.items():
-        default = surroundings.parameter_defaults.get(name)
-        if default is not None and name not in surroundings.parameters:
+        default = env.parameter_defaults.get(name)
+        if default is not None and name not in env.parameters:
             yield from replace(one, default=default).schema_problems()

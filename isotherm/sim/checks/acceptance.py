@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from isotherm.sim.checks.evidence import UNFINISHED, Evidence
+from isotherm.sim.checks.moves import Moves
 from isotherm.sim.checks.operation_log import Operation
 from isotherm.sim.histories.history import Request
 from isotherm.sim.histories.shapes import Shape
@@ -25,15 +26,22 @@ class RequestLog:
     operations: dict[str, Operation] = field(default_factory=dict)
     # The shape that a restore or an adoption asks for.
     shapes: dict[str, Shape] = field(default_factory=dict)
+    # The operation that took the snapshot which is restored.
+    taken: dict[str, Operation] = field(default_factory=dict)
     # The stack whose watch policy the client sets.
     watched_stacks: dict[str, str] = field(default_factory=dict)
+    # The stack and the resource that the client protects or unprotects; no resource: the stack.
+    protected: dict[str, tuple[str, str]] = field(default_factory=dict)
+    # The moves of an update, old name to new name.
+    moved: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 class Acceptance:
     """Checks the operations and intents that a unit of work has written."""
 
-    def __init__(self, evidence: Evidence, log: RequestLog, note: Callable[[str], None]) -> None:
+    def __init__(self, evidence: Evidence, log: RequestLog, moves: Moves, note: Callable[[str], None]) -> None:
         self._evidence = evidence
+        self._moves = moves
         self._log = log
         self._note = note
         self._generations: dict[str, int] = {}
@@ -49,7 +57,7 @@ class Acceptance:
     def accept(self, by: processes.Process | None) -> Iterator[tuple[Operation, Operation | None]]:
         """Record the operations that were accepted; yield each with the one before it on its stack."""
         operations = self._evidence.operations
-        stacks = self._evidence.database.look("stacks")
+        stacks = self._evidence.database.read_table("stacks")
         moved = {stack.id for stack in stacks if stack.operation_id not in operations.operations}
         self._check_intents({stack.id: stack.operation_id for stack in stacks}, moved)
         name = by.name if by else ""
@@ -59,7 +67,8 @@ class Acceptance:
             operation = self._accepted(stack, name)
             previous = operations.newest.get(stack.id)
             wanted = self._log.shapes.get(name) if operation.action in (Action.RESTORE, Action.ADOPT) else None
-            operations.accepted(operation, self._log.requests.get(name), wanted)
+            self._moves.accept(operation, self._log.moved.get(name, {}))
+            operations.accepted(operation, self._log.requests.get(name), wanted, self._log.taken.get(name))
             yield operation, previous
             if operation.action is Action.ADOPT:
                 self._adopt_objects(stack.id)
@@ -82,7 +91,7 @@ class Acceptance:
     def _adopt_objects(self, stack_id: str) -> None:
         """Give the objects of an adopted stack the tokens of their new rows."""
         cloud = self._evidence.cloud
-        for row in self._evidence.database.look("resources"):
+        for row in self._evidence.database.read_table("resources"):
             thing = cloud.things.get(row.physical_id or "")
             if row.stack_id == stack_id and thing is not None and not thing.foreign:
                 cloud.released.discard(thing.id)
@@ -90,7 +99,7 @@ class Acceptance:
 
     def _check_deadline(self, stack: Any, owner: Any) -> None:
         """I13: the deadline of a nested operation is at most that of its parent, and the parent is unfinished (I4)."""
-        stored = {one.id: one for one in self._evidence.database.look("operations")}
+        stored = {one.id: one for one in self._evidence.database.read_table("operations")}
         mine, parent = stored[stack.operation_id], stored[owner.operation_id]
         endless = mine.deadline is None and mine.state in UNFINISHED
         if parent.deadline is not None and (endless or (mine.deadline or 0.0) > parent.deadline):
@@ -103,7 +112,7 @@ class Acceptance:
 
         Exempt are stacks whose newest operation changes in this very unit, and late reports about a known intent.
         """
-        for row in self._evidence.database.look("resources"):
+        for row in self._evidence.database.read_table("resources"):
             if row.intent is None:
                 continue
             intent = msgspec.json.decode(row.intent)

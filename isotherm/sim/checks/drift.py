@@ -7,7 +7,7 @@ from typing import Any
 from isotherm.sim.checks.evidence import Evidence
 from isotherm.sim.checks.operation_log import Operation
 from isotherm.sim.world.cloud import NAMED, Thing
-from isotherm.states import ObservationResult
+from isotherm.states import Action, ObservationResult
 
 
 class DriftLog:
@@ -15,6 +15,8 @@ class DriftLog:
 
     def __init__(self) -> None:
         self.unresolved = False
+        # Whether a stack was adopted whose update had not ended: its objects are adopted as they are.
+        self.adopted_unfinished = False
         # By stack of a client: the tick of its last drift.
         self._ticks: dict[str, int] = {}
 
@@ -22,8 +24,15 @@ class DriftLog:
         self.unresolved = True
         self._ticks[thing.stack.partition("-")[0]] = tick
 
+    def adopt_unfinished(self, stack: str, tick: int) -> None:
+        """Record that an adopted stack has objects to which its template was not applied."""
+        self.unresolved = self.adopted_unfinished = True
+        self._ticks[stack] = tick
+
     def resolves(self, operation: Operation) -> bool:
-        """Return whether the completed operation had to find all drift of its stack."""
+        """Return whether the completed operation had to find all drift of its stack. A limited one finds only its own."""
+        if operation.slack is not None and operation.action is not Action.ROLLBACK:
+            return False
         return bool(self._ticks) and operation.looks and not operation.inside and self._ticks.get(
             operation.stack, 0) < operation.tick
 
@@ -33,7 +42,7 @@ class DriftLog:
 
 
 class Observations:
-    """Checks the stored observations after each commit."""
+    """Checks the stored observations after each unit of work."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -43,14 +52,14 @@ class Observations:
     def check(self, resources: dict[int, Any]) -> None:
         """I19: an older observation never overwrites a newer one, and no existing object is recorded as gone."""
         broken = self._evidence.broken
-        for row in self._evidence.database.look("observations"):
+        for row in self._evidence.database.read_table("observations"):
             if row.seen_at < self._times.get(row.resource_id, 0.0):
                 broken("I19", f"an older observation of #{row.resource_id} has overwritten a newer one")
             self._times[row.resource_id] = row.seen_at
             known = resources.get(row.resource_id)
             if known is None:
                 broken("I16", f"the observation of #{row.resource_id} is kept, and its row is gone")
-            elif row.sight == ObservationResult.GONE and self._exists(known):
+            elif row.result == ObservationResult.GONE and self._exists(known):
                 broken("I19", f"{known.physical_id} is recorded as gone, and exists")
 
     def _exists(self, row: Any) -> bool:

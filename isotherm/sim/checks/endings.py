@@ -19,7 +19,7 @@ _LOOK_FOR = re.compile(r"Look for an object named (\S+) and delete it")
 
 
 class Endings:
-    """Checks the events that a commit has added."""
+    """Checks the events that a unit of work has added."""
 
     def __init__(
         self, evidence: Evidence, drifts: DriftLog, suspension: Suspension, originals: Originals,
@@ -36,7 +36,7 @@ class Endings:
 
     def read(self) -> Iterator[tuple[Operation, str]]:
         """Read the new events; yield each operation that ended, with its status."""
-        for event in self._evidence.database.look("events", self._last_event):
+        for event in self._evidence.database.read_table("events", self._last_event):
             self._last_event = event.id
             if shapes.SECRET in event.reason:
                 self._evidence.broken("I17", f"an event shows a secret: {event.reason}")
@@ -75,4 +75,4 @@ class Endings:
 
     def _compare(self, operation: Operation) -> None:
         compare = reality.Comparison(self._evidence.database, self._evidence.cloud, self._evidence.broken)
-        compare(operation.stack_id, operation.stack, operation.shape)
+        compare(operation.stack_id, operation.stack, operation.shape, slack=operation.slack)

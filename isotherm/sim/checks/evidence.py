@@ -26,7 +26,7 @@ class Evidence:
     broken: Callable[[str, str], None]
 
     def living_stacks(self) -> list[Any]:
-        return [stack for stack in self.database.look("stacks") if not stack.tomb]
+        return [stack for stack in self.database.read_table("stacks") if not stack.tomb]
 
 
 def is_forgotten(row: Any) -> bool:

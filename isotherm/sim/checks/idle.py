@@ -8,9 +8,10 @@ from typing import Any
 from isotherm.sim.checks.evidence import UNFINISHED, Evidence, is_forgotten
 from isotherm.sim.world.cloud import NAMED
 from isotherm.states import VISITING, Action, EdgeKind, NodeKind, NodeState, OperationState, Status
+from isotherm.store import limits
 from isotherm.store.memory import MemoryDatabase
 
-COUNTED = ("stacks", "operations", "blobs", "uses", "nodes", "edges", "resources", "retained")
+COUNTED = ("stacks", "operations", "history", "blobs", "uses", "nodes", "edges", "resources", "retained")
 
 
 def counts(database: MemoryDatabase) -> dict[str, int]:
@@ -19,13 +20,13 @@ def counts(database: MemoryDatabase) -> dict[str, int]:
 
 def is_idle(database: MemoryDatabase) -> bool:
     """Return whether no operation is unfinished and no deleted snapshot waits for its clean-up."""
-    doomed = any(row.due is not None for row in database.look("snapshots"))
-    return not doomed and not any(row.state in UNFINISHED for row in database.look("operations"))
+    unwanted = any(row.due is not None for row in database.read_table("snapshots"))
+    return not unwanted and not any(row.state in UNFINISHED for row in database.read_table("operations"))
 
 
 def check(evidence: Evidence, *, drifted: bool) -> None:
     """Check the invariants of kind Q. With `drifted`, objects may be gone behind the engine's back."""
-    resources = evidence.database.look("resources")
+    resources = evidence.database.read_table("resources")
     _check_objects(evidence, resources, drifted=drifted)
     _check_nested_stacks(evidence, resources)
     _check_endings(evidence)
@@ -77,43 +78,52 @@ def _check_endings(evidence: Evidence) -> None:
 def _check_leftovers(evidence: Evidence, resources: list[Any]) -> None:
     """I16: operations, nodes and edges exist for the live generation only, and blobs only where they are used."""
     database, broken = evidence.database, evidence.broken
-    operations = {row.id: row for row in database.look("operations")}
-    used = database.look("uses")
-    if {row.hash for row in used} != {row.hash for row in database.look("blobs")}:
+    operations = {row.id: row for row in database.read_table("operations")}
+    used = database.read_table("uses")
+    if {row.hash for row in used} != {row.hash for row in database.read_table("blobs")}:
         broken("I16", "blobs and their uses do not match")
-    snapshots = {row.id for row in database.look("snapshots")}
-    if any(row.operation_id not in operations and row.operation_id not in snapshots for row in used):
+    snapshots = {row.id for row in database.read_table("snapshots")}
+    history = database.read_table("history")
+    past = {row.operation_id for row in history}
+    if any(row.operation_id not in operations.keys() | snapshots | past for row in used):
         broken("I16", "a blob is used by an operation that is gone")
-    stacks = database.look("stacks")
+    stacks = database.read_table("stacks")
     kept = {id_ for stack in stacks for id_ in (stack.operation_id, stack.complete_operation_id)}
-    piled = [row for row in operations.values() if row.id not in kept]
-    if piled:
-        broken("I16", f"{len(piled)} superseded operations are kept")
+    superfluous = [row for row in operations.values() if row.id not in kept]
+    if superfluous:
+        broken("I16", f"{len(superfluous)} superseded operations are kept")
     gone = {stack.id for stack in stacks if stack.tomb}
-    nodes = database.look("nodes")
-    if any(row.stack_id in gone for row in (*nodes, *resources)):
+    nodes = database.read_table("nodes")
+    if any(row.stack_id in gone for row in (*nodes, *resources, *history)):
         broken("I16", "a deleted stack has left rows behind")
+    if any(count > limits.HISTORY for count in Counter(row.stack_id for row in history).values()):
+        broken("I16", "more inputs are kept than the history may have")
+    hashes = {(row.operation_id, row.hash) for row in used}
+    if any(row.input and (row.operation_id, row.input) not in hashes for row in history):
+        broken("I16", "an input of the history has lost its blob")
     known = {node.id for node in nodes}
-    if any(edge.src not in known or edge.dst not in known for edge in database.look("edges")):
+    if any(edge.src not in known or edge.dst not in known for edge in database.read_table("edges")):
         broken("I16", "an edge leads nowhere")
     complete = {stack.id for stack in stacks if stack.status == Status.COMPLETE and stack.action not in VISITING}
-    if any(node.kind != NodeKind.UPDATE and node.stack_id in complete for node in nodes):
+    # A resource that an earlier operation was to delete may be left out: then its node is held back.
+    whole = {id_ for id_ in complete if evidence.operations.newest[id_].slack is None}
+    if any(node.kind != NodeKind.UPDATE and node.stack_id in whole for node in nodes):
         broken("I16", "a completed operation has left clean-up nodes or barriers behind")
     stays = {node.id for node in nodes if node.stack_id in complete}
-    if any(edge.kind != EdgeKind.REQUIRES and edge.src in stays for edge in database.look("edges")):
+    if any(edge.kind != EdgeKind.REQUIRES and edge.src in stays for edge in database.read_table("edges")):
         broken("I16", "a completed operation has left its order behind")
 
 
 def _check_stack_status(evidence: Evidence) -> None:
     """I14: the status of a stack is that of its newest operation."""
     database = evidence.database
-    for stack in database.look("stacks"):
+    for stack in database.read_table("stacks"):
         operation = evidence.operations.newest[stack.id]
         if stack.operation_id != operation.id or stack.status == Status.IN_PROGRESS:
             evidence.broken("I14", f"{stack.name} says {Status(stack.status).name} after its newest operation ended")
         elif operation.endings != [Status(stack.status).name]:
             evidence.broken("I14", f"{stack.name} says {Status(stack.status).name}, its events say {operation.endings}")
-        row = next((one for one in database.look("operations") if one.id == stack.operation_id), None)
+        row = next((one for one in database.read_table("operations") if one.id == stack.operation_id), None)
         if row is not None and row.state == OperationState.COMPLETE and row.remaining:
             evidence.broken("I14", f"{stack.name} is complete with {row.remaining} nodes left")
 
@@ -121,7 +131,7 @@ def _check_stack_status(evidence: Evidence) -> None:
 def _check_failures(evidence: Evidence, resources: list[Any]) -> None:
     """I14: the resource of a failed node has ended. It may still show how an earlier operation ended."""
     states = {row.id: Status(row.status) for row in resources}
-    for node in evidence.database.look("nodes"):
+    for node in evidence.database.read_table("nodes"):
         shown = states.get(node.resource_id)
         lost = shown is None and node.kind != NodeKind.CLEANUP
         if node.state == NodeState.FAILED and (lost or shown is Status.IN_PROGRESS):

@@ -12,7 +12,7 @@ from isotherm.sim.checks.evidence import UNFINISHED, Evidence, is_forgotten
 from isotherm.sim.checks.suspension import Suspension
 from isotherm.sim.histories import shapes
 from isotherm.sim.world import processes
-from isotherm.sim.world.cloud import NAMED, Thing
+from isotherm.sim.world.cloud import CREATED_AGAIN, NAMED, Thing
 from isotherm.states import KEPT, Action, NodeKind, NodeState, OperationState
 
 _ACTIONS = {
@@ -34,7 +34,7 @@ class Mutations:
         if thing.foreign:
             broken("I17", f"{verb} of {thing.id}, which is the user's own")
             return None
-        rows = self._evidence.database.look("resources")
+        rows = self._evidence.database.read_table("resources")
         row = self._acting_row(verb, thing, rows)
         if row is None:
             broken("I1", f"{verb} of {thing.id} without a row")
@@ -43,7 +43,7 @@ class Mutations:
         # A time-out removes the intent; a call that was sent before may still arrive.
         if intent is None and not row.reason.endswith("aborted (Timed out)"):
             broken("I1", f"{verb} of {thing.id} without a durable intent")
-        elif intent is not None and intent["action"] not in _ACTIONS[verb]:
+        elif intent is not None and intent["action"] not in _ACTIONS[verb] and not _gives_up(verb, thing, intent):
             broken("I1", f"{verb} of {thing.id}, but the intent is {Action(intent['action']).name}")
         self._check_lease(verb, by, thing, row)
         if intent is not None:
@@ -57,7 +57,7 @@ class Mutations:
             self._suspension.check_suspend(thing, rows)
         if intent["action"] == Action.RESUME:
             self._suspension.check_resume(thing, rows)
-        if verb == "delete":
+        if verb == "delete" and not _gives_up(verb, thing, intent):
             self._check_delete(thing, row, intent["operation_id"])
 
     def _acting_row(self, verb: str, thing: Thing, rows: list[Any]) -> Any:
@@ -68,7 +68,7 @@ class Mutations:
                  and (one.token == thing.token or (one.physical_id == thing.id and one.implementation == NAMED))]
         acting = [one for one in known
                   if one.intent is not None and msgspec.json.decode(one.intent)["action"] in _ACTIONS[verb]]
-        wanted = {node.resource_id for node in self._evidence.database.look("nodes") if node.kind != NodeKind.CLEANUP}
+        wanted = {node.resource_id for node in self._evidence.database.read_table("nodes") if node.kind != NodeKind.CLEANUP}
         others = [one for one in known if one not in acting and one.id in wanted]
         if verb == "delete" and acting and others:
             self._evidence.broken("I1", f"delete of {thing.id} for #{acting[0].id}, while #{others[0].id} has it")
@@ -84,7 +84,7 @@ class Mutations:
             self._evidence.broken("I5", f"{verb} of {thing.id} by {name}, whose lease has expired")
 
     def _node_of(self, row: Any) -> Any:
-        return next((one for one in self._evidence.database.look("nodes") if one.resource_id == row.id), None)
+        return next((one for one in self._evidence.database.read_table("nodes") if one.resource_id == row.id), None)
 
     def _check_delete(self, thing: Thing, row: Any, operation_id: str) -> None:
         operations = self._evidence.operations
@@ -107,7 +107,7 @@ class Mutations:
         if has_object and not self._other_is_ready(thing):
             self._evidence.broken("I8", f"delete of {thing.id} before its replacement is ready")
         with contextlib.suppress(StopIteration):
-            stored = next(one for one in self._evidence.database.look("operations") if one.id == operation_id)
+            stored = next(one for one in self._evidence.database.read_table("operations") if one.id == operation_id)
             keeps_old = not stored.disable_rollback and stored.action != Action.ROLLBACK
             if keeps_old and stored.state in UNFINISHED and stored.state != OperationState.CLEANING:
                 self._evidence.broken(
@@ -120,3 +120,8 @@ class Mutations:
             and cloud.status(other) == "READY"
             for other in cloud.things.values()
         )
+
+
+def _gives_up(verb: str, thing: Thing, intent: dict[str, Any]) -> bool:
+    """Return whether a type deletes the object that it is creating, to create it again."""
+    return verb == "delete" and thing.kind in CREATED_AGAIN and bool(intent["action"] == Action.CREATE)

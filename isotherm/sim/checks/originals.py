@@ -1,7 +1,7 @@
 """I15: an operation that returns to the last complete shape brings back the original objects, not copies of them.
 
 The originals are recorded when an operation is completed. An original that was harmed since (it failed or drifted, or an
-operation deleted it, or changed it in place before another one superseded it) may be replaced, with all its dependants.
+operation deleted it) may be replaced, with all its dependants. One that was changed in place has to be changed back.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from isotherm.states import Action, Status
 
 @dataclass(frozen=True, slots=True)
 class _Complete:
-    """A stack at the completion of an operation: its shape, and the id and properties of each object."""
+    """A stack at the completion of an operation: its shape, and the id of each object."""
 
     action: Action
     shape: Shape = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
-    properties: dict[str, Any] = field(default_factory=dict)
 
 
 class Originals:
@@ -34,30 +33,34 @@ class Originals:
         self._cloud = cloud
         self._broken = broken
         self._complete: dict[str, _Complete] = {}
-        self._harmed: set[str] = set()
+        self._excused: set[str] = set()
 
     def complete(self, operation: Operation) -> None:
         """Record the objects that a rollback has to bring back."""
         parts = shapes.living(operation.shape)
         ids = {thing.name: thing.id for thing in self._cloud.things.values()
                if thing.stack == operation.stack and not thing.foreign and thing.id not in self._cloud.released
-               and thing.name in parts}
-        properties = {id_: _without_suspension(self._cloud.things[id_]) for id_ in ids.values()}
-        self._complete[operation.stack_id] = _Complete(operation.action, operation.shape, ids, properties)
+               and thing.name in parts and not (operation.slack is not None and operation.slack.excuses(thing.name))}
+        self._complete[operation.stack_id] = _Complete(operation.action, operation.shape, ids)
 
-    def harm(self, thing: Thing) -> None:
-        self._harmed.add(thing.id)
+    def rename(self, stack_id: str, names: Mapping[str, str]) -> None:
+        """Expect the originals under other names: an object that is moved stays what it is."""
+        known = self._complete.get(stack_id)
+        if known is not None:
+            ids = {names.get(name, name): id_ for name, id_ in known.ids.items()}
+            self._complete[stack_id] = _Complete(known.action, shapes.renamed(known.shape, names), ids)
+
+    def excuse(self, thing: Thing) -> None:
+        self._excused.add(thing.id)
 
     def read(self, resources: Collection[Any], operations: Mapping[str, Operation]) -> None:
         """Check the rows for deleted originals; objects that failed or are deleted are not expected back."""
-        self._harmed.update(
-            row.physical_id for row in resources if row.superseded and self._is_changed(row.stack_id, row.physical_id))
-        lost = [row for row in resources if row.physical_id is not None and row.physical_id not in self._harmed
+        lost = [row for row in resources if row.physical_id is not None and row.physical_id not in self._excused
                 and (row.status == Status.FAILED or row.action == Action.DELETE)]
         for row in lost:
             if row.action == Action.DELETE:
                 self._check_delete(row, operations[row.operation_id])
-        self._harmed.update(row.physical_id for row in lost)
+        self._excused.update(row.physical_id for row in lost)
 
     def _check_delete(self, row: Any, operation: Operation) -> None:
         known = self._complete.get(operation.stack_id)
@@ -76,18 +79,5 @@ class Originals:
         if part.external:
             return True
         id_ = known.ids.get(name, "")
-        there = id_ in self._cloud.things and id_ not in self._harmed and id_ not in self._cloud.released
+        there = id_ in self._cloud.things and id_ not in self._excused and id_ not in self._cloud.released
         return there and all(self._is_sound(need, known) for need in part.requires)
-
-    def _is_changed(self, stack_id: str, id_: str | None) -> bool:
-        """Return whether an original was changed since the completion."""
-        known, thing = self._complete.get(stack_id), self._cloud.things.get(id_ or "")
-        if known is None or thing is None:
-            return False
-        properties = _without_suspension(thing)
-        return bool(known.properties.get(thing.id, properties) != properties)
-
-
-def _without_suspension(thing: Thing) -> dict[str, Any]:
-    """Return the properties of an object but for its suspension."""
-    return {name: value for name, value in thing.properties.items() if name != "rest"}

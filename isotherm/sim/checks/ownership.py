@@ -14,21 +14,29 @@ from isotherm.states import Status
 
 
 class Ownership:
-    """Checks the rows of versions after each commit."""
+    """Checks the rows of versions after each unit of work."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._last_retained = 0
 
-    def release_retained(self) -> None:
-        """I1: an object is given up only where a policy lets it stay."""
-        for row in self._evidence.database.look("retained", self._last_retained):
+    def release_retained(self) -> list[Any]:
+        """Release the objects that the last unit of work has retained; return the rows that no policy lets stay so far."""
+        found = self._evidence.database.read_table("retained", self._last_retained)
+        for row in found:
             self._last_retained = row.id
-            external = row.physical_id in shapes.FOREIGN
-            if not external and not self._evidence.operations.may_keep(row.stack_id, row.name):
-                self._evidence.broken("I1", f"{row.name} was given up, and no policy retains it")
             if row.physical_id is not None:
                 self._evidence.cloud.released.add(row.physical_id)
+        return [row for row in found if row.physical_id not in shapes.FOREIGN and not self._may_keep(row)]
+
+    def check_retained(self, doubtful: list[Any]) -> None:
+        """I1: an object is given up only where a policy lets it stay, of the operations before or after that unit."""
+        for row in doubtful:
+            if not self._may_keep(row):
+                self._evidence.broken("I1", f"{row.name} was given up, and no policy retains it")
+
+    def _may_keep(self, row: Any) -> bool:
+        return self._evidence.operations.may_keep(row.stack_id, row.name)
 
     def check_owners(self, resources: dict[int, Any], nodes: list[Any]) -> None:
         """I1: no two rows own one object. I5: no two nodes hold one row. I9: every node's row exists."""

@@ -10,13 +10,13 @@ from isotherm.states import Action, NodeState, OperationState
 
 
 class Progress:
-    """Checks after each commit that no wake-up is lost."""
+    """Checks after each unit of work that no wake-up is lost."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
 
     def check(self, nodes: list[Any], stacks: dict[str, Any]) -> None:
-        unfinished = {one.id: one for one in self._evidence.database.look("operations") if one.state in UNFINISHED}
+        unfinished = {one.id: one for one in self._evidence.database.read_table("operations") if one.state in UNFINISHED}
         self._record_plans(unfinished.values())
         self._check_waits(nodes, stacks, unfinished)
         for operation in unfinished.values():
@@ -44,7 +44,8 @@ class Progress:
             if node.awaits is None or node.state != NodeState.WAITING or node.due is None:
                 continue
             if node.awaits.isdigit():
-                signalled = any(row.resource_id == int(node.awaits) for row in self._evidence.database.look("signals"))
+                signals = self._evidence.database.read_table("signals")
+                signalled = any(row.resource_id == int(node.awaits) for row in signals)
                 if signalled and node.due > now:
                     broken("I10", f"{node.name} has got its signal, and is not due")
             elif node.awaits not in unfinished:

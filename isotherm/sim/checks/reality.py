@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from isotherm.sim.histories import shapes
+from isotherm.sim.histories.limits import Slack
 from isotherm.sim.histories.shapes import Shape
 from isotherm.sim.world.cloud import Cloud, Thing
 from isotherm.states import Status
@@ -20,48 +21,62 @@ class Comparison:
         self._cloud = cloud
         self._broken = broken
 
-    def __call__(self, stack_id: str, stack: str, shape: Shape, given: dict[str, Any] | None = None) -> Any:
-        """Compare; return the echo of the stack, for the shape around it."""
+    def __call__(
+        self, stack_id: str, stack: str, shape: Shape, given: dict[str, Any] | None = None, slack: Slack | None = None
+    ) -> Any:
+        """Compare; return the echo of the stack, for the shape around it. `slack`: of an operation that left parts out."""
         parts = shapes.living(shape)
-        found = self._found(stack, parts)
+        excused = {name for name in parts if slack is not None and slack.excuses(name)}
+        found = self._found(stack, parts, slack)
         ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
         things = self._cloud.things
         echoes = {name: things[id_].properties.get("a") for name, id_ in ids.items() if id_ in things}
-        echoes |= self._compare_inside(stack_id, stack, parts, ids)
+        echoes |= self._compare_nested(stack_id, stack, parts, ids, slack)
         for name, part in parts.items():
-            if part.external or part.inner is not None:
+            if part.external or part.inner is not None or name in excused:
                 continue
             if name not in found:
                 self._broken("I2", f"{name} of {stack} is missing")
             elif self._cloud.status(found[name]) != "READY":
                 self._broken("I2", f"{found[name].id} is {self._cloud.status(found[name])}")
-            elif len(ids) == len(echoes):
+            elif echoes.keys() >= ids.keys() - excused:
                 self._compare_object(found[name], part.kind, shapes.expected(part, ids, echoes, given))
         return echoes.get(shapes.echo_part(shape) or "")
 
-    def _found(self, stack: str, parts: Shape) -> dict[str, Thing]:
+    def _found(self, stack: str, parts: Shape, slack: Slack | None) -> dict[str, Thing]:
         found: dict[str, Thing] = {}
-        for thing in self._cloud.things.values():
-            if thing.stack != stack or thing.foreign or thing.id in self._cloud.released:
+        mine = [thing for thing in self._cloud.things.values()
+                if thing.stack == stack and not thing.foreign and thing.id not in self._cloud.released]
+        used = _used_by_excused(mine, slack)
+        newest = {thing.name: thing.id for thing in mine}
+        for thing in mine:
+            if slack is not None and slack.excuses(thing.name):
+                found[thing.name] = thing
+                continue
+            if thing.id in used and newest[thing.name] != thing.id:
                 continue
             if thing.name in found or thing.name not in parts:
                 self._broken("I2", f"{thing.id} is left over")
             found[thing.name] = thing
         return found
 
-    def _compare_inside(self, stack_id: str, stack: str, parts: Shape, ids: dict[str, str]) -> dict[str, Any]:
+    def _compare_nested(
+        self, stack_id: str, stack: str, parts: Shape, ids: dict[str, str], slack: Slack | None
+    ) -> dict[str, Any]:
         """Compare the nested stacks; return their echoes."""
         inside: dict[str, Any] = {}
-        for child in self._database.look("stacks"):
+        for child in self._database.read_table("stacks"):
             if child.owner_id != stack_id or child.tomb:
                 continue
             name = child.name.removeprefix(f"{stack}-").rpartition("-")[0]
+            if slack is not None and slack.excuses(name):
+                continue
             if name in inside or name not in parts or parts[name].inner is None:
                 self._broken("I2", f"stack {child.name} is left over")
             inside[name] = child
         echoes: dict[str, Any] = {}
         for name, part in parts.items():
-            if part.inner is None:
+            if part.inner is None or (slack is not None and slack.excuses(name)):
                 continue
             if name not in inside:
                 self._broken("I2", f"the stack {name} of {stack} is missing")
@@ -82,3 +97,18 @@ class Comparison:
             real = thing.properties.get(key)
             if (real or None) != value:
                 self._broken("I2", f"{thing.id} has {key}={real!r}, and should have {value!r}")
+
+
+def _used_by_excused(things: Sequence[Thing], slack: Slack | None) -> set[str]:
+    """Return the ids of the objects that excused resources may still use, directly or through others."""
+    if slack is None:
+        return set()
+    by_id = {thing.id: thing for thing in things}
+    todo = [id_ for thing in things if slack.excuses(thing.name) for id_ in thing.uses]
+    found: set[str] = set()
+    while todo:
+        id_ = todo.pop()
+        if id_ in by_id and id_ not in found:
+            found.add(id_)
+            todo.extend(by_id[id_].uses)
+    return found

@@ -17,7 +17,7 @@ class Suspension:
 
     def check_suspend(self, thing: Thing, rows: list[Any]) -> None:
         """I7: every object that uses this one by its template is suspended already."""
-        nodes = {node.resource_id: node for node in self._evidence.database.look("nodes")}
+        nodes = {node.resource_id: node for node in self._evidence.database.read_table("nodes")}
         by_token = {row.token: row for row in rows}
         for other in self._evidence.cloud.things.values():
             row = by_token.get(other.token)
@@ -40,8 +40,8 @@ class Suspension:
 
     def check_complete(self, stack_id: str, stack: str, *, suspended: bool) -> None:
         """I14: all objects of the stack and of its nested stacks are suspended, or all are resumed."""
-        nodes = {node.resource_id for node in self._evidence.database.look("nodes") if node.kind != NodeKind.CLEANUP}
-        wanted = [row for row in self._evidence.database.look("resources")
+        nodes = {node.resource_id for node in self._evidence.database.read_table("nodes") if node.kind != NodeKind.CLEANUP}
+        wanted = [row for row in self._evidence.database.read_table("resources")
                   if row.stack_id == stack_id and row.id in nodes]
         for row in wanted:
             thing = self._evidence.cloud.things.get(row.physical_id or "")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from random import Random
 
 from isotherm.sim.histories import drawn_shapes, shapes
-from isotherm.sim.histories.history import History, Request, Verb, Watched
-from isotherm.sim.histories.shapes import NAMES, Shape, feasible, sound
+from isotherm.sim.histories.history import LEVELS, STACK, History, Request, Verb, Watched
+from isotherm.sim.histories.shapes import NAMES, Part, Shape, feasible, sound
 from isotherm.sim.world.cloud import NAMED
 
 # Probability of each fault at each hook, before it is multiplied by the roughness of the history.
@@ -24,9 +24,9 @@ _SELDOM = ("drift", "look slow")
 _DRIFTING = 0.2
 _WATCHED = 0.125
 # ... clients interrupt most operations;
-_RESTLESS = 0.1
+_INTERRUPTED = 0.1
 # ... the last update replaces a resource and its dependants, and is undone;
-_REGRETTED = 0.1
+_REVERTED = 0.1
 # ... that undoing is interrupted;
 _INTERRUPTED = 0.1
 # ... some types have plain methods; cannot search for their objects;
@@ -34,7 +34,21 @@ _WITH_PLAIN = 0.15
 _WITH_UNSEARCHABLE = 0.1
 # ... some objects have ids that the client chooses; types have aliases whose meaning changes.
 _NAMED = 0.15
+# ... some types use the hooks of the contract that came later. Older seeds draw the histories that they always drew.
+_HOOKED = 0.3
+_HOOKED_FROM = 9_000_000
+# ... clients protect stacks and resources; in histories of newer seeds still.
+_PROTECTED = 0.5
+PROTECTED_FROM = 9_500_000
+# ... clients move resources to other names. Older seeds draw the histories that they always drew.
+_MOVING = 0.3
+MOVING_FROM = 10_000_000
+# ... some objects are called over HTTP; their service carries requests out after the client has gone.
+_TABLED = 0.4
 _ALIASED = 0.15
+# ... updates are limited to some resources, and clients retry.
+_LIMITED = 0.5
+LIMITED_FROM = 20_000_000
 
 
 def draw(seed: int) -> History:
@@ -46,9 +60,9 @@ def draw(seed: int) -> History:
         seed=seed, workers=random.choice((1, 1, 1, 2, 2, 3, 5)), requests=tuple(_requests(random, _verbs(seed))),
         rates=rates, concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed,
     )
-    drifts, watches, regrets, interrupts, names, aliases = (
+    drifts, watches, reverts, interrupts, names, aliases = (
         Random(f"{word}/{seed}") for word in ("drift", "watch", "regret", "interrupt", "names", "aliases"))
-    drawn = _regretted(regrets, drawn) if regrets.random() < _REGRETTED else drawn
+    drawn = _with_revert(reverts, drawn) if reverts.random() < _REVERTED else drawn
     drawn = _interrupted(interrupts, drawn) if interrupts.random() < _INTERRUPTED else drawn
     drawn = _aliased(aliases, drawn) if aliases.random() < _ALIASED else drawn
     named = names.random() < _NAMED
@@ -58,7 +72,104 @@ def draw(seed: int) -> History:
     kinds = Random(f"kinds/{seed}")
     drawn = _of_kinds(kinds, drawn, shapes.PLAIN) if kinds.random() < _WITH_PLAIN else drawn
     lost = Random(f"lost/{seed}")
-    return _of_kinds(lost, drawn, lost.choice(shapes.UNSEARCHABLE)) if lost.random() < _WITH_UNSEARCHABLE else drawn
+    drawn = _of_kinds(lost, drawn, lost.choice(shapes.UNSEARCHABLE)) if lost.random() < _WITH_UNSEARCHABLE else drawn
+    hooks = Random(f"hooks/{seed}")
+    if seed < _HOOKED_FROM:
+        return drawn
+    drawn = _hooked(hooks, drawn) if hooks.random() < _HOOKED else drawn
+    tables = Random(f"tables/{seed}")
+    drawn = _tabled(tables, drawn) if tables.random() < _TABLED else drawn
+    protects = Random(f"protect/{seed}")
+    drawn = protected(protects, drawn) if seed >= PROTECTED_FROM and protects.random() < _PROTECTED else drawn
+    moves = Random(f"moves/{seed}")
+    drawn = moving(moves, seed) if seed >= MOVING_FROM and moves.random() < _MOVING else drawn
+    limits = Random(f"limits/{seed}")
+    free = not any(one.moved for one in drawn.requests)
+    return _limited(limits, drawn) if seed >= LIMITED_FROM and free and limits.random() < _LIMITED else drawn
+
+
+def _limited(random: Random, drawn: History) -> History:
+    """Limit some updates to targets, or let them leave resources out, and add retries.
+
+    An export document has one template alone: so not where stacks are abandoned.
+    """
+    if any(one.verb is Verb.ABANDON for one in drawn.requests):
+        return drawn
+    requests: list[Request] = []
+    known: dict[str, set[str]] = {}
+    for one in drawn.requests:
+        names = known.setdefault(one.stack, set())
+        names |= one.shape.keys()
+        requests.append(_limit(random, one, sorted(names)) if one.verb is Verb.UPDATE else one)
+        if names and random.random() < 0.3:
+            target = tuple(random.sample(sorted(names), 1)) if random.random() < 0.5 else ()
+            at = one.at + random.choice((*_MOMENTS, 60.0)) * random.random()
+            requests.append(Request(at, one.stack, Verb.RETRY, target=target))
+    return replace(drawn, requests=tuple(sorted(requests, key=lambda request: request.at)))
+
+
+def _limit(random: Random, update: Request, names: list[str]) -> Request:
+    """Limit an update. A name that its template does not have is that of a resource to delete, or to keep."""
+    if random.random() < 0.4 or not names:
+        return update
+    chosen = tuple(random.sample(names, min(len(names), random.choice((1, 1, 2)))))
+    return replace(update, target=chosen) if random.random() < 0.6 else replace(update, exclude=chosen)
+
+
+def protected(random: Random, drawn: History) -> History:
+    """Let clients protect and unprotect stacks and resources at random times.
+
+    Not where observers repair: what is protected is not repaired, and their checks expect repairs.
+    """
+    if drawn.watched.observers:
+        return drawn
+    end = drawn.requests[-1].at + random.choice((5.0, 50.0))
+    requests = list(drawn.requests)
+    for stack in sorted({one.stack for one in drawn.requests}):
+        for _ in range(random.choice((1, 2, 4, 8))):
+            verb = random.choice((Verb.PROTECT, Verb.PROTECT, Verb.UNPROTECT))
+            word = random.choice((*LEVELS, "delete", STACK))
+            requests.append(Request(random.uniform(0.0, end), stack, verb, word=word))
+    return replace(drawn, requests=tuple(sorted(requests, key=lambda request: request.at)))
+
+
+def moving(random: Random, seed: int) -> History:
+    """Draw a history whose updates move resources to other names; some fail and are rolled back, some are interrupted."""
+    rates = {fault: rate * random.choice((0.0, 0.5, 1.0)) for fault, rate in RATES.items() if fault not in _SELDOM}
+    before = drawn_shapes.random_shape(random, random.randint(1, 4), failures=False)
+    at, requests = 0.0, [Request(0.0, "s0", Verb.CREATE, before)]
+    for _ in range(random.randint(1, 5)):
+        at += random.choice((0.5, 20.0, 150.0, 300.0)) * random.random()
+        after, moves = drawn_shapes.moved(random, before)
+        if random.random() < 0.4:
+            after = drawn_shapes.changed(random, after, failures=random.random() < 0.5)
+        fails = random.random() < 0.3
+        if fails:
+            top = {"z": Part(after=tuple(sorted(shapes.living(after))), fail=random.choice(("create", "build")))}
+        requests.append(Request(at, "s0", Verb.UPDATE, {**after, **top} if fails else after,
+                                rollback=random.random() < 0.6, moved=moves))
+        if random.random() < 0.3:
+            verb = random.choice((Verb.ROLLBACK, Verb.CANCEL, Verb.UPDATE, Verb.CHECK, Verb.DELETE))
+            requests.append(Request(at + 60.0 * random.random(), "s0", verb, before if verb is Verb.UPDATE else {}))
+        # What a failed update leaves is not known here: a move from the other shape may be refused.
+        before = before if fails and random.random() < 0.5 else after
+    return History(seed=seed, workers=random.choice((1, 1, 2, 3)), requests=tuple(sorted(requests, key=lambda one: one.at)),
+                   rates=rates, concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed)
+
+
+def _hooked(random: Random, drawn: History) -> History:
+    """Use types with hooks for some resources; more objects fail, and more resources come after others."""
+    for kinds in random.sample(shapes.HOOKED, 2):
+        drawn = _of_kinds(random, drawn, kinds)
+    requests = (replace(one, shape=drawn_shapes.followed(random, one.shape)) for one in drawn.requests)
+    rates = {**drawn.rates, **({"build fails": 0.25, "cloud refuses": 0.1} if random.random() < 0.7 else {})}
+    return replace(drawn, requests=tuple(requests), rates=rates)
+
+
+def _tabled(random: Random, drawn: History) -> History:
+    """Use the table type for some resources; requests are late, and lists lack the newest objects."""
+    rates = {**drawn.rates, "request late": random.choice((0.02, 0.1, 0.3)), "list late": random.choice((0.0, 0.2))}
+    return replace(_of_kinds(random, drawn, shapes.TABLED), rates=rates)
 
 
 def _of_kinds(random: Random, drawn: History, kinds: Mapping[str, str]) -> History:
@@ -68,7 +179,7 @@ def _of_kinds(random: Random, drawn: History, kinds: Mapping[str, str]) -> Histo
     return replace(drawn, requests=tuple(requests))
 
 
-def _regretted(random: Random, drawn: History) -> History:
+def _with_revert(random: Random, drawn: History) -> History:
     """Add an update at the end that is undone: by a failure, by a client, or by both."""
     stack, at = drawn.requests[-1].stack, drawn.requests[-1].at + random.choice((0.0, 60.0, 200.0))
     before = drawn_shapes.tower(random)
@@ -251,7 +362,7 @@ _STOPPED = ("paused", "maintenance")
 
 
 def _verbs(seed: int) -> Mapping[Verb, int]:
-    return _VERBS | _INTERRUPTIONS if Random(f"restless/{seed}").random() < _RESTLESS else _VERBS
+    return _VERBS | _INTERRUPTIONS if Random(f"restless/{seed}").random() < _INTERRUPTED else _VERBS
 
 
 def _requests(random: Random, verbs: Mapping[Verb, int]) -> list[Request]:

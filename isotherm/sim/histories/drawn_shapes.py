@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Collection
 from random import Random
 
 from isotherm.sim.histories import shapes
 from isotherm.sim.histories.shapes import EXTERNAL, NAMES, Part, Shape
-from isotherm.sim.world.cloud import NAMED
+from isotherm.sim.world.cloud import FOLLOWER, NAMED
 
 
 def random_tree(random: Random, *, failures: bool) -> Shape:
@@ -115,6 +116,18 @@ def aliased(random: Random, shape: Shape, names: Collection[str]) -> Shape:
     return parts
 
 
+def followed(random: Random, shape: Shape) -> Shape:
+    """Return the shape with followers that come after earlier parts, which they do not refer to."""
+    parts: dict[str, Part] = {}
+    for name, part in shape.items():
+        earlier = [one for one, other in parts.items()
+                   if one in NAMES and not (other.off or other.external or other.inner or other.kind == shapes.NOTHING)]
+        if part.kind == FOLLOWER and earlier and random.random() < 0.8:
+            part = dataclasses.replace(part, after=tuple(sorted(set(random.choices(earlier, k=2)))))
+        parts[name] = part
+    return parts
+
+
 def changed(random: Random, shape: Shape, *, failures: bool) -> Shape:
     """Make one to three random changes."""
     for _ in range(random.randint(1, 3)):
@@ -141,7 +154,7 @@ def _alter(random: Random, shape: Shape, failures: bool) -> Shape:
 
 
 def _rewire(random: Random, shape: Shape, failures: bool) -> Shape:
-    """Draw the references between the parts anew, in another order."""
+    """Draw the references between the parts again, in another order."""
     names = sorted(shape)
     random.shuffle(names)
     parts: dict[str, Part] = {}
@@ -177,19 +190,22 @@ def _rename(random: Random, shape: Shape, failures: bool) -> Shape:
     if not free or not shape:
         return shape
     old, new = random.choice(sorted(shape)), random.choice(free)
-    if shape[old].external:
-        return shape
+    return shape if shape[old].external else shapes.renamed(shape, {old: new})
 
-    def renamed(name: str) -> str:
-        return new if name == old else name
 
-    return {
-        renamed(name): dataclasses.replace(
-            part, base=renamed(part.base), link=renamed(part.link), seen=renamed(part.seen),
-            uses=tuple(map(renamed, part.uses)), after=tuple(map(renamed, part.after)),
-        )
-        for name, part in shape.items()
-    }
+def moved(random: Random, shape: Shape) -> tuple[Shape, dict[str, str]]:
+    """Return the shape after moves of one or two parts to other names, and the moves."""
+    movable = sorted(name for name, part in shapes.living(shape).items()
+                     if not (part.external or part.alias or part.gate or part.inner is not None))
+    free = sorted(set(NAMES) - shape.keys())
+    if not movable or not free:
+        return shape, {}
+    chain = [*random.sample(movable, min(len(movable), random.choice((1, 1, 2)))), random.choice(free)]
+    names = dict(itertools.pairwise(chain))
+    after = shapes.renamed(shape, names)
+    if random.random() < 0.3:
+        after = {**after, chain[0]: Part(a=f"v{random.randrange(9)}", fixed="z" if random.random() < 0.5 else "")}
+    return after, names
 
 
 def _switch(random: Random, shape: Shape, failures: bool) -> Shape:

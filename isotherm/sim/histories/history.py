@@ -25,6 +25,7 @@ class Verb(Enum):
     RESUME = "resume"
     SNAPSHOT = "snapshot"
     RESTORE = "restore"
+    RETRY = "retry"
     DELETE_SNAPSHOT = "delete a snapshot of"
     SIGNAL = "signal all that waits in"
     ABANDON = "abandon"
@@ -36,9 +37,17 @@ class Verb(Enum):
     HINT = "hint at"
     OBSERVE = "observe"
     CONVERGE_ONE = "converge one resource of"
+    # Protect the stack or one of its resources, or lift that protection.
+    PROTECT = "protect something of"
+    UNPROTECT = "unprotect something of"
     # Not requests, but changes behind the engine's back: an object is removed; one is changed or removed.
     VANISH = "vanish"
     DRIFT = "stir"
+
+
+# The word of a request to protect, or not to protect, the stack itself; and those for its resources.
+STACK = "stack"
+LEVELS = ("replace", "delete", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +65,19 @@ class Request:
     # The resource that the request is about, and the policy or mode that it sets.
     resource: str = ""
     word: str = ""
+    # The resources that an update or a retry is limited to, and those that it leaves out.
+    target: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    # Resources that an update moves, old name to new name.
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         options = (("converge", self.converge), ("rollback", self.rollback),
                    (f"timeout {self.timeout_s:.0f}", self.timeout_s < 3600))
         flags = [word for word, on in options if on and self.verb in (Verb.CREATE, Verb.UPDATE)]
         flags += [word for word in (self.resource, self.word) if word]
+        flags += [f"{word} {' '.join(names)}" for word, names in (("only", self.target), ("not", self.exclude)) if names]
+        flags += [f"{old} moves to {new}" for old, new in self.moved.items()]
         return f"{self.verb.value} {self.stack}" + (f" ({', '.join(flags)})" if flags else "")
 
 

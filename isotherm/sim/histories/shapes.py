@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from isotherm.sim.world.cloud import FOLLOWER, FRAGILE, RECORD
+
 NAMES = "abcdefg"
 # Timeout of the wait conditions.
 GATE_S = 60
@@ -22,6 +24,9 @@ FOREIGN = tuple(EXTERNAL.values())
 # Types and their twins with plain methods; and those whose objects cannot be searched for.
 PLAIN = {"Sim::Thing": "Sim::PlainThing", "Sim::Pet": "Sim::PlainPet"}
 UNSEARCHABLE = ({"Sim::Thing": "Sim::Blind"}, {"Sim::Thing": "Sim::Blind"}, {"Sim::Thing": "Sim::Repeatable"})
+# Types that are created again after a failure, observed after one, or have implied requirements.
+TABLED = {"Sim::Thing": RECORD}
+HOOKED = ({"Sim::Thing": FRAGILE}, {"Sim::Thing": "Sim::Observed"}, {"Sim::Thing": FOLLOWER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,11 @@ def _render_part(part: Part, type_: str) -> dict[str, Any]:
     if part.secret:
         properties["secret"] = {"get_param": "secret"}
     resource: dict[str, Any] = {"type": type_, "properties": properties}
-    if part.after:
+    if part.after and part.kind == FOLLOWER:
+        # Only parts that have an object of their name can be looked for in the cloud.
+        properties["near"] = " ".join(one for one in part.after if one in NAMES)
+        resource["depends_on"] = [one for one in part.after if one not in NAMES]
+    elif part.after:
         resource["depends_on"] = list(part.after)
     if part.retain:
         resource["deletion_policy"] = "Retain"
@@ -225,6 +234,20 @@ def of_kinds(shape: Shape, names: Iterable[str], kinds: Mapping[str, str]) -> Sh
         name: dataclasses.replace(
             part, kind=kinds.get(part.kind, part.kind) if name in chosen else part.kind,
             inner=None if part.inner is None else of_kinds(part.inner, chosen, kinds))
+        for name, part in shape.items()
+    }
+
+
+def renamed(shape: Shape, names: Mapping[str, str]) -> Shape:
+    """Return the shape with other names of parts, and of references to them."""
+
+    def one(name: str) -> str:
+        return names.get(name, name)
+
+    return {
+        one(name): dataclasses.replace(
+            part, base=one(part.base), link=one(part.link), seen=one(part.seen), uses=tuple(map(one, part.uses)),
+            after=tuple(map(one, part.after)))
         for name, part in shape.items()
     }
 

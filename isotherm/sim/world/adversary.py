@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from isotherm.sim.world.cloud import Cloud
 
-# Seconds between two looks at the resource.
+# Seconds between two observations of the resource.
 EVERY_S = 9.0
 
 

@@ -23,14 +23,14 @@ class Chance:
         self._rates = rates
         self._muted = frozenset(muted)
         # Whether faults have stopped.
-        self.calm = False
+        self.faultless = False
         self.struck = 0
         self.hit: Counter[tuple[str, str]] = Counter()
 
     def strikes(self, fault: str, hook: str) -> bool:
         """Return whether the fault happens at this hook now."""
         rate = self._rates.get(fault, 0.0)
-        if self.calm or not rate or self._faults.random() >= rate:
+        if self.faultless or not rate or self._faults.random() >= rate:
             return False
         self.struck += 1
         if self.struck in self._muted:

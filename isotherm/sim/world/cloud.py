@@ -25,6 +25,18 @@ BUILD_S = 12.0
 BLIND, REPEATABLE = "Sim::Blind", "Sim::Repeatable"
 # The kind of objects whose ids the client chooses: creating one under an existing id overwrites that object.
 NAMED = "Sim::Named"
+# The kind of objects that their type creates again when they come up broken.
+FRAGILE = "Sim::Fragile"
+# The kind of objects that need those whose names stand in `near`, without naming their ids.
+FOLLOWER = "Sim::Follower"
+# The kind of objects that are described by a table and called over HTTP: see `twin`.
+RECORD = "Sim::Record"
+# Objects of these kinds are deleted and created again by their type while they are created, with the same token.
+CREATED_AGAIN = (FRAGILE, RECORD)
+
+
+class ThingInUse(errors.Permanent):
+    """Another object uses the one that is to be deleted."""
 
 
 @dataclass(slots=True)
@@ -91,13 +103,20 @@ class Cloud:
     async def create(self, kind: str, token: str, properties: Mapping[str, object], physical_id: str) -> None:
         stack, name, _ = physical_id.rsplit("-", 2)
         thing = Thing(physical_id, kind, token, stack, name, dict(properties), 0.0, made=dict(properties))
-        await self._arrive("create", thing)
+        await self.arrive("create", thing)
         if kind == REPEATABLE and token in self.tokens:
             await self._depart("create")
             return
+        self.carry_out(thing)
+        await self._depart("create")
+
+    def carry_out(self, thing: Thing) -> None:
+        """Create an object, at once. Raises Permanent if the request is refused."""
+        kind, token, name, properties, physical_id = thing.kind, thing.token, thing.name, thing.properties, thing.id
         if token in self._spent:
             self._refuse("a token was used twice", thing, [self.tokens.get(token, "")])
         thing.uses = self._uses(thing, properties)
+        self._check_near(thing)
         if properties.get("fail") == "create":
             raise errors.Permanent(f"quota exceeded for {name}")
         thing.ready_at = self._clock() + self._chance.delay(self.build_s)
@@ -116,7 +135,6 @@ class Cloud:
         self._ever.add(physical_id)
         self._kinds[physical_id] = kind
         self._note(f"cloud: created {physical_id} {_shown(properties)}")
-        await self._depart("create")
 
     async def get(self, physical_id: str) -> Mapping[str, Any] | None:
         [found] = await self.get_many([physical_id])
@@ -150,19 +168,23 @@ class Cloud:
         await self._faults.point("cloud.find.after")
         return found
 
-    async def update(self, physical_id: str, properties: Mapping[str, object]) -> bool:
+    async def update(
+        self, physical_id: str, properties: Mapping[str, object], sent: Mapping[str, object] | None = None
+    ) -> bool:
+        """Set the properties of an object. `sent` are those that the engine has set, where it leaves out others."""
         thing = self.things.get(physical_id)
         if thing is None:
             await self._faults.point("cloud.update.after")
             return False
-        await self._arrive("update", thing)
+        await self.arrive("update", thing)
         turned = properties.get("rest") != thing.properties.get("rest")
         # A suspend does not require that the used objects are ready; a resume does.
         uses = thing.uses if turned and properties.get("rest") else self._uses(thing, properties, waking=turned)
         if properties.get("fail") == "update" and not turned:
             raise errors.Permanent(f"{thing.name} cannot be changed now")
         # A suspend or resume does not undo drift of the other properties.
-        thing.made = {**thing.made, "rest": properties.get("rest")} if turned else dict(properties)
+        set_by_engine = {"rest": properties.get("rest")} if turned else sent
+        thing.made = dict(properties) if set_by_engine is None else {**thing.made, **set_by_engine}
         thing.properties, thing.uses = dict(properties), uses
         thing.broken = properties.get("fail") == "build"
         thing.ready_at = max(thing.ready_at, self._clock() + self._chance.delay(self.build_s))
@@ -175,16 +197,18 @@ class Cloud:
         if thing is None:
             await self._faults.point("cloud.delete.after")
             return False
-        await self._arrive("delete", thing)
+        await self.arrive("delete", thing)
         users = [
             other.id for other in self.things.values()
             if physical_id in other.uses and other is not thing and other.id not in self.released
         ]
         if users:
-            self._refuse("in use", thing, users)
-        if thing.properties.get("fail") == "delete" and not self._chance.calm:
+            self._refuse("in use", thing, users, ThingInUse)
+        if thing.properties.get("fail") == "delete" and not self._chance.faultless:
             raise errors.Permanent(f"{thing.name} is locked")
         self._remove(thing)
+        if thing.kind in CREATED_AGAIN:
+            self._spent.discard(thing.token)
         self._note(f"cloud: deleted {physical_id}")
         await self._depart("delete")
         return True
@@ -219,9 +243,9 @@ class Cloud:
             self._note(f"cloud: {physical_id} is deleted by its user")
             self._remove(self.things[physical_id])
 
-    def drift(self, stack: str = "", *, boldly: bool = False) -> None:
-        """Change or delete a random object behind the engine's back; with `boldly`, also delete one that others use."""
-        used = set() if boldly else {one for thing in self.things.values() for one in thing.uses}
+    def drift(self, stack: str = "", *, used_too: bool = False) -> None:
+        """Change or delete a random object behind the engine's back; with `used_too`, also delete one that others use."""
+        used = set() if used_too else {one for thing in self.things.values() for one in thing.uses}
         found = sorted(
             thing.id for thing in self.things.values()
             if not thing.foreign and thing.id not in self.released and self.status(thing) == "READY"
@@ -250,12 +274,12 @@ class Cloud:
         del self.things[thing.id]
         self.tokens.pop(thing.token, None)
 
-    async def _arrive(self, verb: str, thing: Thing) -> None:
+    async def arrive(self, verb: str, thing: Thing) -> None:
         """Receive a mutation. Between the caller's check of its lease and this, the process can only be killed."""
         self.calls += 1
         process = processes.current()
         hook = f"cloud.{verb}.before"
-        if process is not None and process.mortal:
+        if process is not None and process.killable:
             self._faults.may_die(process, hook)
             if not process.alive:
                 await self._faults.point(hook)
@@ -282,6 +306,12 @@ class Cloud:
         if self._chance.strikes("answer lost, error", f"cloud.{verb}"):
             raise ConnectionError("connection reset by peer")
 
+    def unusable(self, properties: Mapping[str, Any]) -> bool:
+        """Return whether the properties name an object that does not exist any more."""
+        named = {one for value in properties.values() for one in (value if isinstance(value, list) else [value])
+                 if isinstance(one, str)}
+        return bool((named & self._ever) - self.things.keys())
+
     def _uses(self, thing: Thing, properties: Mapping[str, Any], *, waking: bool = False) -> frozenset[str]:
         """Return the objects that the properties name; refuse the call unless all of them exist and are ready.
 
@@ -298,10 +328,22 @@ class Cloud:
             self._refuse("names what is not ready", thing, unready)
         return frozenset(named)
 
-    def _refuse(self, what: str, thing: Thing, others: list[str]) -> None:
+    def _check_near(self, thing: Thing) -> None:
+        """Refuse to create a follower before the objects that it needs are there."""
+        if thing.kind != FOLLOWER:
+            return
+        there = {one.name for one in self.things.values() if one.stack == thing.stack}
+        there |= {one.rsplit("-", 2)[1] for one in self.vanished if one.startswith(f"{thing.stack}-")}
+        missing = [name for name in (thing.properties.get("near") or "").split() if name not in there]
+        if missing:
+            self._refuse("comes before what it needs", thing, missing)
+
+    def _refuse(
+        self, what: str, thing: Thing, others: list[str], error: type[errors.Permanent] = errors.Permanent
+    ) -> None:
         if self.witness is not None:
             self.witness.wrong_order(what, thing, others)
-        raise errors.Permanent(f"{thing.id}: {what}: {', '.join(others)}")
+        raise error(f"{thing.id}: {what}: {', '.join(others)}")
 
 
 def _shown(properties: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ class Faults:
     async def point(self, hook: str) -> None:
         """Let other callbacks run; the current process may be killed or paused here."""
         process = processes.current()
-        if process is not None and process.mortal:
+        if process is not None and process.killable:
             self.may_die(process, hook)
             if process.alive and not process.paused and self._chance.strikes("pause", hook):
                 self.pause(process)

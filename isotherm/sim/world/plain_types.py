@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from isotherm.resources import contract
+from isotherm.resources import contract, gate
 from isotherm.states import Action
 
 _VERBS = tuple(action.name.lower() for action in Action)
@@ -19,18 +19,24 @@ METHODS = (
 
 def twin(type_: type[contract.Resource], name: str) -> type[contract.Resource]:
     """Return a type of this name that does what `type_` does, with plain methods."""
-    own = [one for one in METHODS if getattr(type_, one, None) is not getattr(contract.Resource, one, None)]
-    body: dict[str, Any] = {one: _plain(getattr(type_, one)) for one in [*own, "reference"]}
+    # `handle_signal` is a class method, and pure: it stays as it is.
+    own = [one for one in METHODS if getattr(type_, one, None) is not getattr(contract.Resource, one, None)
+           and gate.is_async(getattr(type_, one))]
+    named = type(type_.__name__, (type_,), {"TYPE": name, "__module__": __name__})
+    body: dict[str, Any] = {one: _plain(named, getattr(type_, one)) for one in dict.fromkeys([*own, "reference"])}
     observe = type_.observe_many.__func__  # type: ignore[attr-defined]
     if observe is not contract.Resource.observe_many.__func__:  # type: ignore[attr-defined]
         body["observe_many"] = classmethod(_plain_with_world(observe))
-    return type(f"Plain{type_.__name__}", (type_,), {**body, "TYPE": name, "__module__": __name__})
+    return type(f"Plain{type_.__name__}", (named,), {**body, "__module__": __name__})
 
 
-def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(type_: type[contract.Resource], method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def plain(self: contract.Resource, *arguments: Any) -> Any:
-        return self.context.threads.wait(method(self, *arguments))
+        # The same resource as an object of the original: methods that call one another find async ones.
+        original = object.__new__(type_)
+        original.__dict__ = self.__dict__
+        return self.context.threads.wait(method(original, *arguments))
 
     return plain
 

@@ -13,11 +13,11 @@ OWNER: ContextVar[Process | None] = ContextVar("OWNER", default=None)
 
 
 class Process:
-    """A process that can be killed or paused. Workers and observers are `mortal`; clients are not."""
+    """A process that can be killed or paused. Workers and observers are `killable`; clients are not."""
 
-    def __init__(self, name: str, *, mortal: bool = False, since: float = 0.0) -> None:
+    def __init__(self, name: str, *, killable: bool = False, since: float = 0.0) -> None:
         self.name = name
-        self.mortal = mortal
+        self.killable = killable
         self.alive = True
         # The time of its start, or of its last resume.
         self.since = since

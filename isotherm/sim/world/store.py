@@ -28,11 +28,9 @@ class DatabaseGone(errors.Unavailable):
 
 
 class StoreWitness(Protocol):
-    """Sees every unit that has run, with the process that sent it, and every commit."""
+    """Sees every unit that has run, with the process that sent it."""
 
     def ran(self, by: processes.Process | None) -> None: ...
-
-    def committed(self) -> None: ...
 
 
 class SimStore:
@@ -90,11 +88,9 @@ class SimStore:
             return
         units = [self._watched(unit, by, alone=len(group) == 1) for unit, _, by in group]
         if self._chance.strikes("commit retried", "commit"):
-            self._database.rehearse([unit for unit, _, _ in group])
+            self._database.try_out([unit for unit, _, _ in group])
         answers = self._database.run(units)
         self.commits += 1
-        if self.witness is not None:
-            self.witness.committed()
         if self._chance.strikes("commit unheard", "commit"):
             self.failed_at = self._loop.time()
             answers = [DatabaseGone("the connection broke")] * len(group)

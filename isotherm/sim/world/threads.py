@@ -6,6 +6,7 @@ for a port, the loop goes on, and the seed decides what runs.
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import threading
 from collections.abc import Coroutine
@@ -15,13 +16,35 @@ from isotherm import errors
 from isotherm.resources import gate
 
 T = TypeVar("T")
+# Few, so that calls do wait for a thread.
+MOST = 2
+RETRY_S = 2.0
 _CALL: contextvars.ContextVar[_Call | None] = contextvars.ContextVar("_CALL", default=None)
 
 
 class SimThreads:
-    """Implements the port `gate.Threads`. Threads are never scarce, and time limits do not pass."""
+    """Implements the port `gate.Threads`: at most `most` plain methods of a service run at a time.
+
+    A call that gets no thread within its time limit was not begun. A method that was begun has no time limit.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._free: dict[str, asyncio.Semaphore] = {}
 
     async def run(self, asked: gate.BlockingCall) -> Any:
+        free = self._free.setdefault(asked.service, asyncio.Semaphore(self._most))
+        try:
+            async with asyncio.timeout(asked.timeout_s if free.locked() else None):
+                await free.acquire()
+        except TimeoutError as error:
+            raise errors.NotBegun(f"{asked.service}: all {self._most} threads were busy", RETRY_S) from error
+        try:
+            return await self._run(asked)
+        finally:
+            free.release()
+
+    async def _run(self, asked: gate.BlockingCall) -> Any:
         call = _Call(asked)
         work = call.start()
         while work is not None:

@@ -13,6 +13,7 @@ from isotherm.resources import builtin, contract
 from isotherm.resources.registry import Registry
 from isotherm.resources.schema import ANY, LIST, STRING, AttributeSchema, Schema
 from isotherm.sim.world import cloud, plain_types
+from isotherm.sim.world.twin_records import Record
 
 
 class Thing(contract.Resource):
@@ -74,13 +75,13 @@ class Thing(contract.Resource):
     async def check_resume_complete(self, progress: Any) -> bool | contract.Wait:
         return await self._built()
 
-    async def _set_suspended(self, rest: str | None) -> object:
+    async def _set_suspended(self, suspended: str | None) -> object:
         found = await self.context.reality.get(self._id())
         if found is None:
             raise errors.Permanent(f"{self.physical_id} does not exist")
-        if found.get("rest") != rest:
+        if found.get("rest") != suspended:
             kept = {key: value for key, value in found.items() if key != "status"}
-            await self.context.reality.update(self._id(), {**kept, "rest": rest})
+            await self.context.reality.update(self._id(), {**kept, "rest": suspended})
         return None
 
     async def handle_get_reality(self) -> contract.LiveState:
@@ -162,6 +163,53 @@ class Named(Thing):
         return {"polls": 0}
 
 
+class Fragile(Thing):
+    """A Thing that is deleted and created again when it comes up broken, a few times."""
+
+    TYPE = cloud.FRAGILE
+    ATTEMPTS: ClassVar[int] = 3
+
+    async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
+        found = await self.context.reality.get(self._id())
+        if found is not None and found["status"] in ("BUILDING", "READY"):
+            return await self._built()
+        attempts = self.data.get("attempts", 0) + 1
+        if attempts >= self.ATTEMPTS:
+            raise errors.Permanent(f"came up broken {attempts} times")
+        if found is not None:
+            self.context.lease.check()
+            await self.context.reality.delete(self._id())
+        self.data["attempts"], self.physical_id = attempts, None
+        raise contract.CreateAgain(f"came up broken (attempt {attempts})", 2.0)
+
+
+class Observed(Thing):
+    """A Thing that is observed after a failure, and replaced only if it is broken."""
+
+    TYPE = "Sim::Observed"
+    traits = dataclasses.replace(Thing.traits, failed_is_observed=True)
+
+    async def handle_get_reality(self) -> contract.LiveState:
+        found = await self.context.reality.get(self._id())
+        live = _observation(type(self), found)
+        broken = found is not None and found["status"] == "ERROR"
+        return dataclasses.replace(live, broken="ERROR") if broken and isinstance(live, contract.Seen) else live
+
+
+class Follower(Thing):
+    """A Thing that needs those whose names stand in `near` to be there first, without a reference."""
+
+    TYPE = cloud.FOLLOWER
+    properties_schema: ClassVar[Mapping[str, Schema]] = {
+        **Thing.properties_schema, "near": Schema(STRING, "Names of resources.", update_allowed=True),
+    }
+
+    @classmethod
+    def implied_requirements(cls, properties: Mapping[str, Any], others: contract.Neighbours) -> Sequence[str]:
+        found = (others.named(name) for name in properties.get("near", "").split())
+        return [one.name for one in found if one is not None]
+
+
 def _observation(type_: type[contract.Resource], found: Mapping[str, Any] | None) -> contract.LiveState:
     if found is None:
         return contract.Gone()
@@ -170,6 +218,6 @@ def _observation(type_: type[contract.Resource], found: Mapping[str, Any] | None
 
 def registry() -> Registry:
     types = Registry(builtin.registry().types.values()) if hasattr(builtin, "registry") else Registry()
-    for one in (Thing, Pet, Blind, Repeatable, PlainThing, PlainPet, Named):
+    for one in (Thing, Pet, Blind, Repeatable, PlainThing, PlainPet, Named, Fragile, Observed, Follower, Record):
         types.register(one)
     return types

@@ -1,7 +1,6 @@
-"""Unit of work: stacks that were deleted long ago are forgotten, with their events and whatever else is left of them.
+"""Unit of work that purges stacks that were deleted long ago, with their events and all their other rows.
 
-One that still has something is left alone: a row of a resource, a snapshot that is being deleted. Nothing that may own
-an object goes.
+A deleted stack that still has a version or a snapshot is kept: these rows may own an object.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 
 _STACK = t.stacks.c
-# What may own an object keeps its stack from being forgotten; what was lent is given back by whoever keeps it; a deployment
+# Rows that may own an object keep their stack. Sweeps of their own revoke credentials and delete stack users; a deployment
 # belongs to its project.
 _KEEPING = (t.resources, t.snapshots)
-_OTHERS = (t.credentials, t.software_deployments)
+_OTHERS = (t.credentials, t.software_deployments, t.stack_user_projects, t.stack_users)
 _OWNED = [table for table in t.metadata.sorted_tables if "stack_id" in table.c and table not in (*_KEEPING, *_OTHERS)]
 
 
 def deleted(connection: sa.Connection, before: float, project: str | None, limit: int | None = None) -> list[str]:
-    """Stacks that were deleted before this moment and have nothing left, the oldest first."""
+    """Return the stacks that were deleted before this time and own nothing, oldest first."""
     empty = [~sa.exists().where(table.c.stack_id == _STACK.id) for table in _KEEPING]
     query = sa.select(_STACK.id).where(_STACK.tomb != "", _STACK.deleted_at <= before, *empty)
     if project is not None:
@@ -29,7 +28,7 @@ def deleted(connection: sa.Connection, before: float, project: str | None, limit
 
 
 def forget(connection: sa.Connection, before: float, project: str | None, limit: int) -> list[str]:
-    """Forget so many of them; answers which."""
+    """Purge at most `limit` of these stacks. Return their ids."""
     gone = deleted(connection, before, project, limit)
     operations = connection.execute(
         sa.select(t.operations.c.id).where(rows.among(t.operations.c.stack_id)), rows.ids(gone)).scalars().all()

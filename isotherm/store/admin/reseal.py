@@ -1,7 +1,7 @@
-"""Units of work: what is sealed with an older key, or not at all, is sealed with the newest, a page at a time.
+"""Units of work that seal values again with the newest key, a page at a time.
 
-Afterwards the older keys open nothing any more, and can be thrown away. Texts move to the address that the newest key
-gives them; the marks by which definitions are known again are renewed too, so that nothing looks changed.
+Afterwards the older keys are not needed and can be deleted. Blobs move to the address that the newest key gives them.
+Digests of definitions are renewed too, so that no resource seems changed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from isotherm.store.records import Wanted
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """Columns of a table that are sealed, and what each text is bound to: its row, and whoever owns that."""
+    """The sealed columns of a table, and what each text is bound to: its row and the owner of the row."""
 
     table: Any
     key: tuple[str, ...]
     columns: tuple[str, ...]
     row: str
     owner: str
-    # What the place is called, where that is not the column.
+    # The name under which a text is bound, if it is not the column's.
     called: str = ""
 
 
-#: All that is sealed, but for the texts of requests.
+#: All sealed columns except the content of blobs.
 SEALED = (
     Columns(t.resources, ("id",), rows.SEALED, "id", "stack_id"),
     Columns(t.nodes, ("id",), ("definition",), "id", "stack_id"),
@@ -43,27 +43,29 @@ SEALED = (
     Columns(t.software_configs, ("id",), ("document",), "id", "project"),
     Columns(t.software_deployments, ("id",), ("input_values", "output_values", "status_reason"), "id", "project"),
     Columns(t.credentials, ("id",), ("secret",), "id", "project"),
+    Columns(t.page_sessions, ("id",), ("token",), "id", "project"),
+    Columns(t.stack_users, ("id",), ("secret",), "id", "project"),
 )
 
 
 def is_any(connection: sa.Connection) -> bool:
-    """Whether the database has a sealed text."""
+    """Return whether the database has a sealed text."""
     columns = [of.table.c[name] for of in SEALED for name in of.columns] + [t.blobs.c.content]
     sealed = (sa.select(sa.literal(1)).where(column.startswith(secrets.SEALED, autoescape=True)) for column in columns)
     return any(connection.execute(one.limit(1)).first() for one in sealed)
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What became of a page."""
+    """The result of one page."""
 
     sealed: int = 0
     unreadable: int = 0
-    # Where the next one begins; nothing if this was the last.
+    # The key after which the next page begins; None if this was the last.
     after: tuple[Any, ...] | None = None
 
 
 def page(connection: sa.Connection, of: Columns, after: tuple[Any, ...], limit: int) -> Page:
-    """Seal a page of rows anew, beginning after this key."""
+    """Seal a page of rows again, beginning after this key."""
     key = [of.table.c[name] for name in of.key]
     query = sa.select(of.table).order_by(*key).limit(limit)
     if after:
@@ -71,7 +73,7 @@ def page(connection: sa.Connection, of: Columns, after: tuple[Any, ...], limit: 
     found = connection.execute(query).mappings().all()
     sealed = unreadable = 0
     for row in found:
-        changed, lost = _anew(connection, of, row)
+        changed, lost = _resealed(connection, of, row)
         sealed, unreadable = sealed + len(changed), unreadable + lost
         if changed:
             same = [column == row[name] for name, column in zip(of.key, key, strict=True)]
@@ -80,7 +82,7 @@ def page(connection: sa.Connection, of: Columns, after: tuple[Any, ...], limit: 
     return Page(sealed, unreadable, more)
 
 
-def _anew(connection: sa.Connection, of: Columns, row: sa.RowMapping) -> tuple[dict[str, str], int]:
+def _resealed(connection: sa.Connection, of: Columns, row: sa.RowMapping) -> tuple[dict[str, str], int]:
     box = sealing.of(connection)
     head, changed, lost = _head(box), dict[str, str](), 0
     for column in of.columns:
@@ -96,7 +98,7 @@ def _anew(connection: sa.Connection, of: Columns, row: sa.RowMapping) -> tuple[d
 
 
 def _head(box: sealing.Clear) -> str:
-    """How every text begins that the newest key has sealed."""
+    """Return the prefix of all texts that are sealed with the newest key."""
     return box.seal("a text", "probe", 0).rpartition("$")[0] + "$"
 
 
@@ -105,9 +107,9 @@ def addresses(connection: sa.Connection) -> list[str]:
 
 
 def move(connection: sa.Connection, chosen: Sequence[str]) -> Page:
-    """Seal these texts of requests anew, and move them to where the newest key has them.
+    """Seal these blobs again, and move them to the address that the newest key gives them.
 
-    Requests of operations that are under way stay where they are: somebody may be about to read them there.
+    Blobs of operations in progress stay at their address: a worker may be about to read them there.
     """
     box, owners = sealing.of(connection), dict(_owners(connection))
     sealed = unreadable = 0
@@ -126,10 +128,11 @@ def move(connection: sa.Connection, chosen: Sequence[str]) -> Page:
 
 
 def _owners(connection: sa.Connection) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """By address: the stack whose request it is, and whether somebody is at work on it."""
-    snapshot, operation = t.snapshots.c, t.operations.c
-    for input_, stack_id in connection.execute(sa.select(snapshot.input, snapshot.stack_id)):
-        yield input_, (stack_id, False)
+    """Yield, by address of an input, its stack and whether its operation is in progress."""
+    operation = t.operations.c
+    for table in (t.snapshots, t.history):
+        for input_, stack_id in connection.execute(sa.select(table.c.input, table.c.stack_id)):
+            yield input_, (stack_id, False)
     for input_, stack_id, state in connection.execute(
             sa.select(operation.input, operation.stack_id, operation.state).order_by(operation.generation)):
         yield input_, (stack_id, state in UNFINISHED)
@@ -145,13 +148,13 @@ def _put(connection: sa.Connection, old: str, new: str, content: str) -> None:
     both = sa.select(use.operation_id).where(use.hash == new)
     connection.execute(sa.delete(t.uses).where(use.hash == old, use.operation_id.in_(both)))
     connection.execute(sa.update(t.uses).where(use.hash == old).values(hash=new))
-    for table in (t.operations, t.snapshots):
+    for table in (t.operations, t.snapshots, t.history):
         connection.execute(sa.update(table).where(table.c.input == old).values(input=new))
     connection.execute(sa.delete(t.blobs).where(blob.hash == old))
 
 
 def mark(connection: sa.Connection, stack_id: str, wanted: Sequence[Wanted]) -> None:
-    """The digests of a stack's resources, by the newest key."""
+    """Renew the digests of a stack's resources and nodes with the newest key."""
     box = sealing.of(connection)
     for want in wanted:
         newest, *older = box.digests(want.digest)

@@ -1,4 +1,4 @@
-"""Units of work: the processes of the service say that they are there; and what time it is where all of them meet."""
+"""Units of work for heartbeats of processes, and a measurement of the database's clock."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from isotherm.states import ServiceKind
 from isotherm.store.tables import services
 
-# For so long the row of a process is kept that says nothing any more.
+# How long the row of a process without a heartbeat is kept.
 KEPT_S = 86_400.0
-# How often the time is asked for: the quickest answer tells it best.
-_LOOKS = 3
+# Number of measurements of the clock; the one with the shortest round trip is the most exact.
+_SAMPLES = 3
 _SERVICE = services.c
-# Each tells seconds since 1970, whatever zone it is set to. SQLite has no time of its own: it is this very machine.
+# Seconds since 1970, independent of the server's time zone. SQLite has no clock but that of this machine.
 _OF_MARIADB = sa.text("SELECT timestampdiff(MICROSECOND, '1970-01-01', utc_timestamp(6)) / 1000000")
 _TIMES = {
     "postgresql": sa.text("SELECT extract(epoch FROM clock_timestamp())"),
@@ -27,7 +27,7 @@ _TIMES = {
 
 
 class Service(msgspec.Struct, frozen=True):
-    """One process, as it last spoke of itself."""
+    """The row of one process: its last heartbeat."""
 
     id: str
     name: str
@@ -42,15 +42,15 @@ class Service(msgspec.Struct, frozen=True):
     lost: bool = False
 
 
-class Ahead(NamedTuple):
-    """By how many seconds the database is ahead of this machine, and by how many that may be wrong."""
+class ClockOffset(NamedTuple):
+    """The seconds by which the clock of the database is ahead of this machine's, and the error of that number."""
 
     by_s: float
     error_s: float
 
 
 def beat(connection: sa.Connection, mine: Iterable[Service]) -> None:
-    """These are there. Whoever has long said nothing is forgotten on the way."""
+    """Write the heartbeats of these processes, and delete rows without a heartbeat for long."""
     for one in mine:
         said = {**msgspec.structs.asdict(one), "kind": int(one.kind)}
         hit = connection.execute(sa.update(services).where(_SERVICE.id == one.id).values(said))
@@ -60,32 +60,32 @@ def beat(connection: sa.Connection, mine: Iterable[Service]) -> None:
 
 
 def forget(connection: sa.Connection, ids: Collection[str]) -> None:
-    """These have left in good order, or are to be seen no more."""
+    """Delete the rows of processes that have shut down, or that an operator removes."""
     connection.execute(sa.delete(services).where(_SERVICE.id.in_(list(ids))))
 
 
 def lose(connection: sa.Connection, ids: Collection[str]) -> None:
-    """These are proved dead: they are down from now on, however short ago they were seen."""
+    """Mark processes as down that are proved dead, however recent their heartbeat is."""
     connection.execute(sa.update(services).where(_SERVICE.id.in_(list(ids))).values(lost=True))
 
 
 def read(connection: sa.Connection) -> list[Service]:
-    """All that are known, the oldest first."""
+    """Return all known processes, oldest first."""
     found = connection.execute(sa.select(services).order_by(_SERVICE.started_at, _SERVICE.id)).mappings()
     return [Service(**{**row, "kind": ServiceKind(row["kind"])}) for row in found]
 
 
-def ahead(connection: sa.Connection) -> Ahead:
-    """How far the time of the database is from this machine's."""
-    asked = _TIMES.get(connection.dialect.name)
-    if asked is None:
-        return Ahead(0.0, 0.0)
-    return min((_look(connection, asked) for _ in range(_LOOKS)), key=lambda one: one.error_s)
+def clock_offset(connection: sa.Connection) -> ClockOffset:
+    """Measure how far the clock of the database is ahead of this machine's."""
+    query = _TIMES.get(connection.dialect.name)
+    if query is None:
+        return ClockOffset(0.0, 0.0)
+    return min((_measure(connection, query) for _ in range(_SAMPLES)), key=lambda one: one.error_s)
 
 
-def _look(connection: sa.Connection, asked: sa.TextClause) -> Ahead:
-    # A monotonic clock in between: this machine's own may be set at any moment.
+def _measure(connection: sa.Connection, query: sa.TextClause) -> ClockOffset:
+    # The round trip is measured with the monotonic clock: the system's clock may be set at any moment.
     here, before = time.time(), time.monotonic()
-    there = float(connection.execute(asked).scalar_one())
+    there = float(connection.execute(query).scalar_one())
     half = (time.monotonic() - before) / 2
-    return Ahead(there - (here + half), half)
+    return ClockOffset(there - (here + half), half)

@@ -1,9 +1,9 @@
-"""One statement for many rows, in the form in which each database takes them fastest.
+"""One statement for many rows, in the form that is fastest on each database.
 
-A statement is written with SQLAlchemy, for one row, and compiled once for each dialect; its rows then go to the driver
-past SQLAlchemy, whose own executemany costs about three times as much, all of it in building parameter dictionaries.
-SQLite gets its rows one by one, without a round trip. PostgreSQL gets an array for each column, MariaDB one JSON text, and
-the statement reads the rows from there as from a table. There a row is found once: what names one again is another batch.
+A statement is written with SQLAlchemy for one row, and compiled once for each dialect. Its rows are passed directly to the
+driver: SQLAlchemy's executemany costs about three times as much, for building parameter dictionaries. SQLite gets rows one
+by one, without a round trip. PostgreSQL gets an array for each column, MariaDB one JSON text; the statement reads the rows
+from it as from a table. Such a join changes a row once, so a second change of the same row goes into another batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import operators, visitors
 from sqlalchemy.sql.functions import FunctionElement
 
-# So many rows go in one statement, and so many bytes: a bound on what MariaDB gets in one packet.
+# Maximum number of rows and bytes in one statement: MariaDB limits the size of a packet.
 PIECE = 1000
 PIECE_BYTES = 4 << 20
 Rows = Sequence[tuple[Any, ...]]
@@ -46,7 +46,7 @@ class Bulk:
                     way(connection, batch if len(batch) <= PIECE else batch[start:start + PIECE])
 
     def _batches(self, many: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
-        """The rows, such that none of a batch is about the same row of the table as another."""
+        """Split the rows into batches in which no two change the same row of the table."""
         if not self._key or len({self._key(row) for row in many}) == len(many):
             return [many]
         batches: list[list[tuple[Any, ...]]] = []
@@ -75,13 +75,13 @@ class _OneByOne:
 
     text: str
     constants: tuple[Any, ...]
-    # From a row and the constants to the order in which the text has them.
+    # Orders the values of a row and the constants as the statement needs them.
     arrange: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
     @classmethod
     def of(cls, statement: _Statement, names: Sequence[str], dialect: sa.Dialect) -> _OneByOne:
         compiled = statement.compile(dialect=dialect, column_keys=list(names))
-        # What the statement says itself (a NULL, an increment) has a place among the parameters too.
+        # Constants of the statement (a NULL, an increment) are parameters too.
         fixed = [name for name in compiled.positiontup or () if name not in names]
         given = [*names, *fixed]
         order = [given.index(name) for name in compiled.positiontup or ()]
@@ -115,10 +115,7 @@ class _FromArrays:
 
 @dataclass(frozen=True, slots=True)
 class _FromJson:
-    """MariaDB: one JSON text.
-
-    The server looks for each value from the beginning of its row: what is long stands at the end.
-    """
+    """MariaDB: one JSON text. The server searches each value from the start of its row, so long values come last."""
 
     text: str
     constants: dict[str, Any]
@@ -133,7 +130,7 @@ class _FromJson:
         table = source.table_valued(*_columns(types), name="given")
         compiled = _reading(statement, table, names).compile(dialect=dialect)
         fixed = {name: value for name, value in compiled.params.items() if name != "all_rows"}
-        # Of one name alone, it would give the value itself.
+        # With a single name, itemgetter would return the value instead of a tuple.
         arrange = operator.itemgetter(*(names.index(name) for name in order)) if len(names) > 1 else tuple
         return cls(str(compiled), fixed, arrange)
 
@@ -147,7 +144,7 @@ class _FromJson:
         connection.exec_driver_sql(self.text, {**self.constants, "all_rows": text})
 
 
-# Said in full: it would have the letters of the database, which may be others than those of our tables.
+# With character set and collation: the defaults of the database may differ from those of our tables.
 _TEXT = "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
 _NAMES: dict[type[Any], str] = {
     sa.BigInteger: "BIGINT", sa.Integer: "BIGINT", sa.SmallInteger: "BIGINT", sa.Double: "DOUBLE", sa.Boolean: "BOOLEAN",
@@ -155,7 +152,7 @@ _NAMES: dict[type[Any], str] = {
 
 
 def _length(type_: sa.types.TypeEngine[Any]) -> int:
-    """How long a value of the type may become, roughly: nobody knows of a text."""
+    """Return the rough maximum length of a value of the type; a text without a limit counts as the longest."""
     return (type_.length or sys.maxsize) if isinstance(type_, sa.String) else 0
 
 
@@ -173,7 +170,7 @@ def _json_table(element: _JsonTable, compiler: Any, **options: Any) -> str:
 
 
 def _key(statement: _Statement, names: Sequence[str]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """What of a row says which row of the table it is about, where it matters whether another says the same."""
+    """Return a function that identifies the table row that a row changes; None if rows need no such check."""
     if not isinstance(statement, sa.Update):
         return None
     equal = {one.right.key: one.left for one in visitors.iterate(statement.whereclause)
@@ -185,7 +182,7 @@ def _key(statement: _Statement, names: Sequence[str]) -> Callable[[tuple[Any, ..
 
 
 def _types(statement: _Statement, names: Sequence[str], dialect: sa.Dialect) -> dict[str, sa.types.TypeEngine[Any]]:
-    """The type of each parameter: that of the column which it is compared with or becomes. What has none is a time."""
+    """Return the type of each parameter: that of the column it is compared with or assigned to. Without one: a time."""
     binds = statement.compile(dialect=dialect, column_keys=list(names)).binds
     found = {name: binds[name].type for name in names}
     return {name: sa.Double() if isinstance(type_, sa.types.NullType) else type_ for name, type_ in found.items()}
@@ -196,7 +193,7 @@ def _columns(types: dict[str, sa.types.TypeEngine[Any]]) -> list[sa.ColumnClause
 
 
 def _reading(statement: _Statement, source: sa.FromClause, names: Sequence[str]) -> Any:
-    """The statement, which finds in a table what it had as parameters."""
+    """Return the statement with its parameters replaced by columns of the source."""
     if isinstance(statement, sa.Insert):
         return sa.insert(statement.table).from_select(list(names), sa.select(*source.c))
 

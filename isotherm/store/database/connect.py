@@ -1,8 +1,8 @@
-"""Opens a database by its URL: SQLite, PostgreSQL or MariaDB, each set up so that units of work mean the same on it.
+"""Opens a database by its URL: SQLite, PostgreSQL or MariaDB, set up so that units of work behave alike on all of them.
 
-What is acknowledged survives a kill and a power loss. A read sees one moment. Writers follow one another: SQLite sees to
-that by itself, on the others `turns` does. A session that has fallen silent in the middle of a transaction is ended by
-its database: a machine that stands still must not keep the others waiting.
+Acknowledged writes survive a kill and a power loss. A read sees one moment. Write transactions follow one another: on
+SQLite by its own lock, on the others in the write lane (`lane`). The database ends a session that is idle inside a
+transaction, so that a frozen machine does not block the others.
 """
 
 from __future__ import annotations
@@ -23,47 +23,53 @@ from isotherm.store.database import sealing
 if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
 
-# The drivers that we know, by what people write.
+# The drivers, by the scheme of the URL.
 _DRIVERS = {
     "sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg",
     "mysql": "mysql+pymysql", "mariadb": "mysql+pymysql",
 }
-# How long a session may be silent inside a transaction, how long one waits for another's lock, and for any answer.
+# Time limits in seconds: a session idle inside a transaction, a wait for a lock, a wait for any answer.
 SILENCE_S = 15
 LOCK_S = 30
 PATIENCE_S = 60.0
 
 
 def parsed(url: str) -> sa.URL:
-    """The URL, with the driver that we use. Raises UserError for one that is none, or of a database we do not know."""
+    """Return the URL with our driver. Raises UserError for a malformed URL or an unknown database."""
     try:
         found = sa.make_url(url)
         driver = _DRIVERS[found.drivername.partition("+")[0]]
     except (sa.exc.ArgumentError, KeyError) as error:
-        raise errors.UserError("[database] connection: this is no URL of a database that can be used.", kind="NotSupported",
+        raise errors.UserError("[database] connection: this is not the URL of a supported database.", kind="NotSupported",
                                hint="sqlite:///file, postgresql://user:password@host/name or "
                                     "mysql://user:password@host/name") from error
     return found.set(drivername=driver)
 
 
+def shown(url: str) -> str:
+    """Return a URL without its password."""
+    return parsed(url).render_as_string(hide_password=True)
+
+
 def file_of(url: str) -> Path | None:
-    """The file that the database is in; none, if a server has it."""
+    """Return the file of an SQLite database; None for a server."""
     where = parsed(url)
     return Path(where.database or "") if where.get_backend_name() == "sqlite" else None
 
 
 def connect(
-    url: str | sa.URL, ring: Callable[[], KeyRing] | None = None, *, reading: bool = False, max_events: int = -1
+    url: str | sa.URL, ring: Callable[[], KeyRing] | None = None, *, reading: bool = False, max_events: int = -1,
+    max_history: int = limits.HISTORY,
 ) -> sa.Engine:
-    """An engine for the URL, for those who write or for those who only read.
+    """Return an SQLAlchemy engine for the URL, for writing or (`reading`) for reading only.
 
-    With a ring, what may carry secrets is sealed. With `max_events`, the oldest events of a stack beyond them are dropped.
-    Errors do not tell the values of their statements.
+    With a ring, columns that may carry secrets are sealed. The oldest events of a stack beyond `max_events` are dropped,
+    and the oldest inputs beyond `max_history`. Error texts do not contain the parameters of statements.
     """
     where = parsed(url) if isinstance(url, str) else url
     set_up = _SET_UPS[where.get_backend_name()]
     try:
-        known = {**sealing.options(ring), **limits.options(max_events)}
+        known = {**sealing.options(ring), **limits.options(max_events, max_history)}
         engine = sa.create_engine(where, pool_size=4, max_overflow=8, hide_parameters=True, pool_recycle=1800,
                                   execution_options=known, **set_up.options(where))
     except ModuleNotFoundError as error:
@@ -74,7 +80,7 @@ def connect(
 
 
 def needs_turns(engine: sa.Engine) -> bool:
-    """Whether several may write at once, unless they take turns."""
+    """Return whether the database allows concurrent writers, so that they need the write lane."""
     return engine.dialect.name != "sqlite"
 
 
@@ -85,14 +91,14 @@ class _Sqlite:
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
-        # A writer takes its lock at once: a read that turns into a write half-way could only fail.
+        # A writer takes its lock at once: a transaction that begins with reads could fail at its first write.
         begin = "BEGIN" if reading else "BEGIN IMMEDIATE"
         sa.event.listen(engine, "connect", _Sqlite._set_up)
         sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
 
     @staticmethod
     def _set_up(connection: Any, _record: object) -> None:
-        # The driver's own idea of transactions is switched off: BEGIN is said by us.
+        # The driver begins no transactions by itself: `listen` sends BEGIN.
         connection.isolation_level = None
         cursor = connection.cursor()
         _Sqlite._write_ahead(cursor)
@@ -102,7 +108,7 @@ class _Sqlite:
 
     @staticmethod
     def _write_ahead(cursor: Any) -> None:
-        """Several may open a new file at once, and SQLite itself does not wait for who is about to change its journal."""
+        """Switch to WAL. Retried, because SQLite does not wait for another process that switches at the same time."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -121,7 +127,7 @@ class _Postgresql:
     @staticmethod
     def options(_where: sa.URL) -> dict[str, Any]:
         importlib.import_module(_Postgresql.DRIVER)
-        # A plan that was made for an empty table would be kept: every statement is planned for what it finds.
+        # No prepared statements: a plan that was made for an empty table would be kept.
         settings = {"idle_in_transaction_session_timeout": f"{SILENCE_S}s", "lock_timeout": f"{LOCK_S}s", "jit": "off",
                     "timezone": "UTC"}
         return {"use_native_hstore": False, "connect_args": {

@@ -1,11 +1,11 @@
-"""Writers take turns where the database would let several write at once.
+"""The write lane: write transactions follow one another on databases that allow concurrent writers.
 
-Each write transaction begins by locking one row, so that units of work follow one another as they do on SQLite: each sees
-all that those before it did, nothing can deadlock, and numbers of events grow in the order of their commits. It costs
-what one writer at a time costs, which is bounded by the units that share a commit (see decision 21).
+Each write transaction begins by locking one row. So units of work behave as on SQLite: each sees all earlier ones,
+nothing can deadlock, and ids of events grow in the order of their commits. The cost is that of one writer at a time; units
+that share a commit reduce it (see decision 21).
 
-A connection may be lost while a commit is on its way. So each transaction is signed: its writer has a row, and writes into
-it a mark of the transaction. Whoever comes back and finds his mark knows that the commit went through.
+A connection may be lost during a commit. So each transaction is signed: its writer writes a mark into a row of its own. A
+writer that finds its mark after reconnecting knows that the commit succeeded.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _WRITE = sa.update(t.signatures).where(_SIGN.writer == sa.bindparam("s_writer"))
 
 
 class WriteLane:
-    """The turns of one writer."""
+    """The write lane, as one writer uses it."""
 
     def __init__(self) -> None:
         self._writer = uuid.uuid4().hex
 
     def take(self, connection: sa.Connection, mark: str, *, again: bool) -> bool:
-        """Wait for our turn, and sign. Answers whether this very transaction, tried again, has been committed before."""
+        """Lock the lane and sign the transaction. With `again`, return whether this transaction was already committed."""
         connection.execute(_TAKE)
         if again and connection.execute(_SIGNED, {"s_writer": self._writer}).scalar() == mark:
             return True
@@ -39,5 +39,5 @@ class WriteLane:
         return False
 
     def end(self, connection: sa.Connection) -> None:
-        """This writer signs no more."""
+        """Delete the row of this writer."""
         connection.execute(sa.delete(t.signatures).where(_SIGN.writer == self._writer))

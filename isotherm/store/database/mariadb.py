@@ -1,7 +1,7 @@
-"""The driver of MariaDB, which says in time that something is too much for the server.
+"""The driver of MariaDB, extended to refuse statements that are longer than the server accepts.
 
-The server itself hangs up in the middle of a statement that is longer than it wants to read: to the driver that looks as
-if the connection had been lost, and to try again would help nobody.
+The server closes the connection in the middle of such a statement. To the driver that is a lost connection, and a retry
+would fail in the same way.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import pymysql
 
-# The server's own number for it.
+# The server's error number for a packet that is too long.
 TOO_LONG = 1153
 
 
 class Connection(pymysql.connections.Connection):  # type: ignore[misc]  # it has no types
-    """Knows how long a statement may be."""
+    """A connection that knows the maximum length of a statement."""
 
     most_bytes = 0
 

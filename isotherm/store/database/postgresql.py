@@ -1,8 +1,8 @@
-"""The driver of PostgreSQL, and what we need besides: no statement waits for ever, no text is refused, lists are quick.
+"""The driver of PostgreSQL, extended: every statement has a time limit, texts may contain NUL, lists are written fast.
 
-A server whose machine stands still, or a way to it that swallows everything, tells nobody: TCP's own keepalives find a
-machine that is gone, not one that holds its breath. And PostgreSQL has no NUL in a text. Wherever one could mean
-something it is part of a JSON document, and written otherwise; elsewhere it is somebody's rubbish, and shown as such.
+TCP keepalives find a machine that is gone, not a frozen one or a network that drops all packets, so the driver limits the
+wait for an answer. PostgreSQL has no NUL in texts. In JSON documents a NUL is escaped; in any other text it has no meaning
+and is replaced.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import psycopg
 from psycopg.adapt import Dumper
 
-# What stands for a character that cannot be told.
+# The replacement character.
 _UNKNOWN = "\ufffd"
 
 
 class Connection(psycopg.Connection[Any]):
-    """Gives up when an answer takes longer than `patience_s`; it is closed then."""
+    """A connection that is closed when an answer takes longer than `patience_s`."""
 
     patience_s = 60.0
 
@@ -32,7 +32,7 @@ class Connection(psycopg.Connection[Any]):
             wanted = next(gen)
             while True:
                 ready = yield wanted
-                # The driver looks up now and then, with nothing to tell.
+                # The driver resumes the generator at intervals, also when nothing is ready.
                 if not ready and time.monotonic() > until:
                     self.pgconn.finish()
                     raise psycopg.OperationalError(f"no answer within {self.patience_s:.0f} s")
@@ -42,14 +42,14 @@ class Connection(psycopg.Connection[Any]):
 
 
 class NulCursor(psycopg.Cursor[Any]):
-    """Takes texts with NUL in them."""
+    """A cursor that accepts texts with NUL in them."""
 
     def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
         try:
             return super().execute(query, params, **more)
         except psycopg.DataError as error:
             cleaned = _clean(params)
-            # The driver itself refuses it, before anything is sent: the transaction has not suffered.
+            # The driver refuses a NUL before it sends anything, so the transaction is still valid.
             if error.sqlstate is not None or cleaned == params:
                 raise
             return super().execute(query, cleaned, **more)
@@ -69,7 +69,7 @@ def _clean(value: Any) -> Any:
 
 
 class Lists(Dumper):
-    """Writes a list of plain values. The driver's own takes several times as long, and NUL in a text fails it."""
+    """Writes a list of plain values. The driver's dumper takes several times as long, and fails on NUL in a text."""
 
     def dump(self, obj: list[Any]) -> bytes:
         kinds = set(map(type, obj))
@@ -99,6 +99,6 @@ def connect(patience_s: float, *arguments: Any, **more: Any) -> Connection:
 
 
 def only_reads(connection: Connection) -> None:
-    """What it reads is of one moment."""
+    """Make the connection read-only, with reads of one moment in each transaction."""
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.read_only = True

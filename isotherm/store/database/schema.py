@@ -16,14 +16,14 @@ import sqlalchemy as sa
 from isotherm import errors
 
 # The newest file under migrations/versions; a test holds the two together.
-HEAD = "0004"
-# The name of the lock under which a database is migrated: any number that nobody else takes.
+HEAD = "0013"
+# The number of the advisory lock for migrations: arbitrary, used for nothing else.
 _LOCK = 7_316_402
 _PATIENCE_S = 300
 
 
 def revision(engine: sa.Engine) -> str | None:
-    """The schema that the database has, none if it is empty. A reader's engine takes no lock for it."""
+    """Return the schema revision of the database, None if it is empty. With a reading engine it takes no lock."""
     with engine.connect() as connection:
         if not sa.inspect(connection).has_table("alembic_version"):
             return None
@@ -39,7 +39,7 @@ def migrate(engine: sa.Engine, reader: sa.Engine) -> None:
     if found == HEAD:
         return
     if found is not None and found > HEAD:
-        if suits(found, HEAD):
+        if is_compatible(found, HEAD):
             return
         raise errors.UserError(f"{engine.url.database} was made by a newer version of Isotherm.", kind="NotSupported",
                                hint=f"Its schema is {found}; this version knows {HEAD}.")
@@ -57,19 +57,19 @@ def _advice(where: sa.URL) -> str:
     return f"Does the server run at {where.host}, has it this database, and are user and password right?"
 
 
-def suits(found: str, known: str) -> bool:
-    """Whether code that knows a schema works on a newer one, which has only been added to since.
+def is_compatible(found: str, known: str) -> bool:
+    """Return whether code of the schema `known` works on the newer schema `found`.
 
-    A schema has a number and, behind a dash, the number of the oldest whose code works on it: code of the release before
-    works on `0007-0006`. What nobody uses any more goes with the release after: first add, then take away.
+    A revision has a number and, after an underscore, the number of the oldest schema whose code works on it: code of 0006
+    works on `0007_0006`. So a release only adds columns; unused ones are removed in the release after it.
     """
-    number, _, oldest = found.partition("-")
-    return known.partition("-")[0] >= (oldest or number)
+    number, _, oldest = found.partition("_")
+    return known.partition("_")[0] >= (oldest or number)
 
 
 @contextlib.contextmanager
 def _alone(connection: sa.Connection) -> Iterator[None]:
-    """Nobody else migrates meanwhile. On SQLite whoever may write is alone anyway."""
+    """Keep other processes from migrating at the same time. On SQLite the write lock does that."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_PATIENCE_S}s'")
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))

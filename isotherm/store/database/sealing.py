@@ -1,9 +1,9 @@
-"""Seals whole columns on their way into the database, and opens them on their way out, where there is a ring of keys.
+"""Seals whole columns on their way into the database, and opens them on their way out, if there is a key ring.
 
-Whatever may carry a secret is sealed, whoever put it there: nobody has to know what is secret, so nothing can be
-forgotten. The ring comes with the connection; units of work stay what they are. What cannot be opened stays as it is: it
-is the reader who finds out (`documents.decode` says why), so that one row with a lost key holds up nobody else, and a
-resource whose properties cannot be read can still be deleted by its physical id.
+Every column that may carry a secret is sealed as a whole, so that no code has to know which values are secret. The ring
+comes with the connection; units of work do not handle it. A text that cannot be opened is returned sealed, and its reader
+raises the error (`documents.decode`). So one row with a lost key does not block other rows, and a resource whose
+properties cannot be read can still be deleted by its physical id.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
 
 Text = TypeVar("Text", str, str | None)
-# Texts that say nothing are stored as they are: most columns of most rows have one of them.
+# Empty values are stored as they are: most columns of most rows have one of them.
 _EMPTY = frozenset(("", "{}", "[]", "null", "[null,{}]"))
-# Of the texts that were sealed last, so many are remembered, if they are short.
+# Number of recently sealed texts that are cached, and the length up to which they are.
 _KEPT, _SHORT = 2048, 4096
-# How the address of a blob begins that is a mark and no hash.
+# Prefix of a blob's address that is a keyed mark, not a hash.
 _MARK = "~"
 _ADDRESS_BYTES = 31
 
 
 class Clear:
-    """No ring: everything is stored as it is."""
+    """Stores all texts as they are: there is no key ring."""
 
     def seal(self, text: Text, column: str, row: object, owner: str = "") -> Text:
-        """The text as it is stored in this column of this row, which belongs to a stack or a project."""
+        """Return the text as stored in this column of this row, which belongs to a stack or a project."""
         return text
 
     def open(self, text: Text, column: str, row: object, owner: str = "") -> Text:
@@ -53,11 +53,11 @@ class Clear:
 
 
 class Sealing(Clear):
-    """Seals with a ring."""
+    """Seals texts with a key ring."""
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring
-        # A row is written again, and read by its neighbours, soon after: what was just done is not done again.
+        # A row is written again, and read by its dependants, soon after: both directions are cached.
         self._sealed, self._opened = _Recent(), _Recent()
 
     def seal(self, text: Text, column: str, row: object, owner: str = "") -> Text:
@@ -86,23 +86,23 @@ class Sealing(Clear):
             return text
 
     def address(self, hash_: str, owner: str = "") -> str:
-        """Where a text is kept: no hash of it, which would tell whoever guesses the text that he is right."""
+        """Return the address of a text: a keyed mark, because a plain hash would confirm a guess of the text."""
         return self.addresses(hash_, owner)[0]
 
     def addresses(self, hash_: str, owner: str = "") -> list[str]:
-        """Where a text may be kept, also by older keys, or from the time before there were any."""
+        """Return the possible addresses of a text: by the newest key, by older keys, and its hash without a key."""
         if not hash_ or hash_.startswith(_MARK):
             return [hash_]
         marks = self._ring.marks(f"{owner}/{hash_}", _ADDRESS_BYTES)
         return [*(_MARK + mark for mark in marks), hash_]
 
     def digests(self, digest: str) -> list[str]:
-        """What a digest is called in the tables, by the newest key and by older ones."""
+        """Return the stored forms of a digest, by the newest key and by older ones."""
         return self._ring.marks(digest)
 
 
 class _Recent:
-    """Remembers what it was last told: between `_KEPT` and twice as many."""
+    """A cache of the entries that were put last: between `_KEPT` and twice as many."""
 
     def __init__(self) -> None:
         self._new: dict[tuple[str, str], str] = {}
@@ -122,12 +122,12 @@ _OPTION = "sealing"
 
 
 def options(ring: Callable[[], KeyRing] | None) -> dict[str, object]:
-    """What an engine's execution options say of the ring, which is made when it is first needed."""
+    """Return the execution options of an engine with this ring, which is loaded when it is first needed."""
     return {} if ring is None else {_OPTION: cache(lambda: Sealing(ring()))}
 
 
 def of(connection: sa.Connection) -> Clear:
-    """What seals for this connection."""
+    """Return the sealing of this connection."""
     make: Callable[[], Clear] | None = connection.get_execution_options().get(_OPTION)
     return _CLEAR if make is None else make()
 
@@ -135,10 +135,10 @@ def of(connection: sa.Connection) -> Clear:
 def with_digests(
     connection: sa.Connection, wanted: Sequence[Wanted], present: Mapping[str, Collection[str | None]]
 ) -> Sequence[Wanted]:
-    """The same, with digests as the tables have them. `present` are those that a name has there already.
+    """Return `wanted` with digests in their stored form. `present` has the stored digests by name.
 
-    A digest could be guessed from a known template and a short password, so the tables have a mark of it instead. After a
-    new key was put in front, what has a mark by an older one keeps it: it has not changed.
+    A password could be guessed from a plain digest and a known template, so the tables have a keyed mark instead. After
+    the key was changed, a resource keeps a mark of an older key: its definition has not changed.
     """
     box = of(connection)
     if box is _CLEAR:

@@ -1,7 +1,7 @@
-"""Tells transient errors of the database, which are worth a retry, from errors of the unit of work.
+"""Distinguishes transient errors of the database, which justify a retry, from errors of the unit of work.
 
-The error classes of the drivers do not tell: that of MariaDB has an unknown column and a server shutdown in one class,
-that of PostgreSQL counts a session that was ended for its silence as an internal error.
+The error classes of the drivers are not enough: MariaDB's has an unknown column and a server shutdown in one class, and
+PostgreSQL's counts a session that was ended by an idle timeout as an internal error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The database behind the store: opened, migrated, and written to by one thread that commits together what came together.
+"""The store of a process: one thread writes, and commits units of work that arrived together in one transaction.
 
-A *unit of work* is a function that takes a connection and does one whole state change. Units run one after the other
-inside one transaction, and one that fails takes nothing with it. When the commit fails, or the database asks for a retry,
-the whole group runs again from its beginning: a unit must therefore do nothing but talk to its connection.
+A *unit of work* is a function that takes a connection and makes one complete state change. Units of a group run one after
+the other; one that fails does not affect the others. When the commit fails, or the database requests a retry, the whole
+group runs again: so a unit must do nothing but use its connection.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.store import limits
 from isotherm.store.database import connect, schema, transient
 from isotherm.store.database.lane import WriteLane
 
@@ -28,18 +29,18 @@ if TYPE_CHECKING:
     from isotherm.secrets.ring import KeyRing
 
 T = TypeVar("T")
-# What a unit of work gets; others name it from here, and know nothing else of the database's library.
+# The parameter of a unit of work. Other packages import it from here, so that only the store imports SQLAlchemy.
 Connection = sa.Connection
 Unit = Callable[[Connection], T]
 
-# How many units share a commit at most; a bound on what one retry repeats.
+# Most units in one commit: a bound on the work that a retry repeats.
 GROUP_LIMIT = 512
 ATTEMPTS = 8
 READ_ATTEMPTS = 4
 
 
 class Store(Protocol):
-    """What the engine needs of a store. `write` returns when the unit is durable; `read` sees what is committed."""
+    """The port to the store. `write` returns when the unit is durable; `read` sees committed rows."""
 
     async def write(self, unit: Unit[T]) -> T: ...
 
@@ -47,9 +48,10 @@ class Store(Protocol):
 
 
 def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: WriteLane | None = None) -> list[Any]:
-    """Run the units in one transaction; the answer to each is its result or the exception it raised.
+    """Run the units in one transaction; return for each its result or the exception it raised.
 
-    At first without savepoints, which cost as much as a small unit; only if a unit raises does each get one.
+    A savepoint costs as much as a small unit, so there are none at first. If a unit raises, the group runs again with one
+    for each unit.
     """
     mark, careful, attempt = uuid.uuid4().hex if turns else "", False, 0
     answers: list[Any] = []
@@ -58,12 +60,12 @@ def run_group(engine: sa.Engine, units: list[Unit[Any]], turns: WriteLane | None
             with engine.connect() as connection, connection.begin():
                 if turns is not None and turns.take(connection, mark, again=attempt > 0):
                     return answers
-                # Kept beyond the transaction: if its end is not known, the next attempt asks whether they count.
+                # Kept beyond the transaction: if the result of the commit is unknown, the next attempt finds out.
                 answers[:] = [_run_guarded(connection, unit) if careful else _run(connection, unit) for unit in units]
             return answers
         except _Raised as raised:
             if len(units) == 1:
-                # Rolling back the whole was its savepoint.
+                # The rollback of the transaction replaces a savepoint.
                 return [raised.error]
             careful = True
         except sa.exc.DBAPIError as error:
@@ -105,7 +107,7 @@ def _run_guarded(connection: sa.Connection, unit: Unit[Any]) -> Any:
 
 
 class ThreadedStore:
-    """The store of a running process: one thread writes, one reads, and the loop only waits."""
+    """The store of a running process: one thread writes, one reads, and the event loop is never blocked."""
 
     def __init__(self, engine: sa.Engine, reader: sa.Engine) -> None:
         self._engine = engine
@@ -122,12 +124,16 @@ class ThreadedStore:
             thread.start()
 
     @classmethod
-    def open(cls, url: str, ring: Callable[[], KeyRing] | None = None, *, max_events: int = -1) -> ThreadedStore:
-        """`ring` is asked for when something is first sealed or opened; without one, nothing is.
+    def open(
+        cls, url: str, ring: Callable[[], KeyRing] | None = None, *, max_events: int = -1,
+        max_history: int = limits.HISTORY,
+    ) -> ThreadedStore:
+        """Open and migrate the database at `url`.
 
-        `max_events` is how many events of a stack are kept; 0 or less: all.
+        `ring` is called when a value is first sealed or opened; without it nothing is sealed. `max_events`: the number of
+        events that are kept of each stack; 0 or less: all. `max_history`: the number of inputs that its history keeps.
         """
-        engine = connect.connect(url, ring, max_events=max_events)
+        engine = connect.connect(url, ring, max_events=max_events, max_history=max_history)
         reader = connect.connect(url, ring, reading=True)
         with contextlib.ExitStack() as opened:
             opened.callback(engine.dispose)
@@ -143,7 +149,7 @@ class ThreadedStore:
         return await _ask(self._reads, unit)
 
     def read_at_start(self, unit: Unit[T]) -> T:
-        """Read and block meanwhile: for a process whose loop does not run yet."""
+        """Read and block: for a process whose event loop does not run yet."""
         answer = _read(self._reader, unit)
         if isinstance(answer, Exception):
             raise answer
@@ -165,7 +171,7 @@ class ThreadedStore:
             try:
                 answers = run_group(self._engine, [unit for unit, _ in group], self._turns)
                 self.commits += 1
-            except Exception as error:  # noqa: BLE001 - the database is gone: everybody who waits has to hear it
+            except Exception as error:  # noqa: BLE001 - the database does not answer: every waiting caller gets the error
                 answers = [error] * len(group)
             for (_, future), answer in zip(group, answers, strict=True):
                 _answer(future, answer)
@@ -190,14 +196,14 @@ class ThreadedStore:
 
 
 def _read(engine: sa.Engine, unit: Unit[Any]) -> Any:
-    """The result of a read, or its exception. A connection that was lost while nobody used it is no reason to fail."""
+    """Return the result of a read, or its exception. Transient errors, such as a lost connection, are retried."""
     for attempt in range(1, READ_ATTEMPTS + 1):
         try:
             with engine.connect() as connection, connection.begin():
                 return unit(connection)
-        except Exception as error:  # noqa: BLE001 - handed to whoever waits for this read
+        except Exception as error:  # noqa: BLE001 - returned to the caller of this read
             if transient.is_read_only(error):
-                return errors.Bug(f"what only reads wants to write: {error}")
+                return errors.Bug(f"a read tried to write: {error}")
             if attempt == READ_ATTEMPTS or not transient.is_transient(error):
                 return error
         time.sleep(0.01 * 4**attempt)
@@ -210,10 +216,10 @@ async def _ask(channel: queue.SimpleQueue[tuple[Unit[Any], Future[Any]] | None],
     try:
         return await asyncio.wrap_future(future)
     except sa.exc.DBAPIError as error:
-        told = transient.translated(error)
-        if told is error:
+        translated = transient.translated(error)
+        if translated is error:
             raise
-        raise told from error
+        raise translated from error
 
 
 def _answer(future: Future[Any], answer: Any) -> None:

@@ -2,7 +2,7 @@
 
 Projects get equal shares. The share of a project is split equally among its families (a stack with all stacks nested right
 in it counts as one). Inside a family, stacks get it in batches, one after the other: steps of one stack are cheaper
-together, and the stack around them waits for all of them anyway. Capacity that one cannot use goes to the others.
+together, and the outer stack waits for all of them anyway. Capacity that one cannot use goes to the others.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class WaitingStack:
 def split(capacity: int, wants: Sequence[int], first: int = 0) -> list[int]:
     """Split the capacity into equal shares, none above its demand. A remainder goes to those from `first` on."""
     given = [0] * len(wants)
-    hungry = [at for at, want in enumerate(wants) if want > 0]
-    while capacity > 0 and hungry:
-        share = capacity // len(hungry)
+    unsatisfied = [at for at, want in enumerate(wants) if want > 0]
+    while capacity > 0 and unsatisfied:
+        share = capacity // len(unsatisfied)
         if not share:
-            hungry.sort(key=lambda at: (at - first) % len(wants))
-            hungry, share = hungry[:capacity], 1
-        for at in hungry:
+            unsatisfied.sort(key=lambda at: (at - first) % len(wants))
+            unsatisfied, share = unsatisfied[:capacity], 1
+        for at in unsatisfied:
             more = min(share, wants[at] - given[at])
             given[at] += more
             capacity -= more
-        hungry = [at for at in hungry if given[at] < wants[at]]
+        unsatisfied = [at for at in unsatisfied if given[at] < wants[at]]
     return given
 
 

@@ -49,7 +49,7 @@ class Sharers:
 
 
 def by_age(capacity: int, turn: int) -> int:
-    """Return how much of the capacity goes to what has been due for longest, whatever its stack."""
+    """Return the part of the capacity for the nodes that have been due for longest, of any stack."""
     return (capacity + turn % _BY_AGE) // _BY_AGE
 
 

@@ -8,22 +8,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ORDERED, UNFINISHED, VISITING, Action, OperationState, Status
-from isotherm.store import credentials, rows, scheduling
+from isotherm.store import credentials, rows, scheduling, stack_clouds
 from isotherm.store import tables as t
-from isotherm.store.database import sealing
-from isotherm.store.operations import adopt, order, snapshots
+from isotherm.store.database import committed, sealing
+from isotherm.store.database.committed import SupersededOperation
+from isotherm.store.operations import adopt, finish, history, move, order, snapshots
 from isotherm.store.reads import stack_list
-from isotherm.store.records import Acceptance, Event, NewStack
+from isotherm.store.records import Acceptance, Event, NewStack, OperationScope
 from isotherm.store.scheduling import Scheduling
 from isotherm.store.transitions import nodes, operations
 
-# Operations inside a stack that a newer one around it leaves alone: they make nothing.
+# Actions on nested stacks that a newer operation on an outer stack does not stop: they create nothing.
 _GOES_ON = (*VISITING, Action.DELETE)
-_STOPPED = "Stopped: a newer operation on the stack around it was accepted"
+_STOPPED = "Stopped: a newer operation on the outer stack was accepted"
 
 def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now: float) -> None:
     """Create a stack with its first operation; raises Conflict if the name is taken."""
@@ -50,7 +52,7 @@ def create(connection: sa.Connection, stack: NewStack, request: Acceptance, now:
 def supersede(connection: sa.Connection, request: Acceptance, now: float, *, preempt: bool = False) -> int:
     """Accept an operation on an existing stack; return its generation, or raise Conflict if another one was faster.
 
-    On the legacy path, an operation in progress is a conflict too, unless the stack around asks (`preempt`).
+    On the legacy path, an operation in progress is a conflict too, unless the outer stack asks (`preempt`).
     """
     stack = t.stacks.c
     chosen = _admit(connection, request, preempt=preempt)
@@ -74,9 +76,11 @@ def supersede(connection: sa.Connection, request: Acceptance, now: float, *, pre
         )
     stack_list.forget_tags(connection, request.stack_id)
     stack_list.write_tags(connection, request.stack_id, request.tags)
-    running = _halt(connection, request.stack_id, request.generation, now, chosen)
-    if chosen.stops_nested and request.action not in VISITING and (running or request.action is Action.ROLLBACK):
-        halt_inside(connection, request.stack_id, now)
+    older = _halt(connection, request.stack_id, request.generation, now, chosen)
+    if older is not None:
+        committed.add_superseded(connection, older)
+    if chosen.stops_nested and request.action not in VISITING and (older or request.action is Action.ROLLBACK):
+        halt_nested(connection, request.stack_id, now)
     _open(connection, request, request.generation + 1, now, chosen)
     return request.generation + 1
 
@@ -94,8 +98,10 @@ def _admit(connection: sa.Connection, request: Acceptance, *, preempt: bool) -> 
     return chosen
 
 
-def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float, chosen: Scheduling) -> bool:
-    """Let the older operation start nothing more; return whether there is one.
+def _halt(
+    connection: sa.Connection, stack_id: str, generation: int, now: float, chosen: Scheduling
+) -> SupersededOperation | None:
+    """Let the older operation start nothing more; return it if there is one.
 
     Steps under way keep their leases, and record their results when they end.
     """
@@ -104,19 +110,21 @@ def _halt(connection: sa.Connection, stack_id: str, generation: int, now: float,
         operation.stack_id == stack_id, operation.generation == generation, operation.state.in_(UNFINISHED))
     older = connection.execute(sa.select(operation.id, operation.action, operation.state).where(running)).one_or_none()
     # Only an unfinished operation has nodes that workers could take (S2.19).
-    if older is not None:
-        operations.supersede(connection, older.id, now)
-        chosen.halt(connection, stack_id)
-        snapshots.give_up(connection, stack_id)
-        if older.action in ORDERED or older.state == OperationState.WAKING:
-            order.clear_visits(connection, stack_id)
-        # Nodes that wait for the older operation have to wait for the newer one.
-        nodes.wake_waiters(connection, older.id, now)
-    return older is not None
+    if older is None:
+        return None
+    operations.supersede(connection, older.id, now)
+    history.supersede(connection, older.id, now)
+    chosen.halt(connection, stack_id)
+    snapshots.give_up(connection, stack_id)
+    if older.action in ORDERED or older.state == OperationState.WAKING:
+        order.clear_visits(connection, stack_id)
+    # Nodes that wait for the older operation have to wait for the newer one.
+    nodes.wake_waiters(connection, older.id, now)
+    return SupersededOperation(stack_id, older.id, Action(older.action))
 
 
-def halt_inside(connection: sa.Connection, stack_id: str, now: float) -> None:
-    """Stop what older operations of a stack have begun to make on the stacks inside (I4).
+def halt_nested(connection: sa.Connection, stack_id: str, now: float) -> None:
+    """Stop what older operations of a stack have begun to make on the nested stacks (I4).
 
     The newer operation may change what these use before it comes to them, and then it opens an operation of its own there.
     What is under way keeps its lease, and records itself when it ends.
@@ -129,16 +137,17 @@ def halt_inside(connection: sa.Connection, stack_id: str, now: float) -> None:
     ).all()
     for one in _begun(connection, stack_id, busy):
         _halt(connection, one.id, one.generation, now, scheduling.CONVERGENCE)
-        operations.stop_inside(connection, one.operation_id, _STOPPED)
+        operations.stop_nested(connection, one.operation_id, _STOPPED)
         connection.execute(sa.update(t.stacks).where(inner.id == one.id).values(status=Status.FAILED, reason=_STOPPED))
         stopped = Event(one.id, one.operation_id, "", "OS::Heat::Stack", one.id, Action(one.action), Status.FAILED,
                         _STOPPED)
         rows.insert_events(connection, [stopped], now)
-        halt_inside(connection, one.id, now)
+        finish.forget_older(connection, one.id, one.operation_id)
+        halt_nested(connection, one.id, now)
 
 
 def _begun(connection: sa.Connection, stack_id: str, inner: Sequence[Any]) -> list[Any]:
-    """Of stacks inside: those on which a resource of the stack has begun an operation, whose end it waits for.
+    """Of nested stacks: those on which a resource of the stack has begun an operation, whose end it waits for.
 
     The row of a resource that was interrupted may not know its stack yet; the stack is named after the row's token.
     """
@@ -156,18 +165,32 @@ def _open(
 ) -> None:
     if request.credential:
         credentials.bind(connection, request.credential, request.stack_id)
+    if request.cloud is not None:
+        stack_clouds.bind(connection, request.stack_id, request.cloud)
     input_ = _take_over(connection, request) if request.input_of else _keep(connection, request)
     limit_s = request.timeout_s if request.limit_s is None else request.limit_s
     operations.open_(
         connection, id=request.operation_id, stack_id=request.stack_id, generation=generation, action=request.action,
         input=input_, disable_rollback=request.disable_rollback or request.stays, timeout_s=limit_s, tags=request.tags,
         created_at=now, due=chosen.plan_due(now), deadline=None if limit_s is None else now + limit_s,
-        converge=request.converge,
+        converge=request.converge, scope=_scope(connection, request),
     )
+    history.begin(connection, request, input_, generation, now)
     chosen.open(connection, request.stack_id, request.operation_id, now)
     started = Event(request.stack_id, request.operation_id, "", "OS::Heat::Stack", request.stack_id, request.action,
                     Status.IN_PROGRESS, request.reason)
     rows.insert_events(connection, [started], now)
+
+
+def _scope(connection: sa.Connection, request: Acceptance) -> str | None:
+    """Return the scope of the operation as JSON. With the input of another operation, the same resources wait."""
+    scope = request.scope
+    if request.input_of:
+        operation = t.operations.c
+        text = connection.execute(sa.select(operation.scope).where(operation.id == request.input_of)).scalar()
+        taken = rows.scope_of(text)
+        scope = None if taken is None else OperationScope(waits=taken.waits)
+    return None if scope is None else msgspec.json.encode(scope).decode()
 
 
 def _keep(connection: sa.Connection, request: Acceptance) -> str:
@@ -200,7 +223,9 @@ def _take_over(connection: sa.Connection, request: Acceptance) -> str:
     return found or ""
 
 
-def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: float, reason: str) -> None:
+def roll_back(
+    connection: sa.Connection, stack_id: str, operation_id: str, now: float, reason: str, username: str = ""
+) -> None:
     """Open the rollback of the stack's newest operation: to the last one that was completed, or to nothing.
 
     It runs in the transaction that saw the failure, so that the target cannot be lost in between (lesson D6).
@@ -223,6 +248,9 @@ def roll_back(connection: sa.Connection, stack_id: str, operation_id: str, now: 
             disable_rollback=stack.disable_rollback, timeout_s=stack.timeout_s,
             tags=target.tags if target else "[]", reason=reason, input_of=target.id if target else "",
             limit_s=failed.timeout_s if failed else None, converge=bool(failed and failed.converge),
+            username=username,
         ),
         now,
     )
+    if target is not None:
+        move.undo(connection, stack_id, target.generation)

@@ -1,4 +1,4 @@
-"""Units of work about ownership: what exists is taken over by a stack, or let go of."""
+"""Units of work about ownership of objects: a stack takes them over, or leaves them behind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.states import DeletionPolicy, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.operations import snapshots
@@ -19,10 +20,10 @@ from isotherm.store.transitions import versions as version_transitions
 def take_over(
     connection: sa.Connection, versions: Sequence[Version], requires: Mapping[str, Collection[str]], now: float
 ) -> None:
-    """Make the objects those of a stack whose nodes have just been planned; raises Conflict if one has an owner.
+    """Insert versions for existing objects under nodes that were just planned. Raises Conflict if one has an owner.
 
-    Each row carries the intent to adopt: whoever visits its node makes sure first that the object is there. What each
-    uses, by name, is known from the first moment (I9): a delete may come before the visit.
+    Each version carries the intent to adopt: its step first checks that the object exists. Its requirements are stored at
+    once (I9), because a delete may come before that step.
     """
     if not versions:
         return
@@ -40,10 +41,17 @@ def take_over(
     nodes.attach_by_name(connection, ((v.id, v.stack_id, v.name) for v in versions))
 
 
-def _recognise(connection: sa.Connection, project: str, versions: Sequence[Version]) -> None:
-    """Find the objects whose creation was under way when their stack was abandoned: by now it is known what came of it.
+def drop_unmade(connection: sa.Connection, version_ids: Collection[int]) -> None:
+    """Delete versions for which nothing was made, so that their nodes can stand for existing objects."""
+    found = rows.versions(connection, version_ids)
+    version_transitions.delete(connection, list(found))
+    nodes.detach(connection, ((one.stack_id, one.name, one.id) for one in found.values()))
 
-    Raises Conflict if it is not known yet.
+
+def _recognise(connection: sa.Connection, project: str, versions: Sequence[Version]) -> None:
+    """Find the ids of objects whose creation was in progress when their stack was abandoned.
+
+    Raises Conflict if a creation is still in progress, or if the object has been given for another resource (I1).
     """
     unknown = {v.token: v for v in versions if v.physical_id is None}
     if not unknown:
@@ -52,16 +60,20 @@ def _recognise(connection: sa.Connection, project: str, versions: Sequence[Versi
     busy = sa.select(resource.token, stack.name, stack.project).join(t.stacks, stack.id == resource.stack_id)
     for token, owner, of in connection.execute(busy.where(rows.among(resource.token)), rows.ids(unknown)):
         where = f"stack {owner}" if of == project else "another stack"
-        raise errors.Conflict(f"resources.{unknown[token].name}: {where} is still busy with it, or has it.",
-                              hint="Wait until the stack that it was made in is gone.")
+        raise errors.Conflict(f"resources.{unknown[token].name}: {where} is still creating it, or owns it.",
+                              hint="Wait until the stack that created it is deleted.")
     found = sa.select(kept.token, kept.physical_id).join(t.stacks, stack.id == kept.stack_id)
     mine = found.where(rows.among(kept.token), stack.project == project, kept.physical_id.is_not(None))
+    owners = {(v.implementation, v.physical_id): v.name for v in versions}
     for token, physical_id in connection.execute(mine, rows.ids(unknown)):
-        unknown[token].physical_id = physical_id
+        version = unknown[token]
+        if owner := owners.get((version.implementation, physical_id)):
+            raise errors.Conflict(f"resources.{version.name}: {physical_id} is already resource {owner}.")
+        version.physical_id = physical_id
 
 
 def _refuse_owned(connection: sa.Connection, project: str, versions: Sequence[Version]) -> None:
-    """I1: no two rows own one object."""
+    """Raise Conflict if another version owns one of the objects (I1)."""
     resource, stack = t.resources.c, t.stacks.c
     found = connection.execute(
         sa.select(resource.implementation, resource.physical_id, resource.name, stack.name, stack.project)
@@ -73,25 +85,47 @@ def _refuse_owned(connection: sa.Connection, project: str, versions: Sequence[Ve
     for implementation, physical_id, name, owner, of in found:
         if (implementation, physical_id) in wanted:
             mine = wanted[implementation, physical_id]
-            if of != project:  # whose it is, is told to nobody outside
+            if of != project:  # names of another project's stacks are not shown
                 raise errors.Conflict(f"resources.{mine}: {physical_id} belongs to another stack.")
             raise errors.Conflict(
                 f"resources.{mine}: {physical_id} belongs to resource {name} of stack {owner}.",
-                hint=f"`isotherm abandon {owner}` lets go of it.",
+                hint=f"`isotherm abandon {owner}` releases it.",
             )
 
 
 def let_go(connection: sa.Connection, stack_id: str, *, adopted: bool = False) -> None:
-    """Leave the objects of the stack, and of the stacks inside, where they are, whatever becomes of its resources.
+    """Retain the objects of a stack and of its nested stacks when their resources are deleted.
 
-    With `adopted`: only those that it has adopted, and not what the adoption has made.
+    With `adopted`: only adopted objects, not those that the adoption has created.
     """
     stack = t.stacks.c
     version_transitions.abandon(connection, stack_id, adopted=adopted)
     snapshots.let_go(connection, stack_id)
     inside = list(connection.execute(sa.select(stack.id).where(stack.owner_id == stack_id, stack.tomb == "")).scalars())
-    # Should an update call it off, it looks at each of them again, and tells the stacks inside.
+    # An update that supersedes the abandon must visit every resource again, also in the nested stacks.
     nodes.revisit_done(connection, stack_id)
     version_transitions.distrust(connection, stack_id, inside)
     for one in inside:
         let_go(connection, one, adopted=adopted)
+
+
+def forget(connection: sa.Connection, stack_id: str, name: str) -> list[str]:
+    """Retain the objects of one resource when its versions are deleted; return the nested stacks among them.
+
+    A nested stack is abandoned: it is deleted, and its objects stay. Raises Conflict if one has an operation in progress.
+    """
+    stack, version = t.stacks.c, t.resources.c
+    nested = connection.execute(
+        sa.select(stack.id, stack.status).join(t.resources, version.physical_id == stack.id)
+        .where(stack.owner_id == stack_id, stack.tomb == "", version.stack_id == stack_id, version.name == name)
+    ).all()
+    for id_, status in nested:
+        if status == Status.IN_PROGRESS:
+            raise errors.Conflict(f"The nested stack of resource {name} has an operation in progress.",
+                                  kind="ActionInProgress", hint="Ask again when it has ended.")
+        let_go(connection, id_)
+    inside = [id_ for id_, _ in nested]
+    policy = DeletionPolicy.ABANDON if nested else DeletionPolicy.RETAIN
+    version_transitions.set_policy(connection, stack_id, [name], policy)
+    version_transitions.distrust(connection, stack_id, inside)
+    return inside

@@ -1,7 +1,7 @@
-"""Unit of work: a stack that was made elsewhere arrives, at rest, as if an operation of ours had just ended on it.
+"""Unit of work that writes an imported stack, idle, as if one of our operations had just ended on it.
 
-Accepting, planning and taking over are those of every other operation; then all is settled at once, in the same
-transaction. Nobody ever sees the stack under way, and no worker has anything to do with it.
+It is accepted, planned and adopted like any other stack, and settled in the same transaction. So the stack is never seen
+in progress, and no worker takes its nodes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import sqlalchemy as sa
 from isotherm.states import NodeState, Status
 from isotherm.store import rows, software
 from isotherm.store import tables as t
-from isotherm.store.operations import accept, adopt, plan
+from isotherm.store.operations import accept, adopt, history, plan
 from isotherm.store.records import Acceptance, Event, NewStack, Version, Wanted
 from isotherm.store.signals import signals
 from isotherm.store.transitions import nodes, operations, versions
+from isotherm.store.versions import protection
 
 
 class Arrival(msgspec.Struct):
-    """A stack, and all that there is to know of it."""
+    """An imported stack with its resources, configs and signals."""
 
     stack: NewStack
     acceptance: Acceptance
@@ -31,42 +32,44 @@ class Arrival(msgspec.Struct):
     created_at: float
     updated_at: float | None
     wanted: Sequence[Wanted]
-    # One version for each name that was made, and older ones that are still to be cleaned up.
+    # The current version of each resource that exists, and superseded versions that are still to be deleted.
     versions: Sequence[Version]
     older: Sequence[Version]
-    # The names whose version is known to be just what is wanted.
+    # Names of resources whose version is proven to match the template.
     proven: frozenset[str]
-    # How each node has ended that has not ended well.
+    # The states of nodes that did not end as DONE.
     states: Mapping[str, NodeState]
     configs: Sequence[dict[str, Any]]
-    # By resource: what it was told.
+    # By resource: the signals that it has received.
     signals: Mapping[str, Sequence[signals.NewSignal]]
-    # By resource: when it was made. The oldest members of a scaling group are the first to go.
+    # By resource: its creation time. A scaling group removes its oldest members first.
     made_at: Mapping[str, float]
 
 
 def known(connection: sa.Connection, stack_ids: Sequence[str]) -> set[str]:
-    """Of these stacks: those that are here, or have been."""
+    """Return which of these stacks exist in this database, deleted ones included."""
     return set(connection.execute(sa.select(t.stacks.c.id).where(rows.among(t.stacks.c.id)), rows.ids(stack_ids)).scalars())
 
 
-def at_rest(connection: sa.Connection, one: Arrival, now: float) -> None:
-    """Raises Conflict if the name, or an object of the stack, belongs to another one."""
+def write_idle(connection: sa.Connection, one: Arrival, now: float) -> None:
+    """Write an imported stack as idle. Raises Conflict if another stack has its name or one of its objects."""
     operation_id, stack_id = one.acceptance.operation_id, one.stack.id
     accept.create(connection, one.stack, one.acceptance, now)
     plan.write(connection, operation_id, one.wanted, now)
     _take(connection, one, now)
+    protection.keep_all(connection, stack_id, one.wanted)
     nodes.end_imported(connection, stack_id, one.states)
     operations.end_imported(connection, operation_id, one.reason if one.status is Status.FAILED else None, now)
+    history.end(connection, operation_id, one.status, now)
     connection.execute(
         sa.update(t.stacks)
         .where(t.stacks.c.id == stack_id)
-        # What is rolled back later goes back to this, and never to nothing, whatever state it is in.
+        # A later rollback returns to this operation even if the imported stack had failed.
         .values(status=one.status, reason=one.reason, complete_operation_id=operation_id, created_at=one.created_at,
                 updated_at=one.updated_at)
     )
-    told = Event(stack_id, operation_id, "", "OS::Heat::Stack", stack_id, one.acceptance.action, one.status, one.reason)
-    rows.insert_events(connection, [told], now)
+    event = Event(stack_id, operation_id, "", "OS::Heat::Stack", stack_id, one.acceptance.action, one.status, one.reason)
+    rows.insert_events(connection, [event], now)
     for config in one.configs:
         software.create_config(connection, one.stack.project, config, now)
     _deliver(connection, one, now)
@@ -74,7 +77,7 @@ def at_rest(connection: sa.Connection, one: Arrival, now: float) -> None:
 
 def _take(connection: sa.Connection, one: Arrival, now: float) -> None:
     node = t.nodes.c
-    # As the tables have them: they may be sealed.
+    # The digests as stored: the newest key may have changed them.
     planned = connection.execute(sa.select(node.name, node.digest).where(node.stack_id == one.stack.id))
     digests = {row.name: row.digest for row in planned}
     for version in one.versions:

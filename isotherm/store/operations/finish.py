@@ -24,11 +24,12 @@ from isotherm.states import (
 )
 from isotherm.store import rows, scheduling
 from isotherm.store import tables as t
-from isotherm.store.operations import ends, order, snapshots
-from isotherm.store.records import Edge, Event, NodeWrite, Operation
+from isotherm.store.operations import ends, history, order, snapshots
+from isotherm.store.reads import left_out
+from isotherm.store.records import Edge, Event, NodeWrite, Operation, OperationScope
 from isotherm.store.signals import hooks
 from isotherm.store.transitions import nodes, operations
-from isotherm.store.versions import shared_objects
+from isotherm.store.versions import readers, shared_objects
 
 
 def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None:
@@ -50,7 +51,7 @@ def next_phase(connection: sa.Connection, operation_id: str, now: float) -> None
 
 
 def _plan_again(connection: sa.Connection, operation: Operation, now: float) -> None:
-    """Plan the operation anew, after suspended resources were resumed or could not be."""
+    """Plan the operation again, after suspended resources were resumed or could not be."""
     order.clear_visits(connection, operation.stack_id)
     operations.plan_again(connection, operation.id, scheduling.of(operation.convergence).plan_due(now))
 
@@ -78,27 +79,52 @@ def _unwanted_versions(connection: sa.Connection, stack_id: str) -> dict[int, tu
 def _clean_up(connection: sa.Connection, operation: Operation, now: float) -> int:
     """Plan the deletion of superseded and dropped versions, dependants first; return the number of nodes."""
     nodes.delete_empty(connection, operation.stack_id)
-    doomed = _unwanted_versions(connection, operation.stack_id)
-    if not doomed:
+    unwanted = _unwanted_versions(connection, operation.stack_id)
+    if operation.limited:
+        unwanted = _without_users(connection, operation, unwanted)
+    if not unwanted:
         return 0
-    plan = planning.clean_up(version for version, _ in doomed.values())
-    _write_clean_up(connection, operation, doomed, plan, now)
-    return len(doomed)
+    plan = planning.clean_up(version for version, _ in unwanted.values())
+    _write_clean_up(connection, operation, unwanted, plan, now)
+    return len(unwanted)
+
+
+def _without_users(
+    connection: sa.Connection, operation: Operation, unwanted: Mapping[int, tuple[planning.Version, int | None]]
+) -> dict[int, tuple[planning.Version, int | None]]:
+    """Return the unwanted versions of the resources that a limited operation includes, as far as no other uses them.
+
+    The rest stay: a resource that was left out may use them until an update includes it (I7, I8).
+    """
+    node, scope = t.nodes.c, operation.scope or OperationScope()
+    # Also resources out of its scope that it has finished for an older operation.
+    visited = set(connection.execute(sa.select(node.name).where(
+        node.stack_id == operation.stack_id, node.generation == operation.generation)).scalars())
+    chosen = {id_: entry for id_, entry in unwanted.items() if entry[0].name in visited or entry[0].name in scope.names}
+    later = _needed(chosen, _other_users(connection, operation.stack_id, chosen))
+    return {id_: entry for id_, entry in chosen.items() if id_ not in later}
+
+
+def _other_users(connection: sa.Connection, stack_id: str, chosen: Collection[int]) -> list[Collection[int]]:
+    """Return what each version of a stack but the chosen ones may use."""
+    resource, same = t.resources.c, shared_objects.twins(connection, stack_id)
+    found = connection.execute(sa.select(resource.id, resource.requires).where(resource.stack_id == stack_id))
+    return [shared_objects.widened(rows.required(requires), same) for id_, requires in found if id_ not in chosen]
 
 
 def _write_clean_up(
     connection: sa.Connection,
     operation: Operation,
-    doomed: Mapping[int, tuple[planning.Version, int | None]],
+    unwanted: Mapping[int, tuple[planning.Version, int | None]],
     waits_for: Mapping[int, Collection[int]],
     now: float,
 ) -> dict[int, int]:
     """Write the clean-up nodes and their order; return the node of each version."""
-    missing = [id_ for id_, (_, node_id) in doomed.items() if node_id is None]
+    missing = [id_ for id_, (_, node_id) in unwanted.items() if node_id is None]
     fresh = dict(zip(missing, rows.take_ids(connection, len(missing)) if missing else (), strict=True))
-    node_of = {id_: fresh.get(id_) or node_id for id_, (_, node_id) in doomed.items()}
+    node_of = {id_: fresh.get(id_) or node_id for id_, (_, node_id) in unwanted.items()}
     writes = []
-    for id_, (version, _) in doomed.items():
+    for id_, (version, _) in unwanted.items():
         node_id = node_of[id_] or 0
         pending = len(waits_for[id_])
         state = NodeState.PENDING if pending else NodeState.SCHEDULED
@@ -110,7 +136,7 @@ def _write_clean_up(
     return {id_: node_id or 0 for id_, node_id in node_of.items()}
 
 
-def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: set[int], now: float) -> int:
+def clean_up_first(connection: sa.Connection, operation: Operation, *, unwanted: set[int], now: float) -> int:
     """Delete dropped versions before the updates, as far as no other version may use them; return the number of nodes.
 
     The others wait for the clean-up at the end (I7): even when their user no longer needs them, it may have been replaced,
@@ -118,9 +144,11 @@ def clean_up_first(connection: sa.Connection, operation: Operation, *, doomed: s
     """
     nodes.delete_empty(connection, operation.stack_id)
     versions = _unwanted_versions(connection, operation.stack_id)
-    dropped = {id_: entry for id_, entry in versions.items() if entry[1] in doomed}
+    dropped = {id_: entry for id_, entry in versions.items() if entry[1] in unwanted}
     visited = _visited(connection, operation)
-    users = [version.requires for id_, (version, _) in versions.items() if id_ not in dropped]
+    users: list[Collection[int]] = [version.requires for id_, (version, _) in versions.items() if id_ not in dropped]
+    if operation.limited:
+        users += _other_users(connection, operation.stack_id, dropped)
     later = _needed(dropped, [*users, *(requires for _, requires, _ in visited.values())])
     early = {id_: entry for id_, entry in dropped.items() if id_ not in later}
     if not early:
@@ -181,7 +209,8 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     failed = operation.failure is not None
     status = Status.FAILED if failed else Status.COMPLETE
     operations.close(connection, operation.id, now, failed=failed)
-    caveat = "" if failed else _check_caveat(connection, operation)
+    history.end(connection, operation.id, status, now)
+    caveat = "" if failed else _check_caveat(connection, operation) + left_out.caveat(connection, operation)
     reason = operation.failure or f"Stack {operation.action.name} completed successfully{caveat}"
     values: dict[str, object] = {"status": status, "reason": reason}
     if not failed and operation.action is Action.DELETE:
@@ -202,11 +231,13 @@ def close(connection: sa.Connection, operation: Operation, now: float) -> None:
     if operation.action is Action.SNAPSHOT:
         snapshots.end(connection, operation)
     if "tomb" in values:
-        snapshots.doom_all(connection, operation.stack_id, now)
+        snapshots.mark_all_for_deletion(connection, operation.stack_id, now)
     nodes.wake_waiters(connection, operation.id, now)
+    if operation.action not in VISITING:
+        readers.hint(connection, operation, now)
     hooks.forget(connection, operation.stack_id)
     scheduling.of(operation.convergence).close(connection, operation.stack_id)
-    _forget(connection, operation, gone="tomb" in values)
+    forget_older(connection, operation.stack_id, operation.id, gone="tomb" in values)
 
 
 def _check_caveat(connection: sa.Connection, operation: Operation) -> str:
@@ -226,24 +257,29 @@ def fail(connection: sa.Connection, operation: Operation, failure: str, now: flo
         order.clear_visits(connection, operation.stack_id)
     nodes.wake_waiters(connection, operation.id, now)
     operations.give_way(connection, operation.id, failure, now)
+    history.end(connection, operation.id, Status.FAILED, now)
     failed = Event(operation.stack_id, operation.id, "", "OS::Heat::Stack", operation.stack_id, operation.action,
                    Status.FAILED, failure)
     rows.insert_events(connection, [failed], now)
     ends.note(connection, operation, failure)
 
 
-def _forget(connection: sa.Connection, operation: Operation, *, gone: bool) -> None:
-    """Delete old operations and their inputs. A deleted stack keeps its row and its events."""
+def forget_older(connection: sa.Connection, stack_id: str, ended_id: str, *, gone: bool = False) -> None:
+    """Delete older operations and inputs of a stack whose newest operation has ended (I16).
+
+    A deleted stack keeps its row and its events.
+    """
     stack, op = t.stacks.c, t.operations.c
     kept = connection.execute(
-        sa.select(stack.operation_id, stack.complete_operation_id).where(stack.id == operation.stack_id)
+        sa.select(stack.operation_id, stack.complete_operation_id).where(stack.id == stack_id)
     ).one()
     old = list(
         connection.execute(
-            sa.select(op.id).where(op.stack_id == operation.stack_id, op.id.not_in([id_ for id_ in kept if id_]))
+            sa.select(op.id).where(op.stack_id == stack_id, op.id.not_in([id_ for id_ in kept if id_]))
         ).scalars()
     )
     if gone:
+        history.forget(connection, stack_id)
         old.extend(id_ for id_ in kept if id_)
     rows.forget_uses(connection, old)
-    operations.delete(connection, old, but=operation.id)
+    operations.delete(connection, old, but=ended_id)

@@ -18,9 +18,9 @@ def delete_edges(connection: sa.Connection, node_ids: Collection[int], *, keep: 
     """Delete the edges of these nodes, except those of the kind to keep."""
     if not node_ids:
         return
-    spared = _EDGE.kind != keep if keep is not None else sa.true()
+    deleted = _EDGE.kind != keep if keep is not None else sa.true()
     for end in (_EDGE.src, _EDGE.dst):
-        connection.execute(sa.delete(t.edges).where(rows.among(end), spared), rows.ids(node_ids))
+        connection.execute(sa.delete(t.edges).where(rows.among(end), deleted), rows.ids(node_ids))
 
 
 def clear(connection: sa.Connection, stack_id: str) -> None:

@@ -8,6 +8,7 @@ has taken the node over, and waits only for the lease.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -37,14 +38,15 @@ from isotherm.store.versions import shared_objects
 from isotherm.store.watch import observations
 
 _NODE = t.nodes.c
-_SELECT = sa.select(_NODE.id, _NODE.state, _NODE.generation, _NODE.fence, _NODE.outdated, _NODE.awaits_cleanup).where(
-    rows.among(_NODE.id))
+_SELECT = sa.select(_NODE.id, _NODE.name, _NODE.state, _NODE.generation, _NODE.fence, _NODE.outdated,
+                    _NODE.awaits_cleanup).where(rows.among(_NODE.id))
 
 
 class _Node(NamedTuple):
     """The columns of a node that decide whether a report is valid and live."""
 
     id: int
+    name: str
     state: int
     generation: int
     fence: int
@@ -62,7 +64,7 @@ class Ended:
 
 
 def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now: float) -> None:
-    """Record reports and everything that follows from them. `new_id` is the id of a rollback, should one begin."""
+    """Record reports and everything that follows from them. `new_id` is the id of the first rollback that begins."""
     found = {row[0]: _Node(*row) for row in connection.execute(_SELECT, rows.ids(r.claim.node_id for r in ended))}
     valid = [r for r in ended if (row := found.get(r.claim.node_id)) is not None and row.fence == r.claim.fence]
     live: list[Report] = []
@@ -71,7 +73,8 @@ def reports(connection: sa.Connection, ended: Sequence[Report], new_id: str, now
         row = found[report.claim.node_id]
         mine = row.state == NodeState.RUNNING and row.generation == report.claim.generation
         (live if mine else stale).append(report)
-    counts = [late(r, found[r.claim.node_id].state, found[r.claim.node_id].generation) for r in stale if still_counts(r)]
+    counts = [late(r, row.name, row.state, row.generation) for r in stale
+              if still_counts(r) and (row := found[r.claim.node_id])]
     record(connection, [*live, *counts], now)
     nodes.release(connection, [r.claim.node_id for r in stale], now)
     _write_nodes(connection, live, found, now)
@@ -93,16 +96,26 @@ def still_counts(report: Report) -> bool:
     return not report.retained and not _is_new(report)
 
 
-def late(report: Report, state: int, generation: int) -> Report:
-    """Return a stale report as it is recorded if its node has already ended, because the operation timed out.
+def late(report: Report, name: str, state: int, generation: int) -> Report:
+    """Return a stale report as it is recorded.
 
-    An action that is still in progress has failed with an unknown outcome; the physical id and data of the report are kept.
+    If its node has already ended, because the operation timed out, an action that is still in progress has failed with an
+    unknown outcome; the physical id and data of the report are kept. A newer operation may have moved the node to another
+    name.
     """
+    report = _renamed(report, name)
     version = report.version
     if state not in ENDED or generation != report.claim.generation or version is None or version.intent is None:
         return report
     return replace(report, version=replace(
         version, status=Status.FAILED, reason=stop.aborted(version.action), intent=None, digest=None))
+
+
+def _renamed(report: Report, name: str) -> Report:
+    if name == report.claim.name:
+        return report
+    version = None if report.version is None else replace(report.version, name=name)
+    return replace(report, version=version, event=None if report.event is None else replace(report.event, name=name))
 
 
 def _is_new(report: Report) -> bool:
@@ -176,7 +189,7 @@ def _write_nodes(connection: sa.Connection, live: Sequence[Report], found: Mappi
     waiting = [report for report in live if report.awaits]
     for report in waiting:
         if report.seen is None:
-            stop.cancel_inside(connection, report.claim.operation.id, report.awaits, now)
+            stop.cancel_nested(connection, report.claim.operation.id, report.awaits, now)
     passed = already_happened(connection, waiting) | hooks.pause(connection, live, now)
     for report in live:
         node = found[report.claim.node_id]
@@ -215,8 +228,13 @@ def _propagate(connection: sa.Connection, live: Sequence[Report], new_id: str, n
     if not by_stack:
         return
     current = rows.current_operations(connection, by_stack)
-    for stack_id, ended in by_stack.items():
-        _end_nodes(connection, current[stack_id], ended, new_id, now)
+    for number, (stack_id, ended) in enumerate(by_stack.items()):
+        _end_nodes(connection, current[stack_id], ended, _nth(new_id, number), now)
+
+
+def _nth(new_id: str, number: int) -> str:
+    """Return an id for each stack of a turn: several rollbacks may begin in one."""
+    return str(uuid.UUID(int=(uuid.UUID(new_id).int + number) % (1 << 128))) if number else new_id
 
 
 def _end_nodes(
@@ -224,7 +242,7 @@ def _end_nodes(
 ) -> None:
     """End the nodes of one stack: update successors, count down, and start a rollback or the next phase."""
     first = [Ended(r.claim.node_id, r.state is NodeState.FAILED, r.changed) for r in ended]
-    count = len(first) + _wave(connection, operation, first, now)
+    count = len(first) + _end_dependants(connection, operation, first, now)
     remove_cleaned(connection, ended)
     failure = next((failure_of(operation, r) for r in ended if r.state is NodeState.FAILED), None)
     remaining = count_down(connection, operation, count, failure)
@@ -279,7 +297,7 @@ class _Waiter:
 
     @property
     def passes(self) -> bool:
-        """Whether the node ends at once, without a step."""
+        """Return whether the node ends at once, without a step."""
         return planning.passes(self.kind, self.pending, outdated=self.outdated)
 
 
@@ -293,22 +311,22 @@ _FOLLOW = (
 _FOLLOW_VISIT = _FOLLOW.where(t.edges.c.kind == int(EdgeKind.ORDER))
 
 
-def _wave(connection: sa.Connection, operation: Operation, ended: Sequence[Ended], now: float) -> int:
+def _end_dependants(connection: sa.Connection, operation: Operation, ended: Sequence[Ended], now: float) -> int:
     """Update the successors of ended nodes, and theirs in turn; return how many ended without a step."""
     count = 0
     follow = _FOLLOW_VISIT if operation.visits else _FOLLOW
-    wave = {node.id: node for node in ended}
-    while wave:
+    frontier = {node.id: node for node in ended}
+    while frontier:
         waiters: dict[int, _Waiter] = {}
-        parameters = {**rows.ids(wave), "generation": operation.generation}
+        parameters = {**rows.ids(frontier), "generation": operation.generation}
         for src, dst, edge, kind, pending, outdated in connection.execute(follow, parameters):
             waiter = waiters.setdefault(dst, _Waiter(_KINDS[kind], pending, bool(outdated)))
             waiter.pending -= 1
-            waiter.outdated |= wave[src].changed
-            waiter.skipped |= wave[src].failed and edge != EdgeKind.SOFT
+            waiter.outdated |= frontier[src].changed
+            waiter.skipped |= frontier[src].failed and edge != EdgeKind.SOFT
         nodes.follow(connection, ((id_, _state(w), w.pending, w.outdated) for id_, w in waiters.items()), now)
-        wave = {id_: Ended(id_, w.skipped) for id_, w in waiters.items() if w.skipped or w.passes}
-        count += len(wave)
+        frontier = {id_: Ended(id_, w.skipped) for id_, w in waiters.items() if w.skipped or w.passes}
+        count += len(frontier)
     return count
 
 

@@ -1,7 +1,7 @@
-"""Units of work about snapshots: opened with the operation that takes them, ended with it, deleted part by part.
+"""Units of work for snapshots: opened and ended with the operation that takes them, deleted part by part.
 
-A snapshot is the input of the stack at that moment and a part for each resource. Deleting one is nobody's operation on
-the stack: it is taken up like anything that is due, and its parts go one by one, so that a kill loses nothing.
+A snapshot is the input of the stack at that moment and a part for each resource. Its deletion is no operation on the
+stack: a worker takes it under a lease when it is due, and deletes its parts one by one, so that a kill loses nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from isotherm.store.records import Operation, Part, Report
 _SNAPSHOT, _PART = t.snapshots.c, t.snapshot_parts.c
 
 
-class Doomed(msgspec.Struct, frozen=True):
-    """A snapshot that somebody has taken up to delete it."""
+class UnwantedSnapshot(msgspec.Struct, frozen=True):
+    """A snapshot that a worker has taken to delete it."""
 
     id: str
     stack_id: str
@@ -35,7 +35,7 @@ class Doomed(msgspec.Struct, frozen=True):
 
 
 def open_(connection: sa.Connection, operation: Operation, name: str | None, now: float) -> None:
-    """The snapshot that this operation takes."""
+    """Insert the snapshot that this operation takes."""
     connection.execute(
         sa.insert(t.snapshots).values(
             id=operation.id, stack_id=operation.stack_id, name=name, action=Action.CREATE, status=Status.IN_PROGRESS,
@@ -45,7 +45,7 @@ def open_(connection: sa.Connection, operation: Operation, name: str | None, now
 
 
 def keep(connection: sa.Connection, reports: Sequence[Report], now: float) -> None:
-    """Parts of resources that are through. One that comes when the snapshot is gone is deleted like the others were."""
+    """Store the snapshot parts of reports. For parts of a deleted snapshot, insert it again as one to delete."""
     found = [(report.part, report.claim.stack_id) for report in reports if report.part is not None]
     if not found:
         return
@@ -64,12 +64,12 @@ def keep(connection: sa.Connection, reports: Sequence[Report], now: float) -> No
 
 
 def end(connection: sa.Connection, operation: Operation) -> None:
-    """The operation that takes it has ended."""
+    """End the snapshot of an operation that has ended."""
     _finish(connection, _SNAPSHOT.id == operation.id, operation.failure)
 
 
 def give_up(connection: sa.Connection, stack_id: str) -> None:
-    """Another operation has taken over: what was being taken will not be whole."""
+    """Fail the unfinished snapshot of a stack: another operation has superseded the one that takes it."""
     _finish(connection, _SNAPSHOT.stack_id == stack_id, "Another operation on the stack took over")
 
 
@@ -95,23 +95,23 @@ def parts(connection: sa.Connection, snapshot_id: str) -> list[Part]:
             for id_, name, implementation, document in connection.execute(query)]
 
 
-# Deleting.
 
 
-def doom(connection: sa.Connection, snapshot_id: str, now: float) -> None:
-    """From now on it is being deleted; raises if it is still being taken."""
-    hit = connection.execute(_doom(now).where(_SNAPSHOT.id == snapshot_id, ~_being_taken()))
+
+def mark_for_deletion(connection: sa.Connection, snapshot_id: str, now: float) -> None:
+    """Begin to delete a snapshot. Raises UserError if it is still being taken."""
+    hit = connection.execute(_mark(now).where(_SNAPSHOT.id == snapshot_id, ~_being_taken()))
     if not hit.rowcount:
         raise errors.UserError("Deleting in-progress snapshot is not supported.", kind="NotSupported",
                                hint="Wait for it, or cancel the operation that takes it.")
 
 
-def doom_all(connection: sa.Connection, stack_id: str, now: float) -> None:
-    """The stack is gone, and its snapshots go too."""
-    connection.execute(_doom(now).where(_SNAPSHOT.stack_id == stack_id))
+def mark_all_for_deletion(connection: sa.Connection, stack_id: str, now: float) -> None:
+    """Begin to delete all snapshots of a deleted stack."""
+    connection.execute(_mark(now).where(_SNAPSHOT.stack_id == stack_id))
 
 
-def _doom(now: float) -> sa.Update:
+def _mark(now: float) -> sa.Update:
     return sa.update(t.snapshots).values(action=Action.DELETE, status=Status.IN_PROGRESS, reason="", due=now)
 
 
@@ -122,8 +122,8 @@ def _being_taken() -> sa.ColumnElement[bool]:
 _DUE = sa.select(_SNAPSHOT.id).where(_SNAPSHOT.due <= sa.bindparam("now")).limit(4)
 
 
-def due(connection: sa.Connection, until: float, now: float) -> list[Doomed]:
-    """Take up snapshots that are to be deleted, also those whose worker died."""
+def due(connection: sa.Connection, until: float, now: float) -> list[UnwantedSnapshot]:
+    """Take due snapshots to delete, also those whose lease has expired."""
     taken = list(connection.execute(_DUE, {"now": now}).scalars())
     if not taken:
         return []
@@ -138,23 +138,23 @@ def due(connection: sa.Connection, until: float, now: float) -> list[Doomed]:
         .where(rows.among(_SNAPSHOT.id)),
         rows.ids(taken),
     )
-    return [Doomed(*row[:4], tuple(parts(connection, row[0])), until, row[4]) for row in found.all()]
+    return [UnwantedSnapshot(*row[:4], tuple(parts(connection, row[0])), until, row[4]) for row in found.all()]
 
 
-def part_gone(connection: sa.Connection, doomed: Doomed, name: str, until: float) -> None:
-    """One part is deleted. Raises Superseded if somebody else has taken over."""
-    _still(connection, doomed, due=until)
-    connection.execute(sa.delete(t.snapshot_parts).where(_PART.snapshot_id == doomed.id, _PART.name == name))
+def part_gone(connection: sa.Connection, unwanted: UnwantedSnapshot, name: str, until: float) -> None:
+    """Record that one part is deleted. Raises Superseded if another worker has taken the snapshot."""
+    _still(connection, unwanted, due=until)
+    connection.execute(sa.delete(t.snapshot_parts).where(_PART.snapshot_id == unwanted.id, _PART.name == name))
 
 
-def gone(connection: sa.Connection, doomed: Doomed) -> None:
-    """All parts are deleted: the snapshot is gone, and so is what only it used."""
-    _still(connection, doomed, due=None)
-    _drop(connection, [doomed.id])
+def gone(connection: sa.Connection, unwanted: UnwantedSnapshot) -> None:
+    """Delete a snapshot whose parts are all deleted, with the blobs that only it used."""
+    _still(connection, unwanted, due=None)
+    _drop(connection, [unwanted.id])
 
 
 def let_go(connection: sa.Connection, stack_id: str) -> None:
-    """The snapshots of the stack are forgotten, and what its types keep for them stays where it is."""
+    """Delete the rows of a stack's snapshots; the objects that its types keep for them are retained."""
     _drop(connection, list(connection.execute(sa.select(_SNAPSHOT.id).where(_SNAPSHOT.stack_id == stack_id)).scalars()))
 
 
@@ -163,22 +163,22 @@ def _drop(connection: sa.Connection, ids: Sequence[str]) -> None:
         return
     for table, column in ((t.snapshot_parts, _PART.snapshot_id), (t.snapshots, _SNAPSHOT.id)):
         connection.execute(sa.delete(table).where(rows.among(column)), rows.ids(ids))
-    # The operation that took one may still be the newest of its stack, and needs its input itself.
+    # The operation that took a snapshot may still be the newest of its stack, and needs its input.
     operation = t.operations.c
     at_work = set(connection.execute(sa.select(operation.id).where(rows.among(operation.id)), rows.ids(ids)).scalars())
     rows.forget_uses(connection, [id_ for id_ in ids if id_ not in at_work])
 
 
-def not_gone(connection: sa.Connection, doomed: Doomed, reason: str, retry_at: float | None) -> None:
-    """A part could not be deleted: try again then, or leave it to the user."""
-    _still(connection, doomed, due=retry_at)
+def not_gone(connection: sa.Connection, unwanted: UnwantedSnapshot, reason: str, retry_at: float | None) -> None:
+    """Record that a part could not be deleted: retry at this time, or fail the deletion."""
+    _still(connection, unwanted, due=retry_at)
     if retry_at is None:
         connection.execute(
-            sa.update(t.snapshots).where(_SNAPSHOT.id == doomed.id).values(status=Status.FAILED, reason=reason)
+            sa.update(t.snapshots).where(_SNAPSHOT.id == unwanted.id).values(status=Status.FAILED, reason=reason)
         )
 
 
-def _still(connection: sa.Connection, doomed: Doomed, due: float | None) -> None:
-    mine = sa.and_(_SNAPSHOT.id == doomed.id, _SNAPSHOT.fence == doomed.fence)
+def _still(connection: sa.Connection, unwanted: UnwantedSnapshot, due: float | None) -> None:
+    mine = sa.and_(_SNAPSHOT.id == unwanted.id, _SNAPSHOT.fence == unwanted.fence)
     if not connection.execute(sa.update(t.snapshots).where(mine).values(due=due)).rowcount:
-        raise errors.Superseded(doomed.id)
+        raise errors.Superseded(unwanted.id)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from isotherm import errors
 from isotherm.states import ROLLED_BACK, UNFINISHED, Action, OperationState, Status
-from isotherm.store import rows
+from isotherm.store import rows, software
 from isotherm.store import tables as t
 from isotherm.store.operations import accept, finish
 from isotherm.store.reads import lookups
@@ -92,7 +92,7 @@ def _cancel(connection: sa.Connection, operation: Operation, reason: str, now: f
         _close(connection, operation.id, now)
 
 
-def cancel_inside(connection: sa.Connection, around: str, awaited: str, now: float) -> None:
+def cancel_nested(connection: sa.Connection, around: str, awaited: str, now: float) -> None:
     """Cancel an operation on a nested stack, if the operation that is about to wait for it was cancelled meanwhile."""
     outer, inner = (rows.operation(connection, id_) for id_ in (around, awaited))
     if outer is None or inner is None or inner.state not in UNFINISHED:
@@ -124,6 +124,8 @@ def _give_up(connection: sa.Connection, operation: Operation, reason: sa.ColumnE
         .order_by(node.id)
     ).all()
     versions.abort(connection, [row[1] for row in under_way], reason)
+    for said in {row[6] for row in under_way}:
+        software.give_up(connection, [row[4] for row in under_way if row[4] and row[6] == said], said, now)
     rows.insert_events(connection, [
         Event(operation.stack_id, operation.id, name, type_, physical_id, Action(action), Status.FAILED, said)
         for _, _, name, type_, physical_id, action, said in under_way

@@ -126,12 +126,12 @@ def _of_stacks(
     turn = found.cursor.turn
     shares = allot.share_out(found.stacks, capacity, turn, None, free)
     taken = _oldest(connection, shares, now)
-    hungry = [stack_id for stack_id, ids in taken.items() if len(ids) == shares[stack_id]]
-    if hungry and len(hungry) < len(taken):
+    at_their_share = [stack_id for stack_id, ids in taken.items() if len(ids) == shares[stack_id]]
+    if at_their_share and len(at_their_share) < len(taken):
         # Some have less due than their share: the others get the difference.
         wants = {stack_id: len(ids) for stack_id, ids in taken.items() if len(ids) < shares[stack_id]}
         more = allot.share_out(found.stacks, capacity, turn, wants, free)
-        taken |= _oldest(connection, {stack_id: more[stack_id] for stack_id in hungry}, now)
+        taken |= _oldest(connection, {stack_id: more[stack_id] for stack_id in at_their_share}, now)
     return [id_ for ids in taken.values() for id_ in ids]
 
 

@@ -21,10 +21,10 @@ from isotherm.store.database import sealing
 from isotherm.store.fairness.shares import START, Cursor, StackQueue
 from isotherm.store.queue import choose
 from isotherm.store.queue.choose import ClaimRequest
-from isotherm.store.records import Beginning, Claim, Event, Input, Operation
+from isotherm.store.records import Beginning, Begun, Claim, Event, Input, Operation
 from isotherm.store.signals import hooks
 from isotherm.store.transitions import nodes, operations, versions
-from isotherm.store.versions import shared_objects
+from isotherm.store.versions import protection, shared_objects
 from isotherm.store.watch import observations
 
 _NODE = t.nodes.c
@@ -98,7 +98,9 @@ _ARRIVING = (
     .join(_NEWER, sa.and_(_NEWER.c.stack_id == _NODE.stack_id, _NEWER.c.name == _NODE.name,
                           _NEWER.c.id != t.resources.c.id))
     .where(rows.among(_NODE.id), _NEWER.c.action == int(Action.CREATE), _NEWER.c.status == int(Status.IN_PROGRESS),
-           _NEWER.c.physical_id.is_(None), _NEWER.c.intent.is_not(None))
+           _NEWER.c.physical_id.is_(None), _NEWER.c.intent.is_not(None),
+           # A superseded version is deleted itself, perhaps later than this one: its object is searched for then.
+           ~_NEWER.c.superseded)
 )
 
 
@@ -135,24 +137,30 @@ def _inputs(connection: sa.Connection, node_ids: Collection[int]) -> dict[int, l
 _STILL = sa.select(_NODE.id, _NODE.fence, _NODE.state, _NODE.generation).where(rows.among(_NODE.id))
 
 
-def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> dict[tuple[int, int], bool]:
+def begin(connection: sa.Connection, beginnings: Sequence[Beginning], now: float) -> dict[tuple[int, int], Begun]:
     """Store intents; return the claims that are still valid, and whether each may act. The others are superseded.
 
     I4: the intent is the start of a mutation, and it is written only under the newest generation.
-    A claim that may not act would delete an object that another version holds: its own version is marked as forgotten.
+    I17: a claim that would break a protection is refused, and nothing of it is written.
+    Any other claim that may not act would delete an object that another version holds: its own version is marked as
+    forgotten.
     """
     found = _still(connection, (b.claim for b in beginnings))
     fenced = [b for b in beginnings if b.claim.key in found]
     ours = [b for b in fenced if found[b.claim.key]]
     counted = {b.claim.key for b in ours}
     nodes.release(connection, [b.claim.node_id for b in fenced if b.claim.key not in counted], now)
-    going = [(b.version, b.claim.operation.project) for b in ours if b.version.action is Action.DELETE]
+    check = protection.check(connection, ours)
+    allowed = [b for b in ours if b.claim.key not in check.refusals]
+    going = [(b.version, b.claim.operation.project) for b in allowed if b.version.action is Action.DELETE]
     held = shared_objects.elsewhere(connection, going)
-    acting = [b for b in ours if b.version.id not in held]
+    acting = [b for b in allowed if b.version.id not in held]
     _write(connection, acting, now)
+    protection.pass_on(connection, (b for b in acting if b.new), check.replaced)
     versions.forget(connection, ((id_, shared_objects.HELD) for id_ in sorted(held)), now)
-    rows.insert_events(connection, (said for b in ours for said in _events(b, held=b.version.id in held)), now)
-    return {b.claim.key: b.version.id not in held for b in ours}
+    rows.insert_events(connection, (said for b in allowed for said in _events(b, held=b.version.id in held)), now)
+    refused = {key: Begun(acts=False, refusal=text) for key, text in check.refusals.items()}
+    return {b.claim.key: Begun(b.version.id not in held) for b in allowed} | refused
 
 
 def _events(beginning: Beginning, *, held: bool) -> Iterable[Event]:
@@ -238,7 +246,7 @@ def expired(connection: sa.Connection, now: float) -> list[str]:
 
 
 class Ahead(NamedTuple):
-    """When the next row of each kind falls due; infinity if there is none."""
+    """The times at which the next row of each kind is due; infinity if there is none."""
 
     nodes: float
     operations: float

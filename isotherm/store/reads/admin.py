@@ -1,4 +1,4 @@
-"""What operators ask of the store, of the stacks of all projects at once."""
+"""Reads for operators, over the stacks of all projects."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _VERSION = t.resources.c
 
 
 def resources(connection: sa.Connection) -> dict[str, int]:
-    """By stack: how many resources it has."""
+    """Return the number of resources by stack."""
     query = (sa.select(_VERSION.stack_id, sa.func.count()).where(_VERSION.superseded == sa.false())
              .group_by(_VERSION.stack_id))
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def data(connection: sa.Connection, called: str) -> list[Version]:
-    """Resources by the id of the row, by the token, or by the physical id. No index leads there: operators are few."""
+    """Find versions by row id, token or physical id. It scans the table: only operators use it."""
     same = [_VERSION.token == called, _VERSION.physical_id == called]
     if called.isdecimal():
         same.append(_VERSION.id == int(called))

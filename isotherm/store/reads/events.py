@@ -7,7 +7,7 @@ time. One index leads to the newest events of a stack, whatever their number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,6 +28,7 @@ class Filters(msgspec.Struct, frozen=True):
     action: Sequence[str] | None = None
     status: Sequence[str] | None = None
     type: Sequence[str] | None = None
+    operation: Sequence[str] | None = None
     # Stacks with one of these names: their own events have no resource name.
     stacks_named: Sequence[str] = ()
 
@@ -40,7 +41,8 @@ class Order(msgspec.Struct, frozen=True):
 
 
 def page(
-    connection: sa.Connection, stack_ids: Sequence[str], filters: Filters, order: Order, marker: Row | None, limit: int
+    connection: sa.Connection, stack_ids: Sequence[str], filters: Filters, order: Order, marker: Mapping[Any, Any] | None,
+    limit: int,
 ) -> Sequence[Row]:
     """Return at most `limit` events of these stacks, after the marker in this order."""
     keys: list[sa.ColumnElement[Any]] = [_EVENT.type, _EVENT.id] if order.by_type else [_EVENT.id]
@@ -61,6 +63,8 @@ def _chosen(filters: Filters) -> list[sa.ColumnElement[bool]]:
         wanted.append(sa.or_(_EVENT.name.in_([name for name in filters.name if name]), own))
     if filters.type is not None:
         wanted.append(_EVENT.type.in_(filters.type))
+    if filters.operation is not None:
+        wanted.append(_EVENT.operation_id.in_(filters.operation))
     if filters.action is not None:
         wanted.append(_EVENT.action.in_([int(Action[one]) for one in filters.action if one in Action.__members__]))
     if filters.status is not None:

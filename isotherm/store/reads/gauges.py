@@ -1,4 +1,4 @@
-"""How much there is to do, for whoever watches the service. What has ended is not looked at, however much that is."""
+"""Gauges of the work that is due or in progress. Ended work is not counted, so the cost does not grow with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isotherm.states import Action, NodeState, Status
 from isotherm.store import tables as t
 
 _NODE, _STACK = t.nodes.c, t.stacks.c
-# Only what is due at some time is under way, and the index of that is small.
+# Only nodes with a `due` time are in progress, and their index is small.
 _NODES = sa.select(_NODE.state, sa.func.count()).where(_NODE.due.is_not(None)).group_by(_NODE.state)
 _READY = sa.select(sa.func.count(), sa.func.min(_NODE.due)).where(_NODE.due <= sa.bindparam("now"))
 _STACKS = (
@@ -20,15 +20,15 @@ _LOCKS = sa.select(sa.func.count()).select_from(t.stack_locks)
 
 
 class Gauges(msgspec.Struct, frozen=True):
-    """A service at one moment."""
+    """Gauges of the service at one moment."""
 
-    # By state: those that are ready, that a worker has, that wait for the world.
+    # Nodes by state: SCHEDULED, RUNNING, WAITING.
     nodes: dict[NodeState, int]
-    # What a worker could take now, and for how long the first of it has been lying there.
+    # The number of due nodes, and the age of the oldest.
     queue: int
     oldest_s: float
     stacks: dict[tuple[Action, Status], int]
-    # By the path that they are on; and how many of the legacy path an engine has, or waits for one.
+    # Stacks by path; and the number of legacy stacks that are locked or wait for an engine.
     paths: dict[str, int]
     locked: int
 

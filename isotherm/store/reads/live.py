@@ -1,7 +1,7 @@
-"""What somebody who watches a stack wants to see of it, read a few times a second: bounded, however big the stack is.
+"""Reads for the live view of a stack, a few times a second; their cost is bounded, however big the stack is.
 
-A small stack is shown whole. Of a big one, what is under way is found through the index that is the work queue, and what
-waits is found through the edges that lead from there; the rows of all the others are not touched.
+A small stack is read whole. Of a big one, nodes in progress are found through the index of the work queue, and waiting
+nodes through the edges from these. No other rows are read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isotherm.store import tables as t
 from isotherm.store.reads import lookups
 from isotherm.store.scheduling import Scheduling
 
-# Of each thing under way, at most so many of those that wait for it are read.
+# Most waiting nodes that are read for each node in progress.
 _FOLLOWERS = 3
 _NODE, _VERSION, _EDGE = t.nodes.c, t.resources.c, t.edges.c
 _ENDED = sorted(ENDED)
@@ -26,13 +26,13 @@ _ENDED = sorted(ENDED)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A stack at one moment. `nodes` is all of it if `whole`, otherwise the part where something happens."""
+    """A stack at one moment. `nodes` has all nodes if `whole`, otherwise those in progress and some that wait for them."""
 
     stack: lookups.Row
     operation: lookups.Row | None
     nodes: list[dict[str, Any]]
     whole: bool
-    # By node: the names of some of the nodes that it waits for, or follows; `pending` in the node says how many there are.
+    # By node: the names of some of its requirements. The node's `pending` is the number of those that have not ended.
     waits_for: dict[int, list[str]] = field(default_factory=dict)
 
 
@@ -69,20 +69,20 @@ _WAITS = (
 
 
 def picture(connection: sa.Connection, stack_id: str, now: float, limit: int) -> Picture:
-    """The stack as it is, in at most `limit` nodes."""
+    """Return the stack with at most `limit` of its nodes."""
     stack = connection.execute(sa.select(t.stacks).where(t.stacks.c.id == stack_id)).mappings().one()
     operation = lookups.operation(connection, stack["operation_id"])
     nodes = _rows(connection, _ALL, stack_id, limit=limit + 1)
     if len(nodes) <= limit:
         return Picture(stack, operation, nodes, True, _waits(connection, nodes, unended=False))
-    nodes = _where_it_happens(connection, stack_id, now, limit, scheduling.of(stack["convergence"]))
+    nodes = _in_progress(connection, stack_id, now, limit, scheduling.of(stack["convergence"]))
     return Picture(stack, operation, nodes, False, _waits(connection, nodes, unended=True))
 
 
-def _where_it_happens(
+def _in_progress(
     connection: sa.Connection, stack_id: str, now: float, limit: int, chosen: Scheduling
 ) -> list[dict[str, Any]]:
-    # A third of the picture is for those that wait.
+    # A third of the limit is left for waiting nodes.
     most = min(limit, max(limit * 2 // 3, 1))
     under_way: list[dict[str, Any]] = []
     for busy in _BUSY[chosen]:
@@ -90,9 +90,9 @@ def _where_it_happens(
             under_way += _rows(connection, busy, stack_id, now=now, limit=most - len(under_way))
     found = {node["id"]: node for node in sorted(under_way, key=lambda node: int(node["id"]))}
     for node in under_way:
-        if (room := limit - len(found)) <= 0:
+        if (left := limit - len(found)) <= 0:
             break
-        for follower in _rows(connection, _FOLLOW, stack_id, src=node["id"], limit=min(_FOLLOWERS, room)):
+        for follower in _rows(connection, _FOLLOW, stack_id, src=node["id"], limit=min(_FOLLOWERS, left)):
             found.setdefault(follower["id"], follower)
     return list(found.values())
 
@@ -113,7 +113,7 @@ def _waits(connection: sa.Connection, nodes: Sequence[dict[str, Any]], *, unende
 
 
 def others_in_progress(connection: sa.Connection, project: str, besides: Collection[str] = ()) -> list[str]:
-    """The names of stacks on which something is under way."""
+    """Return the names of other root stacks of the project with an operation in progress."""
     stack = t.stacks.c
     query = (
         sa.select(stack.name)

@@ -1,4 +1,4 @@
-"""What can be asked of the store. Reads come from rows, at any moment of any operation, and change nothing."""
+"""Single reads of stacks, operations, nodes, versions and blobs. They take no lock and change nothing."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Row = sa.RowMapping
 
 
 def blobs(connection: sa.Connection, hashes: Collection[str], owner: str = "") -> dict[str, str]:
-    """Texts by their hash, or by their address; `owner` is the stack whose own they are. Raises Unreadable."""
+    """Return blobs by hash or address. `owner` is the stack that an input belongs to. Raises Unreadable."""
     blob, box = t.blobs.c, sealing.of(connection)
     wanted = {address: hash_ for hash_ in hashes for address in box.addresses(hash_, owner)}
     rows_ = connection.execute(sa.select(blob.hash, blob.content).where(rows.among(blob.hash)), rows.ids(wanted))
     found = {wanted[address]: box.open(content, "content", address, owner) for address, content in rows_}
     for text in found.values():
         if is_sealed(text):
-            raise unreadable(text, "What was asked for")
+            raise unreadable(text, "A template or file of the stack")
     return found
 
 
-# Asked for by every request: built once.
+# Every request reads a stack, so the statement is built once.
 _STACK = sa.select(t.stacks).where(
     t.stacks.c.project == sa.bindparam("in_project"),
     sa.or_(t.stacks.c.id == sa.bindparam("called"),
@@ -37,10 +37,15 @@ _STACK = sa.select(t.stacks).where(
 
 
 def stack(connection: sa.Connection, project: str, name_or_id: str) -> Row | None:
-    """A living stack by name or id, or a deleted one by id."""
+    """Find a stack by name or id; a deleted one by id only."""
     found = connection.execute(_STACK, {"in_project": project, "called": name_or_id}).mappings().all()
-    # Should a stack bear another's id as its name, the id wins.
+    # A stack may have the id of another one as its name: the id wins.
     return next((row for row in found if row["id"] == name_or_id), found[0] if found else None)
+
+
+def by_id(connection: sa.Connection, stack_id: str) -> Row | None:
+    """Return the row of a stack of any project."""
+    return connection.execute(sa.select(t.stacks).where(t.stacks.c.id == stack_id)).mappings().one_or_none()
 
 
 #: Kinds of objects that belong to a project and have an id of their own.
@@ -65,15 +70,15 @@ def operation(connection: sa.Connection, operation_id: str) -> Row | None:
 
 
 def inputs(connection: sa.Connection, stack_id: str) -> list[str]:
-    """The inputs of the operations on a stack that are kept: the newest, the last that was completed, and few others."""
+    """Return the stored inputs of a stack's operations, newest first: few operations are kept."""
     query = sa.select(t.operations.c.input).where(t.operations.c.stack_id == stack_id, t.operations.c.input != "")
     return list(dict.fromkeys(connection.execute(query.order_by(t.operations.c.generation.desc())).scalars()))
 
 
 def resources(connection: sa.Connection, stack_id: str, *, documents: bool = True) -> list[dict[str, Any]]:
-    """Every node of the stack with its version, if it has one, in the order in which the names first appeared.
+    """Return every node of a stack with its version, if it has one, in the order of node ids.
 
-    Without `documents`, what is sealed of them stays so, but for the definitions of those that have not been made.
+    Without `documents`, sealed columns stay sealed, except the definitions of nodes without a version.
     """
     opened = sealing.of(connection).open
     n, r = t.nodes.c, t.resources.c
@@ -82,7 +87,7 @@ def resources(connection: sa.Connection, stack_id: str, *, documents: bool = Tru
                   r.id, n.stack_id, r.type, r.implementation, r.token, r.data,
                   r.physical_id, r.action, r.status, r.reason, r.superseded, r.properties, r.metadata,
                   r.published, r.requires, r.digest, r.intent, r.suspended, r.deletion_policy, r.operation_id,
-                  r.created_at, r.updated_at)
+                  r.protection, r.protector, r.template_protection, r.created_at, r.updated_at)
         .outerjoin(t.resources, r.id == n.resource_id)
         .where(n.stack_id == stack_id, n.kind != NodeKind.BARRIER)
         .order_by(n.id)
@@ -100,7 +105,7 @@ def resources(connection: sa.Connection, stack_id: str, *, documents: bool = Tru
 
 
 def counts(connection: sa.Connection, stack_id: str, generation: int) -> dict[NodeState, int]:
-    """How many nodes of the operation are in which state."""
+    """Count the nodes of an operation by state."""
     n = t.nodes.c
     query = (
         sa.select(n.state, sa.func.count())
@@ -111,7 +116,7 @@ def counts(connection: sa.Connection, stack_id: str, generation: int) -> dict[No
 
 
 def edges(connection: sa.Connection, stack_id: str) -> list[tuple[str, str]]:
-    """(what is required, who requires it), by name."""
+    """Return the edges of a stack as pairs of names: requirement, dependant."""
     n, e = t.nodes.c, t.edges.c
     src = t.nodes.alias()
     query = (
@@ -127,7 +132,7 @@ def edges(connection: sa.Connection, stack_id: str) -> list[tuple[str, str]]:
 def published(
     connection: sa.Connection, stack_id: str, names: Collection[str] | None = None
 ) -> list[tuple[str, int | None, str | None]]:
-    """What the named resources (or all that the template has) have published: name, version, text."""
+    """Return the published values of the named resources (None: all of the template): name, version, text."""
     n, r = t.nodes.c, t.resources.c
     query = (
         sa.select(n.name, r.id, r.published)
@@ -143,7 +148,7 @@ def published(
 
 
 def conditions(connection: sa.Connection, stack_id: str) -> list[tuple[str, bool, float]]:
-    """The living resources of a stack: name, whether it has failed, since when it exists."""
+    """Return name, whether it failed, and creation time of each resource of a stack that has a version."""
     n, r = t.nodes.c, t.resources.c
     query = (
         sa.select(n.name, r.status, r.created_at)

@@ -1,7 +1,7 @@
-"""Lists of resources, as the API shows them: numbers first, then rows by the hundred, so that no list keeps others waiting.
+"""Lists of resources for the API: node ids first, then pages of rows, so that a long list does not block other reads.
 
-What a list shows of a resource is the version that its node stands for. Versions that were replaced and wait to be
-deleted are left out; a resource that the template does not have any more is shown until it is gone.
+A list shows the current version of each resource. Superseded versions are left out; a resource that the template no longer
+has is shown until it is deleted.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from isotherm.store.database import sealing
 
 Row = dict[str, Any]
 _NODE, _VERSION, _EDGE = t.nodes.c, t.resources.c, t.edges.c
-# A number that fits into a column, however it was typed.
+# Most digits of an id that fits into the column.
 _DIGITS = 18
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """What resources have to be like. None: it does not matter; several values: one of them."""
+    """Conditions for resources: one of the values; None: any."""
 
     # A part of the type's name.
     type: str | None = None
-    # Names choose nodes, everything else rows.
+    # Names select nodes; the other filters select versions.
     name: Sequence[str] | None = None
     action: Sequence[str] | None = None
     status: Sequence[str] | None = None
@@ -37,7 +37,7 @@ class Filters(msgspec.Struct, frozen=True):
 
 
 class Inner(msgspec.Struct, frozen=True):
-    """A stack inside another, and the resource that it is there."""
+    """A nested stack, with the id of its parent stack (`around`) and the name of its parent resource."""
 
     id: str
     name: str
@@ -46,7 +46,7 @@ class Inner(msgspec.Struct, frozen=True):
 
 
 def node_ids(connection: sa.Connection, stack_ids: Sequence[str], names: Sequence[str] | None = None) -> list[int]:
-    """The nodes of these stacks (of these names), stack by stack, in the order in which names first appeared."""
+    """Return the node ids of these stacks (with these names), stack by stack, in ascending order."""
     query = sa.select(_NODE.id, _NODE.stack_id).where(rows.among(_NODE.stack_id))
     query = query if names is None else query.where(_NODE.name.in_(names))
     found = connection.execute(query, rows.ids(stack_ids))
@@ -75,9 +75,9 @@ def page(
     connection: sa.Connection, nodes: Sequence[int], filters: Filters = Filters(), *,  # noqa: B008 - frozen
     definitions: bool = True,
 ) -> list[Row]:
-    """What there is to show of these nodes, in their order. Of what has no version yet, the type is not looked at.
+    """Return the rows of these nodes, in their order. The type filter ignores nodes without a version.
 
-    Without `definitions`, only what has not been made has one.
+    Without `definitions`, only nodes without a version have one.
     """
     place, opened = {id_: number for number, id_ in enumerate(nodes)}, sealing.of(connection).open
     found = [dict(row) for row in connection.execute(_ROWS.where(*_chosen(filters)), rows.ids(nodes)).mappings()]
@@ -105,7 +105,7 @@ def _chosen(filters: Filters) -> list[sa.ColumnElement[bool]]:
 
 
 def whole(text: str) -> int | None:
-    """The number that a text is, if it is one that a row could have."""
+    """Return the number in a text if it can be the id of a row, else None."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
@@ -118,7 +118,7 @@ _DEPENDANTS = (
 
 
 def required_by(connection: sa.Connection, nodes: Collection[int]) -> dict[int, list[str]]:
-    """By node: the names of those that need it."""
+    """Return the names of the dependants by node."""
     found: dict[int, list[str]] = {}
     for src, name in connection.execute(_DEPENDANTS, rows.ids(nodes)):
         found.setdefault(src, []).append(name)
@@ -136,11 +136,11 @@ _INNER = (
 
 
 def inner(connection: sa.Connection, stack_ids: Collection[str]) -> list[Inner]:
-    """The stacks right inside these."""
+    """Return the nested stacks directly inside these stacks."""
     return [Inner(*row) for row in connection.execute(_INNER, rows.ids(stack_ids))]
 
 
-def resource_around(connection: sa.Connection, stack_id: str, owner_id: str) -> str | None:
-    """The name of the resource that a stack is in the one around it."""
+def parent_resource(connection: sa.Connection, stack_id: str, owner_id: str) -> str | None:
+    """Return the name of the parent resource of a nested stack."""
     query = sa.select(_VERSION.name).where(_VERSION.stack_id == owner_id, _VERSION.physical_id == stack_id)
     return connection.execute(query).scalars().first()

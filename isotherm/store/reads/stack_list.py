@@ -70,7 +70,7 @@ class StackQuery(msgspec.Struct, frozen=True):
 
 def page(connection: sa.Connection, project: str | None, query: StackQuery) -> Sequence[Row]:
     """Return a page of the list. Without `project`: of all projects."""
-    found = _chosen(sa.select(t.stacks), project, query)
+    found = chosen(sa.select(t.stacks), project, query)
     keys = [_ORDERS[one] for one in dict.fromkeys(query.orders)]
     descending = (not keys) if query.descending is None else query.descending
     order = [*(keys or [_STACK.created_at]), _STACK.id]
@@ -83,7 +83,7 @@ def page(connection: sa.Connection, project: str | None, query: StackQuery) -> S
 
 def count(connection: sa.Connection, project: str | None, query: StackQuery) -> int:
     """Return how many stacks there are on all pages."""
-    found = _chosen(sa.select(sa.func.count()).select_from(t.stacks), project, query)
+    found = chosen(sa.select(sa.func.count()).select_from(t.stacks), project, query)
     return int(connection.execute(found).scalar_one())
 
 
@@ -100,7 +100,7 @@ def forget_tags(connection: sa.Connection, stack_id: str) -> None:
     connection.execute(sa.delete(t.stack_tags).where(_TAG.stack_id == stack_id))
 
 
-def _chosen(select: sa.Select[Any], project: str | None, query: StackQuery) -> sa.Select[Any]:
+def chosen(select: sa.Select[Any], project: str | None, query: StackQuery) -> sa.Select[Any]:
     wanted: list[sa.ColumnElement[bool]] = [] if project is None else [_STACK.project == project]
     if not query.deleted:
         wanted.append(_STACK.tomb == "")

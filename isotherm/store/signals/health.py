@@ -1,4 +1,4 @@
-"""Unit of work: somebody who knows better says of a resource that it does not work, or that it does after all."""
+"""Unit of work that marks a resource as unhealthy or healthy on request of a user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _NODE, _VERSION = t.nodes.c, t.resources.c
 _BUSY = (NodeState.RUNNING, NodeState.WAITING)
 
 
-class Mark(NamedTuple):
+class HealthMark(NamedTuple):
+    """The request to mark a resource, with its reason."""
+
     unhealthy: bool
     reason: str
 
@@ -32,15 +34,15 @@ _FIND = (
 )
 
 
-def mark(connection: sa.Connection, stack: Row, resource: str, said: Mark, now: float) -> None:
-    """CHECK_FAILED, or back to CHECK_COMPLETE. What is being worked on cannot be judged from outside: a conflict."""
+def mark(connection: sa.Connection, stack: Row, resource: str, said: HealthMark, now: float) -> None:
+    """Set a resource to CHECK_FAILED, or back to CHECK_COMPLETE. Raises Conflict while the resource is in progress."""
     found = _find(connection, stack, resource)
     action, status = found.action, found.status
     failed = (action, status) == (Action.CHECK, Status.FAILED)
     if found.worker is not None or found.intent is not None or found.state in _BUSY:
         raise errors.Conflict(
             f"Stack {stack['name']} already has an action ({Action(stack['action']).name}) in progress.",
-            kind="ActionInProgress", hint=f"Something is being done to {found.name}; ask again when it has ended.",
+            kind="ActionInProgress", hint=f"Resource {found.name} is in progress. Repeat the request when it has ended.",
         )
     if action == Action.DELETE or (not said.unhealthy and not failed):
         return
@@ -48,13 +50,13 @@ def mark(connection: sa.Connection, stack: Row, resource: str, said: Mark, now: 
     versions.mark(connection, found.id, now_is, said.reason, now)
     if failed and said.unhealthy:
         return
-    told = Event(stack["id"], stack["operation_id"], found.name, found.type, found.physical_id, Action.CHECK, now_is,
+    event = Event(stack["id"], stack["operation_id"], found.name, found.type, found.physical_id, Action.CHECK, now_is,
                  said.reason)
-    rows.insert_events(connection, [told], now)
+    rows.insert_events(connection, [event], now)
 
 
 def _find(connection: sa.Connection, stack: Row, resource: str) -> Any:
-    """By name, or by physical id if it is that of one resource only."""
+    """Find a resource by name, or by a physical id that only one resource has."""
     stack_id = {"stack_id": stack["id"]}
     found = connection.execute(_FIND.where(_NODE.name == resource), stack_id).first()
     if found is not None:

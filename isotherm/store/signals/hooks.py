@@ -1,7 +1,7 @@
-"""Units of work: a node pauses at a hook until somebody clears it.
+"""Units of work for hooks: a node pauses at a hook until a user clears it.
 
-A pause belongs to one operation (lesson F9): its row has the operation's id, and a row of an older operation means nothing
-to a newer one. That a hook was cleared is known only from the row, so it survives whoever waited for it.
+A pause belongs to one operation (lesson F9): its row has the operation's id, and newer operations ignore it. Only the row
+says that a hook was cleared, so a crash of the worker loses nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROWS = sa.select(_HOOK.node_id, _HOOK.hook, _HOOK.operation_id, _HOOK.cleared, 
 
 
 def pause(connection: sa.Connection, reports: Sequence[Report], now: float) -> set[int]:
-    """Record pauses, and tell of each once. Answers the nodes whose hook has been cleared already."""
+    """Store pauses, each with one event. Return the nodes whose hook is already cleared."""
     pausing = [report for report in reports if report.pause is not None]
     if not pausing:
         return set()
@@ -52,11 +52,11 @@ def _begin(connection: sa.Connection, report: Report, now: float) -> None:
                                   operation_id=claim.operation.id, cleared=False, changed=report.pause.changed,
                                   created_at=now)
     )
-    rows.insert_events(connection, [report.pause.event], now)
+    rows.insert_events(connection, [report.pause.event], now, is_progress=False)
 
 
 def cleared(connection: sa.Connection, node_ids: Collection[int]) -> dict[tuple[int, str], dict[str, bool]]:
-    """By node and operation: the hooks that have been cleared, and whether what came before had changed the resource."""
+    """Return cleared hooks by node and operation, and whether the action before each hook changed the resource."""
     found: dict[tuple[int, str], dict[str, bool]] = {}
     for node_id, hook, operation_id, is_cleared, changed in connection.execute(_ROWS, rows.ids(node_ids)):
         if is_cleared:
@@ -65,7 +65,7 @@ def cleared(connection: sa.Connection, node_ids: Collection[int]) -> dict[tuple[
 
 
 class Pending(NamedTuple):
-    """A hook that is waited for."""
+    """A hook at which a node waits."""
 
     node_id: int
     resource: str
@@ -79,7 +79,7 @@ class Pending(NamedTuple):
 
 
 def pending(connection: sa.Connection, stack_id: str) -> list[Pending]:
-    """The hooks that the stack's newest operation waits for."""
+    """Return the hooks at which nodes of the newest operation wait."""
     query = (
         sa.select(_NODE.id, _NODE.name, _HOOK.hook, _HOOK.created_at, _VERSION.type, _VERSION.physical_id,
                   _VERSION.action, _VERSION.status, _HOOK.operation_id)
@@ -92,28 +92,28 @@ def pending(connection: sa.Connection, stack_id: str) -> list[Pending]:
     return [Pending(*row) for row in connection.execute(query)]
 
 
-# A node that is just being looked at pauses all the same.
+# A node whose step is running pauses as well.
 _PAUSED = (NodeState.WAITING, NodeState.RUNNING)
 
 
 def clear(connection: sa.Connection, stack_id: str, resource: str, hook: str, now: float) -> None:
-    """Let the resource go on. Raises UserError if it does not wait for this hook."""
+    """Clear a hook, so that its resource continues. Raises UserError if no node waits at this hook."""
     found = next((one for one in pending(connection, stack_id) if (one.resource, one.hook) == (resource, hook)), None)
     if found is None:
         raise errors.UserError(f'The "{hook}" hook is not defined on {named(connection, stack_id, resource)}',
-                               kind="InvalidBreakPointHook", hint="`isotherm hook list STACK` shows what is waited for.")
+                               kind="InvalidBreakPointHook", hint="`isotherm hook list STACK` shows the hooks that wait.")
     connection.execute(
         sa.update(t.hooks).where(_HOOK.node_id == found.node_id, _HOOK.hook == hook).values(cleared=True)
     )
     nodes.wake(connection, [found.node_id], now)
-    told = Event(stack_id, found.operation_id, resource, found.type or _type(connection, found.node_id),
+    event = Event(stack_id, found.operation_id, resource, found.type or _type(connection, found.node_id),
                  found.physical_id, Action(found.action or Action.INIT), Status(found.status or Status.COMPLETE),
                  f"Hook {hook} is cleared")
-    rows.insert_events(connection, [told], now)
+    rows.insert_events(connection, [event], now, is_progress=False)
 
 
 def _type(connection: sa.Connection, node_id: int) -> str:
-    """The type that the event of the pause told."""
+    """Return the type in the event of the pause: a resource that was not created yet has no version with a type."""
     name = sa.select(_NODE.name).where(_NODE.id == node_id).scalar_subquery()
     stack_id = sa.select(_NODE.stack_id).where(_NODE.id == node_id).scalar_subquery()
     event = t.events.c
@@ -122,7 +122,7 @@ def _type(connection: sa.Connection, node_id: int) -> str:
 
 
 def named(connection: sa.Connection, stack_id: str, resource: str) -> str:
-    """The resource as Heat's messages have it; raises NotFound if there is none of that name."""
+    """Return the resource as Heat's messages show it. Raises NotFound if there is no resource of that name."""
     row: Any = connection.execute(
         sa.select(_VERSION.type, _VERSION.physical_id, _STACK.name, _NODE.id)
         .select_from(t.nodes)
@@ -138,7 +138,7 @@ def named(connection: sa.Connection, stack_id: str, resource: str) -> str:
 
 
 def give_up(connection: sa.Connection, operation: Operation, now: float) -> None:
-    """The operation is to end where it is: what has not begun never will, and what was done need not wait any more."""
+    """Stop waiting at the hooks of a stopped operation: skip nodes before their action, wake those after it."""
     waited = [one for one in pending(connection, operation.stack_id) if one.operation_id == operation.id]
     before = [one.node_id for one in waited if one.hook.startswith("pre-")]
     after = [one.node_id for one in waited if one.hook.startswith("post-")]
@@ -150,5 +150,5 @@ def give_up(connection: sa.Connection, operation: Operation, now: float) -> None
 
 
 def forget(connection: sa.Connection, stack_id: str) -> None:
-    """The operation has ended: nothing is waited for."""
+    """Delete the hooks of a stack whose operation has ended."""
     connection.execute(sa.delete(t.hooks).where(_HOOK.stack_id == stack_id))

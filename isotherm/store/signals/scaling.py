@@ -1,4 +1,4 @@
-"""Unit of work: a group was scaled; its row is told, without a lease, if nobody is at work on it."""
+"""Unit of work that stores the result of scaling in the row of a group, without a lease, while the group is idle."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from isotherm.store.transitions import nodes, versions
 _NODE, _VERSION = t.nodes.c, t.resources.c
 
 
-class Group(NamedTuple):
-    """A resource that is a group, with its place in the graph."""
+class GroupRow(NamedTuple):
+    """The version of a group resource, with its node."""
 
     version: Version
     node_id: int
@@ -26,8 +26,8 @@ class Group(NamedTuple):
     definition: str
 
 
-def find(connection: sa.Connection, stack_id: str, physical_id: str) -> Group | None:
-    """The living resource of the stack with this physical id."""
+def find(connection: sa.Connection, stack_id: str, physical_id: str) -> GroupRow | None:
+    """Find the current version of the stack with this physical id."""
     found = connection.execute(
         sa.select(_VERSION.id, _NODE.id, _NODE.state, _NODE.definition)
         .join(t.nodes, rows.stands_for())
@@ -37,15 +37,15 @@ def find(connection: sa.Connection, stack_id: str, physical_id: str) -> Group | 
     if found is None:
         return None
     definition = sealing.of(connection).open(found[3], "definition", found[1], stack_id)
-    return Group(rows.versions(connection, [found[0]])[found[0]], found[1], found[2], definition)
+    return GroupRow(rows.versions(connection, [found[0]])[found[0]], found[1], found[2], definition)
 
 
-def adjust(connection: sa.Connection, group: Group, data: str, digest: str) -> None:
-    """Keep what scaling has to remember; raises Conflict if the group is not what it was when it was read."""
-    # The node first, by a write that changes nothing: whoever plans or claims it at the same moment has to wait.
+def adjust(connection: sa.Connection, group: GroupRow, data: str, digest: str) -> None:
+    """Store the data of a scaling. Raises Conflict if the group has changed since it was read."""
+    # The node first, by a write that changes nothing: a concurrent plan or claim of the node has to wait.
     idle = nodes.lock_idle(connection, group.node_id, group.version.id)
     version = group.version
-    # Read after that write, so that it cannot change any more; sealed, it could not be compared by the database.
+    # Read after that write, so that the row is stable. The database cannot compare sealed values.
     present = rows.versions(connection, [version.id]).get(version.id)
     written = versions.write_scaling(connection, version, data, digest)
     if not idle or not written or present is None or present.data != version.data:

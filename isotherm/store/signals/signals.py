@@ -1,8 +1,8 @@
-"""Unit of work: a signal is stored, and whoever waits for it is woken in the same transaction.
+"""Units of work for signals: a signal is stored, and the waiting nodes are made due in the same transaction.
 
-Signals are rows of their own and never part of a resource's document (lesson A7, lesson A9): taking one changes nothing
-that a worker writes, so no worker can undo it and it can undo no worker. The row of the resource only counts them; the
-count is what a waiter has seen, and what tells the transaction that records the wait that a signal came first.
+Signals are rows of their own and never part of a resource's document (lesson A7, lesson A9): storing one changes nothing
+that a worker writes, so neither can undo the other. The version only counts its signals. The count shows the transaction
+that records a wait whether a signal came first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isotherm.store.database import sealing
 from isotherm.store.records import Event
 from isotherm.store.transitions import nodes, versions
 
-# What one signal may hold, and what all signals of one resource may.
+# Maximum size of one signal; maximum size and number of all signals of one resource.
 SIGNAL_BYTES = 1 << 20
 TOTAL_BYTES = 16 << 20
 KEYS = 10_000
@@ -29,7 +29,7 @@ _NODE, _VERSION, _SIGNAL = t.nodes.c, t.resources.c, t.signals.c
 
 
 class Addressee(NamedTuple):
-    """A resource that can be signalled: the version that its node stands for."""
+    """A resource that can be signalled: its current version."""
 
     id: int
     stack_id: str
@@ -46,7 +46,7 @@ class Addressee(NamedTuple):
 
 
 class NewSignal(NamedTuple):
-    """A signal that its type has taken."""
+    """A signal that the resource type has accepted."""
 
     id: str
     key: str
@@ -65,17 +65,25 @@ _FIND = (
 
 
 def addressee(connection: sa.Connection, stack_id: str, name: str) -> Addressee:
-    """The resource of that name; raises NotFound as Heat does."""
-    row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first()
+    """Find the resource of that name, or the one that had it before a move. Raises NotFound, with Heat's message."""
+    row = connection.execute(_FIND, {"stack_id": stack_id, "name": name}).first() or _moved(connection, stack_id, name)
     if row is None:
         raise missing.resource(connection, stack_id, name)
     if row[0] is None:
         raise errors.NotFound(f"The Resource ({name}) is not available.", kind="ResourceNotAvailable",
-                              hint="Nothing has been made of it yet.")
+                              hint="The resource has not been created yet.")
     return Addressee._make(row)
 
 
-# These are made once: a burst of signals should cost what its rows cost.
+def _moved(connection: sa.Connection, stack_id: str, name: str) -> Any:
+    """Find the resource that was made under a name: its signal URL still has it."""
+    moved = sa.select(_VERSION.name).where(_VERSION.stack_id == stack_id, _VERSION.made_as == name,
+                                           _VERSION.superseded == sa.false())
+    found = connection.execute(moved).scalars().first()
+    return None if found is None else connection.execute(_FIND, {"stack_id": stack_id, "name": found}).first()
+
+
+# Built once: a burst of signals should cost no more than its rows.
 _OF = _SIGNAL.resource_id == sa.bindparam("s_resource_id")
 _COUNT = sa.select(sa.func.count()).select_from(t.signals).where(_OF)
 _KNOWN = sa.select(_SIGNAL.number).where(_OF, _SIGNAL.id == sa.bindparam("s_id"))
@@ -85,19 +93,19 @@ _KEEP = sa.insert(t.signals)
 
 
 def count(connection: sa.Connection, resource_id: int) -> int:
-    """How many signals are kept of a resource."""
+    """Return the number of stored signals of a resource."""
     return connection.execute(_COUNT, {"s_resource_id": resource_id}).scalar_one()
 
 
 def is_known(connection: sa.Connection, resource_id: int, signal_id: str) -> bool:
-    """Whether this very signal was taken before: then it changes nothing (I11)."""
+    """Return whether a signal with this id is stored already: a repeated signal changes nothing (I11)."""
     return connection.execute(_KNOWN, {"s_resource_id": resource_id, "s_id": signal_id}).first() is not None
 
 
 def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_id: str, now: float) -> None:
-    """Keep the signal, tell of it, and wake whoever waits. Raises UserError if there is no room for it.
+    """Store a signal with its event, and wake the nodes that wait for it. Raises UserError beyond the limits.
 
-    `to` has been read in the same transaction: its count gives the signal its number.
+    `to` was read in the same transaction: its count gives the signal its number.
     """
     size = len(signal.details.encode())
     same = {"s_resource_id": to.id, "s_key": signal.key}
@@ -111,9 +119,9 @@ def take(connection: sa.Connection, to: Addressee, signal: NewSignal, operation_
             "details": sealing.of(connection).seal(signal.details, "details", to.id, str(to.taken + 1)), "size": size,
             "created_at": now}
     connection.execute(_KEEP, kept)
-    told = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
+    event = Event(to.stack_id, operation_id, to.name, to.type, to.physical_id, Action.SIGNAL, Status(to.status),
                  signal.reason)
-    rows.insert_events(connection, [told], now)
+    rows.insert_events(connection, [event], now, is_progress=False)
     nodes.wake_waiters(connection, str(to.id), now)
 
 
@@ -121,12 +129,12 @@ def _refuse_too_many(connection: sa.Connection, to: Addressee, growth: int, *, n
     if to.size + growth > TOTAL_BYTES or (new and count(connection, to.id) >= KEYS):
         raise errors.UserError(
             f"Resource {to.name} has more signals than can be kept ({KEYS:,}, or {TOTAL_BYTES >> 20} MiB).",
-            kind="RequestLimitExceeded", hint="Signals with the same id take each other's place.",
+            kind="RequestLimitExceeded", hint="A signal with the same id replaces the earlier one.",
         )
 
 
-def nudge(connection: sa.Connection, resource_id: int, now: float) -> None:
-    """As if a signal had come, without one: whoever waits for its signals looks again, whatever they have seen."""
+def wake_resource(connection: sa.Connection, resource_id: int, now: float) -> None:
+    """Wake the nodes that wait for signals of a resource without a signal, by raising its count."""
     versions.count_signal(connection, resource_id, 0)
     nodes.wake_waiters(connection, str(resource_id), now)
 
@@ -135,15 +143,17 @@ _COUNTS = sa.select(_VERSION.id, _VERSION.signals).where(rows.among(_VERSION.id)
 
 
 def counts(connection: sa.Connection, topics: Collection[str]) -> dict[str, int]:
-    """By topic: how many signals there have been. The transaction that records a wait asks, and has its turn: a signal is
-    stored before it, and counted, or after it, and wakes whoever waits."""
+    """Return the count of signals by topic, for the transaction that records a wait.
+
+    It holds the write lane: a signal is stored before it, and counted, or after it, and wakes the node.
+    """
     if not topics:
         return {}
     return {str(id_): number for id_, number in connection.execute(_COUNTS, rows.ids(int(topic) for topic in topics))}
 
 
 class Kept(NamedTuple):
-    """An inbox as the store has it; details are JSON text."""
+    """The stored inbox of a resource. Details are JSON text."""
 
     topic: str
     type: str
@@ -163,17 +173,17 @@ _KEPT = (
 
 
 def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collection[int]) -> Kept | None:
-    """The signals of the resource with this physical id or token, oldest first.
+    """Return the signals of the resource with this physical id or token, oldest first.
 
-    It is looked for among the neighbours first: only a reference that came as a mere text leads through the whole stack,
-    and through those around it.
+    The versions in `near` are searched first. Only a reference that was given as plain text needs a search of the whole
+    stack and of the stacks that contain it.
     """
-    asked = {"stack_id": stack_id, "reference": reference}
-    found: Any = connection.execute(_BOX.where(rows.among(_VERSION.id)), {**asked, **rows.ids(near)}).first()
-    around: str | None = stack_id
-    while found is None and around is not None:
-        found = connection.execute(_BOX, asked | {"stack_id": around}).first()
-        around = connection.execute(sa.select(t.stacks.c.owner_id).where(t.stacks.c.id == around)).scalar()
+    wanted = {"stack_id": stack_id, "reference": reference}
+    found: Any = connection.execute(_BOX.where(rows.among(_VERSION.id)), {**wanted, **rows.ids(near)}).first()
+    outer: str | None = stack_id
+    while found is None and outer is not None:
+        found = connection.execute(_BOX, wanted | {"stack_id": outer}).first()
+        outer = connection.execute(sa.select(t.stacks.c.owner_id).where(t.stacks.c.id == outer)).scalar()
     if found is None:
         return None
     id_, implementation, seen = found
@@ -184,7 +194,7 @@ def inbox(connection: sa.Connection, stack_id: str, reference: str, near: Collec
 
 
 def clear(connection: sa.Connection, topic: str, seen: int) -> None:
-    """Forget the signals that have been seen."""
+    """Delete the signals up to this number."""
     resource = int(topic)
     old = sa.and_(_SIGNAL.resource_id == resource, _SIGNAL.number <= seen)
     size = connection.execute(sa.select(sa.func.coalesce(sa.func.sum(_SIGNAL.size), 0)).where(old)).scalar_one()
@@ -193,5 +203,5 @@ def clear(connection: sa.Connection, topic: str, seen: int) -> None:
 
 
 def forget(connection: sa.Connection, resource_ids: Collection[int]) -> None:
-    """The resources are gone, and their signals with them."""
+    """Delete the signals of deleted resources."""
     rows.delete_by_id(connection, _SIGNAL.resource_id, resource_ids)

@@ -1,6 +1,8 @@
-"""Who waits for the signals of a resource: what tells whether a signed address is still good for something."""
+"""Reads that decide whether a signal URL is still of use: whether a resource may wait for its signals."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 
@@ -15,7 +17,7 @@ _NAMED = sa.select(_VERSION.name).where(
 
 
 def name_of(connection: sa.Connection, stack_id: str, token: str) -> str | None:
-    """The name of the resource of which this is a version, living or not."""
+    """Return the name of the resource that a version belongs to, current or superseded."""
     return connection.execute(_NAMED, {"stack_id": stack_id, "token": token}).scalar()
 
 
@@ -27,23 +29,24 @@ _ITSELF = (
     .join(t.resources, _VERSION.id == _NODE.resource_id)
     .where(_PLACE)
 )
-# Of what has not been made yet, nobody knows here of what type it will be.
+# A node without a version has no type yet, so it counts.
 _WAITERS = (
     sa.select(_WAITER.c.state, _WAITER.c.digest, _VERSION.status, _VERSION.digest)
     .select_from(t.nodes)
     .join(t.edges, sa.and_(t.edges.c.src == _NODE.id, t.edges.c.kind == EdgeKind.REQUIRES))
     .join(_WAITER, _WAITER.c.id == t.edges.c.dst)
     .outerjoin(t.resources, _VERSION.id == _WAITER.c.resource_id)
-    .where(_PLACE, sa.or_(_VERSION.id.is_(None), _VERSION.implementation == sa.bindparam("type")))
+    .where(_PLACE, sa.or_(_VERSION.id.is_(None), _VERSION.implementation.in_(sa.bindparam("types", expanding=True))))
 )
 
 
-def is_waited_for(connection: sa.Connection, to: Addressee, type_: str) -> bool:
-    """Whether a resource of the type may still wait for signals of this one: it, or one that requires it.
+def is_waited_for(connection: sa.Connection, to: Addressee, types: Sequence[str]) -> bool:
+    """Return whether a resource of one of the types may still wait for signals: this one, or a dependant of it.
 
-    Where there is none at all, somebody in another stack may.
+    If the stack has no such resource, one in another stack may wait.
     """
-    query = _ITSELF if type_ == to.implementation else _WAITERS
-    found = connection.execute(query, {"stack_id": to.stack_id, "name": to.name, "v_id": to.id, "type": type_}).all()
+    query = _ITSELF if to.implementation in types else _WAITERS
+    place = {"stack_id": to.stack_id, "name": to.name, "v_id": to.id}
+    found = connection.execute(query, place | ({} if query is _ITSELF else {"types": list(types)})).all()
     return not found or any(
         state not in ENDED and (status != Status.COMPLETE or wanted != applied) for state, wanted, status, applied in found)

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from isotherm.store.tables.columns import metadata
 from isotherm.store.tables.credentials import credentials
-from isotherm.store.tables.events import events
+from isotherm.store.tables.events import deliveries, events, scalings
 from isotherm.store.tables.nodes import edges, hooks, nodes
-from isotherm.store.tables.operations import blobs, operations, uses
+from isotherm.store.tables.operations import blobs, history, moves, operations, uses
+from isotherm.store.tables.page_sessions import page_sessions
 from isotherm.store.tables.resources import resources, retained, signals
 from isotherm.store.tables.services import services
 from isotherm.store.tables.snapshots import snapshot_parts, snapshots
 from isotherm.store.tables.software import software_configs, software_deployments
-from isotherm.store.tables.stacks import stack_locks, stack_tags, stacks
+from isotherm.store.tables.stack_users import stack_user_projects, stack_users
+from isotherm.store.tables.stacks import stack_clouds, stack_locks, stack_tags, stacks
 from isotherm.store.tables.type_origins import type_origins
 from isotherm.store.tables.watch import observations, observers, repairs, watch_projects, watches
 from isotherm.store.tables.writers import sequences, signatures, turns
@@ -26,17 +28,22 @@ from isotherm.store.tables.writers import sequences, signatures, turns
 __all__ = [
     "blobs",
     "credentials",
+    "deliveries",
     "edges",
     "events",
+    "history",
     "hooks",
     "metadata",
+    "moves",
     "nodes",
     "observations",
     "observers",
     "operations",
+    "page_sessions",
     "repairs",
     "resources",
     "retained",
+    "scalings",
     "sequences",
     "services",
     "signals",
@@ -45,8 +52,11 @@ __all__ = [
     "snapshots",
     "software_configs",
     "software_deployments",
+    "stack_clouds",
     "stack_locks",
     "stack_tags",
+    "stack_user_projects",
+    "stack_users",
     "stacks",
     "turns",
     "type_origins",

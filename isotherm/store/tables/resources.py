@@ -43,14 +43,30 @@ resources = sa.Table(
     sa.Column("suspended", sa.Boolean, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
+    # What the object is protected from: on a user's request, with the name of that user; by the template (I17). No step
+    # writes these columns.
+    sa.Column("protection", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("protector", sa.String(255), nullable=False, server_default=""),
+    sa.Column("template_protection", sa.SmallInteger, nullable=False, server_default="0"),
     # How many signals the version has got, and the size of those that are kept. No step writes these columns.
     sa.Column("signals", sa.Integer, nullable=False, server_default="0"),
     sa.Column("signal_bytes", Id, nullable=False, server_default="0"),
+    # The name under which the version was made, where a move has given it another. Types go on seeing it: the names of
+    # objects and signal URLs are made of it.
+    sa.Column("made_as", Name),
+    # When the intent of the latest creation was stored: a request may be carried out long after that, also when the
+    # operation was given up and the intent is gone.
+    sa.Column("begun_at", Time, nullable=False, server_default="0"),
     sa.Index("ix_resources_stack_id", "stack_id", "name"),
     # For other versions with the same object, before the object is deleted or adopted.
     sa.Index("ix_resources_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
+    sa.Index("ix_resources_made_as", "stack_id", "made_as", sqlite_where=sa.text("made_as IS NOT NULL"),
+             postgresql_where=sa.text("made_as IS NOT NULL")),
     sa.Index("ix_resources_superseded", "stack_id", "superseded", sqlite_where=sa.text("superseded = 1"),
              postgresql_where=sa.text("superseded")),
+    sa.Index("ix_resources_protected", "stack_id", "protection", "template_protection",
+             sqlite_where=sa.text("protection > 0 OR template_protection > 0"),
+             postgresql_where=sa.text("protection > 0 OR template_protection > 0")),
 )
 
 signals = sa.Table(

@@ -1,4 +1,4 @@
-"""Stacks, their tags, and the locks of stacks on the legacy path."""
+"""Stacks, their tags, their clouds, and the locks of stacks on the legacy path."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ stacks = sa.Table(
     sa.Column("disable_rollback", sa.Boolean, nullable=False),
     sa.Column("timeout_s", sa.Double),
     sa.Column("convergence", sa.Boolean, nullable=False),
+    # Whether the stack is protected from delete, and the name of the user who asked for that.
+    sa.Column("protected", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("protector", sa.String(255), nullable=False, server_default=""),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
     sa.Column("deleted_at", Time),
@@ -54,6 +57,16 @@ stack_tags = sa.Table(
     sa.Column("stack_id", Uuid, primary_key=True),
     sa.Column("tag", Tag, primary_key=True),
     sa.Index("ix_stack_tags_tag", "tag"),
+)
+
+# The cloud of a root stack, where users choose it: the entry of clouds.yaml, and the project that it stands for.
+stack_clouds = sa.Table(
+    "stack_clouds",
+    metadata,
+    sa.Column("stack_id", Uuid, primary_key=True),
+    sa.Column("name", sa.String(255), nullable=False),
+    sa.Column("auth_url", sa.String(1024), nullable=False),
+    sa.Column("project_id", sa.String(64), nullable=False),
 )
 
 # The lock of a stack on the legacy path (`stacks.convergence` is false): its engine, operation and lease.

@@ -18,7 +18,8 @@ observations = sa.Table(
     sa.Column("stack_id", Uuid, nullable=False),
     # When the observation began.
     sa.Column("seen_at", Time, nullable=False),
-    sa.Column("sight", sa.SmallInteger, nullable=False),
+    # An ObservationResult.
+    sa.Column("result", sa.SmallInteger, nullable=False),
     # Why the observation failed.
     sa.Column("reason", Text, nullable=False),
     # The live properties last seen; NULL if they are out of date.
@@ -39,7 +40,7 @@ watches = sa.Table(
     "watches",
     metadata,
     sa.Column("stack_id", Uuid, primary_key=True),
-    # NULL: inherited from the stack around it, or from the settings.
+    # NULL: inherited from the stack that contains it, or from the settings.
     sa.Column("policy", sa.SmallInteger),
     # Policies of single resources, by name.
     sa.Column("overrides", Json, nullable=False),
@@ -49,9 +50,9 @@ watches = sa.Table(
     sa.Column("cursor", Name, nullable=False),
     sa.Column("began_at", Time),
     # When the last complete round ended.
-    sa.Column("looked_at", Time),
-    # A look was requested: observations before this moment do not count. Hints name single resources.
-    sa.Column("asked_at", Time),
+    sa.Column("observed_at", Time),
+    # When an observation was requested: older observations do not count. Hints name single resources.
+    sa.Column("requested_at", Time),
     sa.Column("hints", Json, nullable=False),
     # The last repair operation.
     sa.Column("repair_id", Uuid),
@@ -76,7 +77,7 @@ repairs = sa.Table(
     sa.Column("stack_id", Uuid, primary_key=True),
     sa.Column("name", Name, primary_key=True),
     # When the drift was reported by an event; NULL once its end was reported.
-    sa.Column("told_at", Time),
+    sa.Column("reported_at", Time),
     # How often it was repaired since when, the last repair, and when repairing was given up.
     sa.Column("rounds", sa.Integer, nullable=False),
     sa.Column("since", Time),
@@ -90,7 +91,7 @@ observers = sa.Table(
     metadata,
     sa.Column("name", sa.String(64), primary_key=True),
     sa.Column("beat_at", Time, nullable=False),
-    sa.Column("looks", sa.BigInteger, nullable=False),
+    sa.Column("observations", sa.BigInteger, nullable=False),
     sa.Column("calls", sa.BigInteger, nullable=False),
     sa.Column("repairs", sa.BigInteger, nullable=False),
     sa.Column("trips", sa.BigInteger, nullable=False),

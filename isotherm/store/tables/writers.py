@@ -9,7 +9,7 @@ from isotherm.store.tables.columns import Id, metadata
 # The write lane: one row, which a writer locks for the length of its transaction (see database/lane.py).
 turns = sa.Table("turns", metadata, sa.Column("id", sa.SmallInteger, primary_key=True, autoincrement=False))
 
-# The last transaction of each writer: tells whether a commit whose answer was lost went through.
+# The last transaction of each writer: shows whether a commit whose answer was lost succeeded.
 signatures = sa.Table(
     "signatures",
     metadata,

@@ -19,7 +19,7 @@ from isotherm.store.records import NodeWrite, Operation
 from isotherm.store.transitions.machine import NO_ROW, Machine, Part
 
 PENDING, SCHEDULED, RUNNING, WAITING, DONE, FAILED, SKIPPED = NodeState
-# The states of nodes that no operation has in hand: a newer operation halts those of the older one first.
+# The states of nodes that no operation works on: a newer operation halts those of the older one first.
 _IDLE_STATES = (PENDING, DONE, FAILED, SKIPPED)
 NOT_BEGUN = (PENDING, SCHEDULED)
 UNDER_WAY = (RUNNING, WAITING)
@@ -123,6 +123,13 @@ def return_to_cleanup(connection: sa.Connection, stack_id: str) -> None:
     """Make nodes that were to be deleted, and were visited in between, clean-up nodes again."""
     visited = (_NODE.stack_id == stack_id, _NODE.kind == NodeKind.VISIT, _NODE.awaits_cleanup == sa.true())
     connection.execute(sa.update(t.nodes).where(*visited).values(kind=NodeKind.CLEANUP))
+
+
+@_transition(from_=(PENDING, DONE), to=(SKIPPED,), keeps=("I14",))
+def leave_out(connection: sa.Connection, node_ids: Collection[int]) -> None:
+    """Skip nodes that a limited operation leaves out: a later operation visits them. A lease that is still held stays."""
+    left = sa.update(t.nodes).where(rows.among(_NODE.id)).values(state=SKIPPED, due=None)
+    connection.execute(left, rows.ids(node_ids))
 
 
 # Leases.
@@ -267,6 +274,13 @@ def detach(connection: sa.Connection, versions: Iterable[tuple[str, str, int]]) 
     By version, not by node: a newer plan may have moved the version to a clean-up node.
     """
     _DETACH(connection, versions)
+
+
+@_transition(keeps=("I1",))
+def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -> None:
+    """Give nodes of a stack other names, all at once."""
+    theirs = sa.update(t.nodes).where(_NODE.stack_id == stack_id, rows.among(_NODE.name))
+    connection.execute(theirs.values(name=sa.case(names, value=_NODE.name)), rows.ids(names))
 
 
 # The ends of steps.

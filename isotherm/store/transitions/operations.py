@@ -100,8 +100,8 @@ def supersede(connection: sa.Connection, operation_id: str, now: float) -> None:
 
 
 @_transition(from_=(SUPERSEDED,), to=(FAILED,), keeps=("I4", "I14"), part=Part.STOP)
-def stop_inside(connection: sa.Connection, operation_id: str, failure: str) -> None:
-    """Fail an operation on a nested stack that a newer operation around it has halted."""
+def stop_nested(connection: sa.Connection, operation_id: str, failure: str) -> None:
+    """Fail an operation on a nested stack that a newer operation on the outer stack has halted."""
     connection.execute(_one(operation_id).values(state=FAILED, failure=failure))
 
 

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from isotherm.states import Action, DeletionPolicy, Status
+from isotherm.states import Action, DeletionPolicy, Protection, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.records import Version
 from isotherm.store.transitions.machine import NO_ROW, Machine, Part
+
+
+class Protector(NamedTuple):
+    """The protection of a version: on the request of a user, and by its template."""
+
+    level: Protection
+    user: str
+    template: Protection
 
 
 class VersionState(IntEnum):
@@ -56,7 +64,7 @@ def holds_object() -> sa.ColumnElement[bool]:
 _INSERT = insert(
     t.resources, "id", "stack_id", "name", "type", "implementation", "token", "physical_id", "action", "status", "reason",
     "properties", "digest", "metadata", "data", "published", "requires", "replaces", "superseded", "deletion_policy",
-    "external", "operation_id", "intent", "suspended", "created_at",
+    "external", "operation_id", "intent", "suspended", "begun_at", "created_at",
 )
 
 
@@ -70,7 +78,8 @@ def create(connection: sa.Connection, new: Iterable[Version], now: float) -> Non
           v.reason, seal(v.properties, "properties", v.id, v.stack_id), v.digest,
           seal(v.metadata, "metadata", v.id, v.stack_id), seal(v.data, "data", v.id, v.stack_id),
           seal(v.published, "published", v.id, v.stack_id), v.requires, v.replaces, v.superseded,
-          int(v.deletion_policy), v.external, v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now)
+          int(v.deletion_policy), v.external, v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended,
+          v.begun_at, now)
          for v in new),
     )
 
@@ -84,10 +93,11 @@ _UPDATE = Bulk(
             digest=sa.bindparam("v_digest"), metadata=sa.bindparam("v_metadata"), data=sa.bindparam("v_data"),
             published=sa.bindparam("v_published"), requires=sa.bindparam("v_requires"),
             operation_id=sa.bindparam("v_operation_id"), intent=sa.bindparam("v_intent"),
-            suspended=sa.bindparam("v_suspended"), updated_at=sa.bindparam("v_now")),
+            suspended=sa.bindparam("v_suspended"), begun_at=sa.bindparam("v_begun_at"),
+            updated_at=sa.bindparam("v_now")),
     "v_type", "v_implementation", "v_token", "v_physical_id", "v_action", "v_status", "v_reason",
     "v_properties", "v_digest", "v_metadata", "v_data",
-    "v_published", "v_requires", "v_operation_id", "v_intent", "v_suspended", "v_now", "v_id",
+    "v_published", "v_requires", "v_operation_id", "v_intent", "v_suspended", "v_begun_at", "v_now", "v_id",
 )
 
 
@@ -104,7 +114,8 @@ def update(connection: sa.Connection, changed: Iterable[Version], now: float) ->
         ((v.type, v.implementation, v.token, v.physical_id, int(v.action), int(v.status), v.reason,
           seal(v.properties, "properties", v.id, v.stack_id), v.digest, seal(v.metadata, "metadata", v.id, v.stack_id),
           seal(v.data, "data", v.id, v.stack_id), seal(v.published, "published", v.id, v.stack_id), v.requires,
-          v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, now, v.id)
+          v.operation_id, seal(v.intent, "intent", v.id, v.stack_id), v.suspended, v.begun_at, now,
+          v.id)
          for v in changed),
     )
 
@@ -182,8 +193,16 @@ _DISTRUST_OLDER = Bulk(
 
 @_transition(keeps=("I1", "I8"))
 def distrust_older(connection: sa.Connection, made: Iterable[Version]) -> None:
-    """Clear the digests of superseded versions whose object was made anew under the same physical id."""
+    """Clear the digests of superseded versions whose object was created again under the same physical id."""
     _DISTRUST_OLDER(connection, ((v.stack_id, v.name, v.id, v.implementation, v.physical_id) for v in made))
+
+
+@_transition(keeps=("I1", "I17"))
+def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -> None:
+    """Give versions of a stack other names, all at once. The name that each was made under is kept."""
+    theirs = sa.update(t.resources).where(_VERSION.stack_id == stack_id, rows.among(_VERSION.name))
+    connection.execute(theirs.where(_VERSION.made_as.is_(None)).values(made_as=_VERSION.name), rows.ids(names))
+    connection.execute(theirs.values(name=sa.case(names, value=_VERSION.name)), rows.ids(names))
 
 
 # Stopping an operation.
@@ -210,7 +229,7 @@ def abort_all(connection: sa.Connection, stack_id: str, reason: str) -> None:
 
 @_transition(from_=_CURRENT, to=(COMPLETE, FAILED), keeps=("I14",), part=Part.ADMIN)
 def mark(connection: sa.Connection, version_id: int, status: Status, reason: str, now: float) -> None:
-    """Mark a version as unhealthy or healthy for the user. Without an operation, which tells a mark from a check."""
+    """Mark a version as unhealthy or healthy for the user. It has no operation, which distinguishes it from a check."""
     mine = sa.update(t.resources).where(_VERSION.id == version_id)
     connection.execute(mine.values(action=Action.CHECK, status=status, reason=reason, updated_at=now, operation_id=""))
 
@@ -250,6 +269,46 @@ def write_scaling(connection: sa.Connection, version: Version, data: str, digest
         .values(data=sealing.of(connection).seal(data, "data", version.id, version.stack_id), digest=digest)
     )
     return bool(unchanged.rowcount)
+
+
+_BEING_DELETED = sa.and_(_VERSION.action == int(Action.DELETE), _VERSION.status == int(Status.IN_PROGRESS))
+
+
+@_transition(keeps=("I17",))
+def protect_by_template(
+    connection: sa.Connection, stack_id: str, names: Collection[str], level: Protection, *, raises_only: bool
+) -> None:
+    """Set what the template protects the current versions of these names from. NONE: lift it, also for older versions.
+
+    `raises_only`: a version keeps a higher protection. The deletion of an object that has begun cannot be called off.
+    """
+    mine = [_VERSION.stack_id == stack_id, rows.among(_VERSION.name), ~_BEING_DELETED]
+    if level is not Protection.NONE:
+        mine.append(_VERSION.superseded == sa.false())
+    if raises_only:
+        mine.append(_VERSION.template_protection < level)
+    connection.execute(sa.update(t.resources).where(*mine).values(template_protection=int(level)), rows.ids(names))
+
+
+@_transition(keeps=("I17",))
+def pass_on_protection(connection: sa.Connection, version_id: int, by: Protector) -> None:
+    """Protect a version that was just created, as its template says or as what it replaces was."""
+    mine = sa.update(t.resources).where(_VERSION.id == version_id)
+    connection.execute(mine.values(protection=int(by.level), protector=by.user, template_protection=int(by.template)))
+
+
+@_transition(keeps=("I17",), part=Part.ADMIN)
+def protect(connection: sa.Connection, version_id: int, level: Protection, user: str) -> None:
+    """Protect the object of a version on a user's request."""
+    mine = sa.update(t.resources).where(_VERSION.id == version_id)
+    connection.execute(mine.values(protection=int(level), protector=user))
+
+
+@_transition(keeps=("I17",), part=Part.ADMIN)
+def unprotect(connection: sa.Connection, stack_id: str, name: str) -> None:
+    """Lift every protection of all versions of a resource."""
+    mine = sa.update(t.resources).where(_VERSION.stack_id == stack_id, _VERSION.name == name)
+    connection.execute(mine.values(protection=0, protector="", template_protection=0))
 
 
 _COUNT_SIGNAL = (

@@ -53,6 +53,13 @@ def of(connection: sa.Connection, stack_id: str) -> dict[str, Slot]:
     return {row[1]: Slot._make(row) for row in found}
 
 
+def planned(connection: sa.Connection, stack_id: str) -> dict[str, str | None]:
+    """Return the digests of the definitions that the nodes of a stack are to reach, by name."""
+    found = connection.execute(sa.select(_NODE.name, _NODE.digest).where(
+        _NODE.stack_id == stack_id, _NODE.kind != NodeKind.BARRIER, _NODE.kind != NodeKind.CLEANUP))
+    return {row[0]: row[1] for row in found}
+
+
 def add(connection: sa.Connection, operation: Operation, names: Sequence[str]) -> dict[str, Slot]:
     """Insert nodes for names that have none, without versions."""
     if not names:

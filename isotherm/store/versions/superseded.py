@@ -4,6 +4,9 @@ A version may have been replaced together with its requirements, although its ow
 versions of a name may match the template; the one to choose uses the current versions of its requirements. For that,
 resources are considered after their requirements. Only the row of a version says whether it matches: the state of its
 node tells how far an older operation came, not what the object is like.
+
+An operation with the input of the last complete one also takes up *originals*: the versions of that time. Operations in
+between may have applied other definitions to them, in place or without any effect on the object (I15).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.states import HARMLESS, Action, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.records import Wanted
+from isotherm.store.records import Operation, Wanted
 from isotherm.store.transitions import nodes, versions
 from isotherm.store.versions.current import Slot
 
@@ -34,6 +37,7 @@ class SupersededVersion:
     # Not failed, and its deletion has not begun.
     sound: bool
     requires: frozenset[int]
+    created_at: float
 
     def fits(self, digest: str, present: Collection[int]) -> bool:
         """Return whether the version is as wanted, and uses only current versions."""
@@ -54,12 +58,14 @@ def of(connection: sa.Connection, stack_id: str) -> dict[str, list[SupersededVer
 
 def _read(connection: sa.Connection, which: sa.ColumnElement[bool], ids: Iterable[int] = ()) -> list[SupersededVersion]:
     found = connection.execute(
-        sa.select(_VERSION.id, _VERSION.name, _VERSION.digest, _VERSION.action, _VERSION.status, _VERSION.requires)
+        sa.select(_VERSION.id, _VERSION.name, _VERSION.digest, _VERSION.action, _VERSION.status, _VERSION.requires,
+                  _VERSION.created_at)
         .where(which).order_by(_VERSION.id),
         rows.ids(ids),
     )
-    return [SupersededVersion(id_, name, digest, _is_sound(action, status), frozenset(rows.required(requires)))
-            for id_, name, digest, action, status, requires in found]
+    return [SupersededVersion(id_, name, digest, _is_sound(action, status), frozenset(rows.required(requires)),
+                              created_at)
+            for id_, name, digest, action, status, requires, created_at in found]
 
 
 def _is_sound(action: int, status: int) -> bool:
@@ -67,11 +73,21 @@ def _is_sound(action: int, status: int) -> bool:
     return action != Action.DELETE and (status != Status.FAILED or action in HARMLESS)
 
 
+def _completion_of(connection: sa.Connection, operation: Operation) -> float | None:
+    """Return when the stack was last completed, if that was with the input of this operation."""
+    stack, complete = t.stacks.c, t.operations.c
+    ended: float | None = connection.execute(
+        sa.select(complete.ended_at).join(t.stacks, stack.complete_operation_id == complete.id)
+        .where(stack.id == operation.stack_id, complete.input == operation.input)
+    ).scalar()
+    return ended
+
+
 def take_up(
     connection: sa.Connection, slots: Mapping[str, Slot], older: Mapping[str, Sequence[SupersededVersion]],
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Wanted], operation: Operation,
 ) -> set[str]:
-    """Make superseded versions current again where they are exactly what is wanted; supersede the newer ones.
+    """Make superseded versions current again where they are what is wanted; supersede the newer ones.
 
     Return the names with another current version, and those that require one of them.
     """
@@ -80,19 +96,22 @@ def take_up(
     digests = {want.name: want.digest for want in wanted}
     graph = DependencyTaskGraph[str]({want.name: want.requires for want in wanted})
     present = {slot.resource_id for slot in slots.values() if slot.resource_id is not None}
-    rivals = [slots[name].resource_id or 0 for name in older if name in slots]
-    current = {one.id: one for one in _read(connection, rows.among(_VERSION.id), rivals)}
+    current_ids = [slots[name].resource_id or 0 for name in older if name in slots]
+    current = {one.id: one for one in _read(connection, rows.among(_VERSION.id), current_ids)}
+    completed_at = _completion_of(connection, operation)
     taken: set[str] = set()
     moved: set[str] = set()
     for name in graph.order():
         slot = slots.get(name)
         if slot is None:
             continue
+        stands, rest = current.get(slot.resource_id or 0), older.get(name, ())
+        original = _original(stands, rest, digests[name], completed_at)
         if not taken.isdisjoint(graph.requires(name)):
             moved.add(name)
-        elif slot.proves(digests[name]):
+        elif slot.proves(digests[name]) and (original is None or original is stands):
             continue
-        chosen = _best(current.get(slot.resource_id or 0), older.get(name, ()), digests[name], present)
+        chosen = _best(stands, rest, digests[name], present, original)
         if chosen is not None:
             taken.add(name)
             present.discard(slot.resource_id or 0)
@@ -102,15 +121,32 @@ def take_up(
 
 
 def _best(
-    current: SupersededVersion | None, older: Sequence[SupersededVersion], digest: str, present: Collection[int]
+    current: SupersededVersion | None, older: Sequence[SupersededVersion], digest: str, present: Collection[int],
+    original: SupersededVersion | None,
 ) -> SupersededVersion | None:
     """Return the superseded version to make current; None if the current version stays."""
+    if original is not None and original.requires.issubset(present):
+        return None if original is current else original
     if current is not None and current.fits(digest, present):
         return None
     fitting = next((one for one in older if one.fits(digest, present)), None)
     if fitting is not None or (current is not None and current.is_wanted(digest)):
         return fitting
-    return next((one for one in older if one.is_wanted(digest)), None)
+    return next((one for one in older if one.is_wanted(digest)), None if original is current else original)
+
+
+def _original(
+    current: SupersededVersion | None, older: Sequence[SupersededVersion], digest: str, completed_at: float | None
+) -> SupersededVersion | None:
+    """Return the version that was current at the completion, if another definition was applied to it and it is sound.
+
+    One that still has its definition was replaced for another reason, such as drift: its digest decides, as for others.
+    A completed operation leaves one version of a name. An imported stack may have more, and then none is chosen here.
+    """
+    if completed_at is None:
+        return None
+    then = [one for one in (*older, *([current] if current is not None else [])) if one.created_at <= completed_at]
+    return then[0] if len(then) == 1 and then[0].sound and then[0].digest not in (None, digest) else None
 
 
 def _swap(connection: sa.Connection, slot: Slot, chosen: SupersededVersion) -> None:

@@ -1,1 +1,1 @@
-"""Units of work of the observer: what is due, what was seen, what was repaired."""
+"""Units of work of the observer: due stacks, observations and repairs."""

@@ -1,4 +1,4 @@
-"""Which operation mends a stack: one on the outermost stack around it, for the way that leads to what has drifted."""
+"""Choose the operation that repairs a stack: an update of its root stack, for the resource that leads to the drift."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STACK = t.stacks.c
 
 
 class Need(msgspec.Struct, frozen=True, gc=False):
-    """A resource that is to be repaired, and what its template says of that."""
+    """A resource to repair, with the metadata that its template gives it."""
 
     name: str
     type: str
@@ -30,7 +30,7 @@ class Need(msgspec.Struct, frozen=True, gc=False):
 
 
 class Goal(msgspec.Struct, frozen=True, gc=False):
-    """The stack that is brought back to what it should be, as it was when that was decided, and what of it."""
+    """The root stack that a repair updates, its generation when that was decided, and the resources to repair."""
 
     stack_id: str
     generation: int
@@ -38,26 +38,30 @@ class Goal(msgspec.Struct, frozen=True, gc=False):
 
 
 def of(connection: sa.Connection, watch: Watch, names: Collection[str]) -> Goal | None:
-    """None: not now. An operation is under way, the stack is at rest, or what a user wanted last has failed, and he has to
-    say how it goes on."""
+    """Return the goal of a repair of these resources, or None if the root stack cannot be repaired now.
+
+    It cannot if an operation is in progress, if the stack is suspended or being deleted, or if the user's last operation
+    failed: the user decides how to continue.
+    """
     outer, way = root(connection, watch.stack_id)
     found = connection.execute(
         sa.select(_STACK.generation, _STACK.status, _STACK.action, _STACK.operation_id, _STACK.tomb, t.watches.c.repair_id)
         .outerjoin(t.watches, t.watches.c.stack_id == _STACK.id).where(_STACK.id == outer)
     ).one_or_none()
-    if found is None or found.tomb or found.action in (Action.SUSPEND, Action.DELETE) or _rests(connection, outer):
+    if found is None or found.tomb or found.action in (Action.SUSPEND, Action.DELETE) or _has_suspended(connection, outer):
         return None
     ours = found.operation_id == found.repair_id or found.action == Action.CHECK
     if found.status == Status.IN_PROGRESS or (found.status == Status.FAILED and not ours):
         return None
     if outer == watch.stack_id:
         return Goal(outer, found.generation, tuple(names))
-    name = resource_list.resource_around(connection, way[-1], outer) or inherited.name_inside(connection, way[-1], outer)
+    parent, interrupted = resource_list.parent_resource, inherited.interrupted_parent
+    name = parent(connection, way[-1], outer) or interrupted(connection, way[-1], outer)
     return None if name is None else Goal(outer, found.generation, (name,))
 
 
 def failed(connection: sa.Connection, watch: Watch) -> list[Need]:
-    """What the last repair was for, where it has failed. It need not show: what was to follow it may never have begun."""
+    """Return the resources of the last repair if it failed. They may show no drift: later steps may never have begun."""
     if watch.repair_id is None:
         return []
     outer, _ = root(connection, watch.stack_id)
@@ -69,7 +73,7 @@ def failed(connection: sa.Connection, watch: Watch) -> list[Need]:
 
 
 def _begun(connection: sa.Connection, stack_id: str, at: float) -> list[Need]:
-    """What was repaired last at this moment."""
+    """Return the resources whose last repair began at this time."""
     node, version, opened = t.nodes.c, t.resources.c, sealing.of(connection).open
     found = connection.execute(
         sa.select(t.repairs.c.name, version.id, version.type, version.physical_id, version.metadata, version.external)
@@ -80,12 +84,12 @@ def _begun(connection: sa.Connection, stack_id: str, at: float) -> list[Need]:
                  bool(row.external)) for row in found]
 
 
-def _rests(connection: sa.Connection, stack_id: str) -> bool:
-    """Whether anything of it was put to rest, whatever was done after that: whoever repairs it would wake it.
+def _has_suspended(connection: sa.Connection, stack_id: str) -> bool:
+    """Return whether the stack has a suspended resource, which a repair would resume.
 
-    What is to be deleted rests until then, and nobody minds.
+    Suspended resources that are about to be deleted do not count.
     """
     node, resource = t.nodes.c, t.resources.c
-    resting = sa.exists().where(resource.stack_id == stack_id, resource.suspended == sa.true(), rows.stands_for(),
+    suspended = sa.exists().where(resource.stack_id == stack_id, resource.suspended == sa.true(), rows.stands_for(),
                                 node.kind != NodeKind.CLEANUP)
-    return bool(connection.execute(sa.select(resting)).scalar())
+    return bool(connection.execute(sa.select(suspended)).scalar())

@@ -1,4 +1,4 @@
-"""The stacks around a stack, as far as they say how it is watched: what holds for a stack holds for those inside it."""
+"""Watch settings that a nested stack inherits from the stacks that contain it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isotherm.store.watch import repair_records
 from isotherm.store.watch.schedule import Watch
 
 _STACK, _WATCH, _VERSION = t.stacks.c, t.watches.c, t.resources.c
-# Looked for so far up.
+# Maximum number of stacks that are read on the way to the root stack.
 _DEPTH = 32
 _NEXT = (
     sa.select(_STACK.id, _STACK.name, _STACK.owner_id, _WATCH.policy, _WATCH.mode, _WATCH.overrides)
@@ -23,8 +23,8 @@ _NEXT = (
 )
 
 
-class Around(msgspec.Struct, frozen=True, gc=False):
-    """A stack around another, and the resource of it that the other is, with what was said of both."""
+class OuterWatch(msgspec.Struct, frozen=True, gc=False):
+    """The watch settings of a stack that contains another, with the name and metadata of the resource between them."""
 
     policy: DriftPolicy | None
     mode: WatchMode
@@ -33,30 +33,37 @@ class Around(msgspec.Struct, frozen=True, gc=False):
     metadata: str
 
 
-def stacks(connection: sa.Connection, watch: Watch) -> Iterator[Around]:
-    """From the inside to the outside."""
+def stacks(connection: sa.Connection, watch: Watch) -> Iterator[OuterWatch]:
+    """Yield the stacks that contain a stack, from its parent to the root stack."""
     inner_id, inner, around = watch.stack_id, watch.stack_name, watch.owner_id
     for _ in range(_DEPTH):
         found = None if around is None else connection.execute(_NEXT, {"stack_id": around}).one_or_none()
         if found is None:
             return
-        name = _resource_name(found.name, inner)
-        yield Around(None if found.policy is None else DriftPolicy(found.policy), WatchMode(found.mode or WatchMode.ACTIVE),
-                     msgspec.json.decode(found.overrides or "{}"), name, _metadata(connection, found.id, name, inner_id))
+        name = _present_name(connection, found.id, _resource_name(found.name, inner))
+        policy = None if found.policy is None else DriftPolicy(found.policy)
+        yield OuterWatch(policy, WatchMode(found.mode or WatchMode.ACTIVE), msgspec.json.decode(found.overrides or "{}"),
+                         name, _metadata(connection, found.id, name, inner_id))
         inner_id, inner, around = found.id, found.name, found.owner_id
 
 
 def _resource_name(outer: str, inner: str) -> str:
-    """Return the resource that a stack inside is made by: the stack is named after it."""
+    """Return the name of the parent resource of a nested stack: the stack is named after it."""
     return inner.removeprefix(f"{outer}-").rpartition("-")[0]
 
 
-def name_inside(connection: sa.Connection, stack_id: str, owner_id: str) -> str | None:
-    """Find the resource of a stack inside whose creation was interrupted, so that its row does not know the stack."""
+def _present_name(connection: sa.Connection, stack_id: str, name: str) -> str:
+    """Return the name that a resource has now, if a move has given it another since its nested stack was named after it."""
+    moved = sa.select(_VERSION.name).where(_VERSION.stack_id == stack_id, _VERSION.made_as == name)
+    return connection.execute(moved).scalars().first() or name
+
+
+def interrupted_parent(connection: sa.Connection, stack_id: str, owner_id: str) -> str | None:
+    """Find the parent resource of a nested stack by name: an interrupted creation has not stored the stack's id."""
     names = dict(connection.execute(sa.select(_STACK.id, _STACK.name).where(_STACK.id.in_([stack_id, owner_id]))).all())
     if len(names) < 2:
         return None
-    name = _resource_name(names[owner_id], names[stack_id])
+    name = _present_name(connection, owner_id, _resource_name(names[owner_id], names[stack_id]))
     interrupted = sa.select(_VERSION.id).where(
         _VERSION.stack_id == owner_id, _VERSION.name == name, _VERSION.physical_id.is_(None),
         _VERSION.superseded == sa.false())
@@ -71,10 +78,10 @@ def _metadata(connection: sa.Connection, stack_id: str, name: str, physical_id: 
 
 
 def renew(connection: sa.Connection, stack_id: str, owner_id: str | None, now: float) -> None:
-    """Let something new hold for this stack and for those inside it: it is their turn, and repairs begin to count anew.
+    """Make a stack and its nested stacks due and reset their repair counts, after their watch settings changed.
 
-    An observer that looks at one of them just now loses its lease: it would write the counts that it has read before.
-    What a resource calls its object may be the id of any stack: only one that has this owner is meant.
+    Leases of observers on them end, because an observer would write back the counts that it has read before. The physical
+    id of a resource may be the id of any stack, so only a stack with this owner is changed.
     """
     whole = (_STACK.id == stack_id, _STACK.owner_id == owner_id, _STACK.tomb == "")
     tree = sa.select(_STACK.id).where(*whole).cte("tree", recursive=True)
@@ -89,7 +96,7 @@ def renew(connection: sa.Connection, stack_id: str, owner_id: str | None, now: f
 
 
 def root(connection: sa.Connection, stack_id: str) -> tuple[str, list[str]]:
-    """The outermost stack around this one, and all stacks on the way there."""
+    """Return the root stack of a stack, and the stacks on the way from it to the root stack."""
     way = [stack_id]
     for _ in range(_DEPTH):
         around = connection.execute(sa.select(_STACK.owner_id).where(_STACK.id == way[-1])).scalar()

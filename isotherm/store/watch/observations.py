@@ -1,7 +1,7 @@
-"""Units of work: what was seen of resources, kept apart from what is wanted and from what was last applied.
+"""Units of work that store observations of resources, apart from the desired and the applied state.
 
-An older look never overwrites a newer one (I19), and none is recorded of a row that was written after it: what it was
-compared with is not what is applied any more. What could not be seen erases nothing of what had been.
+An older observation never overwrites a newer one (I19). An observation is dropped if the version was written after it: it
+was compared with properties that are no longer applied. A failed observation erases nothing that was known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.records import Observation
 
 _SEEN, _VERSION = t.observations.c, t.resources.c
-_COLUMNS = (_SEEN.resource_id, _SEEN.stack_id, _SEEN.seen_at, _SEEN.sight, _SEEN.reason, _SEEN.live, _SEEN.drift,
+_COLUMNS = (_SEEN.resource_id, _SEEN.stack_id, _SEEN.seen_at, _SEEN.result, _SEEN.reason, _SEEN.live, _SEEN.drift,
             _SEEN.drifted_since, _SEEN.digest)
 _NAMES = tuple(column.name for column in _COLUMNS)
 _RESULTS = {int(member): member for member in ObservationResult}
@@ -40,7 +40,7 @@ _UPDATE = Bulk(
 
 
 def record(connection: sa.Connection, seen: Sequence[Observation]) -> set[int]:
-    """Keep what was seen. Answers the resources of which it counted; the rest came too late."""
+    """Store observations. Return the ids of the resources whose observation was stored; the others came too late."""
     if not seen:
         return set()
     found = {row[0]: row for row in connection.execute(_BEFORE, rows.ids(one.resource_id for one in seen))}
@@ -64,7 +64,7 @@ def record(connection: sa.Connection, seen: Sequence[Observation]) -> set[int]:
 def _since(one: Observation, before: Observation | None) -> Observation:
     since = None if before is None else before.drifted_since
     if one.result is ObservationResult.UNSEEN and before is not None:
-        # Unknown is not gone, and not well either: what was known of it stays.
+        # Unknown is neither gone nor in sync: the last known state is kept.
         return replace(before, seen_at=one.seen_at, result=one.result, reason=one.reason)
     return replace(one, drifted_since=(one.seen_at if since is None else since) if one.has_drifted else None)
 
@@ -72,41 +72,24 @@ def _since(one: Observation, before: Observation | None) -> Observation:
 _PUT_RIGHT = (
     sa.update(t.observations)
     .where(rows.among(_SEEN.resource_id), _SEEN.seen_at <= sa.bindparam("o_now"))
-    .values(seen_at=sa.bindparam("o_now"), sight=int(ObservationResult.SEEN), reason="", live=None, drift="[]",
+    .values(seen_at=sa.bindparam("o_now"), result=int(ObservationResult.SEEN), reason="", live=None, drift="[]",
             drifted_since=None)
 )
 
 
 def put_right(connection: sa.Connection, resource_ids: Collection[int], now: float) -> None:
-    """What had drifted was brought back: what was seen before is out of date."""
+    """Mark repaired resources as in sync: their earlier observations are out of date."""
     if resource_ids:
         connection.execute(_PUT_RIGHT, {**rows.ids(resource_ids), "o_now": now})
 
 
 def forget(connection: sa.Connection, resource_ids: Collection[int]) -> None:
-    """The rows of these resources are gone."""
+    """Delete the observations of resources whose rows are deleted."""
     rows.delete_by_id(connection, _SEEN.resource_id, resource_ids)
 
 
-def of_stack(connection: sa.Connection, stack_id: str) -> dict[str, Observation]:
-    """By resource: what was last seen of the version that its name stands for."""
-    box = sealing.of(connection)
-    found = connection.execute(
-        sa.select(_VERSION.name, *_COLUMNS)
-        .join(t.resources, sa.and_(_VERSION.id == _SEEN.resource_id, _VERSION.superseded == sa.false()))
-        .where(_SEEN.stack_id == stack_id)
-        .order_by(_VERSION.name)
-    )
-    return {row[0]: _observation(row[1:], box) for row in found}
-
-
-def of_resource(connection: sa.Connection, resource_id: int) -> Observation | None:
-    row = connection.execute(sa.select(*_COLUMNS).where(_SEEN.resource_id == resource_id)).one_or_none()
-    return None if row is None else _observation(row, sealing.of(connection))
-
-
 def drifted(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, int]:
-    """By stack: how many of its resources are known to have drifted. Those that have none are left out."""
+    """Return the number of drifted resources by stack, without stacks that have none."""
     found = connection.execute(
         sa.select(_SEEN.stack_id, sa.func.count())
         .join(t.resources, sa.and_(_VERSION.id == _SEEN.resource_id, _VERSION.superseded == sa.false()))

@@ -1,4 +1,4 @@
-"""Units of work: what somebody else says has happened to reality makes stacks due, or some of their resources."""
+"""Units of work that take hints about reality from other services: they make stacks or resources due."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STACK, _SEEN, _VERSION = t.stacks.c, t.observations.c, t.resources.c
 
 
 class Hint(msgspec.Struct, frozen=True, gc=False):
-    """A stack, by its id or name, or all of that name; resources of it; objects, in it or anywhere."""
+    """A hint: a stack by id or name, some of its resources, and objects by physical id, in that stack or in any."""
 
     stack: str = ""
     project: str = ""
@@ -24,10 +24,10 @@ class Hint(msgspec.Struct, frozen=True, gc=False):
 
 
 def take(connection: sa.Connection, hints: Sequence[Hint], now: float) -> list[str]:
-    """Make due what is hinted at, as far as it is known. Answers the stacks."""
+    """Make the stacks and resources of the hints due, if they are known. Return the ids of the stacks."""
     known = _stacks(connection, {one.stack for one in hints if one.stack})
     owners = _owners(connection, {id_ for one in hints for id_ in one.objects})
-    # By stack: the resources to look at; None: all.
+    # By stack: the resources to observe; None: all.
     due: dict[str, set[str] | None] = {}
     for one in hints:
         stacks = [row[0] for row in known if one.stack in row[:2] and one.project in ("", row[2])]
@@ -50,18 +50,18 @@ def _add(due: dict[str, set[str] | None], stack_id: str, names: Sequence[str] | 
         known.update(names)
 
 
-def _stacks(connection: sa.Connection, told: set[str]) -> list[tuple[str, str, str]]:
-    """Living stacks of these ids or names: id, name and project."""
-    if not told:
+def _stacks(connection: sa.Connection, names: set[str]) -> list[tuple[str, str, str]]:
+    """Return id, name and project of the stacks with these ids or names that are not deleted."""
+    if not names:
         return []
     columns = sa.select(_STACK.id, _STACK.name, _STACK.project).where(_STACK.tomb == "")
-    by_id = connection.execute(columns.where(rows.among(_STACK.id)), rows.ids(told)).all()
-    by_name = connection.execute(columns.where(rows.among(_STACK.name)), rows.ids(told)).all()
+    by_id = connection.execute(columns.where(rows.among(_STACK.id)), rows.ids(names)).all()
+    by_name = connection.execute(columns.where(rows.among(_STACK.name)), rows.ids(names)).all()
     return [(row[0], row[1], row[2]) for row in {row[0]: row for row in (*by_id, *by_name)}.values()]
 
 
 def _owners(connection: sa.Connection, objects: set[str]) -> dict[str, list[tuple[str, str]]]:
-    """By object: the stacks and resources that have been seen with it."""
+    """Return, by physical id, the stacks and resources whose observation has it."""
     found: dict[str, list[tuple[str, str]]] = {}
     if objects:
         query = (

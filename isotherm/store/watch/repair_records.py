@@ -1,8 +1,8 @@
-"""What is known of each resource that has drifted: whether that was told, how often it was repaired, whether in vain."""
+"""Repair records of drifted resources: the time of the report, the number of repairs, the time they were given up."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 import sqlalchemy as sa
@@ -14,14 +14,19 @@ from isotherm.store.database.bulk import Bulk, insert
 from isotherm.store.records import Event
 
 _REPAIR = t.repairs.c
-_COLUMNS = (_REPAIR.name, _REPAIR.told_at, _REPAIR.rounds, _REPAIR.since, _REPAIR.last_at, _REPAIR.tripped_at)
+#: Beginnings of the reasons of events.
+DRIFT_SEEN, GIVEN_UP = "Drift seen: ", "Repair given up: "
+_COLUMNS = (_REPAIR.name, _REPAIR.reported_at, _REPAIR.rounds, _REPAIR.since, _REPAIR.last_at, _REPAIR.tripped_at)
 
 
 class Repair(msgspec.Struct, gc=False):
-    """One resource."""
+    """The repair record of one resource.
+
+    `reported_at`: when its drift was reported; `tripped_at`: when its breaker opened.
+    """
 
     name: str
-    told_at: float | None = None
+    reported_at: float | None = None
     rounds: int = 0
     since: float | None = None
     last_at: float | None = None
@@ -33,7 +38,7 @@ def of_stack(connection: sa.Connection, stack_id: str) -> dict[str, Repair]:
     return {row[0]: Repair(*row) for row in found}
 
 
-_NAMES = ("told_at", "rounds", "since", "last_at", "tripped_at")
+_NAMES = ("reported_at", "rounds", "since", "last_at", "tripped_at")
 _INSERT = insert(t.repairs, "stack_id", "name", *_NAMES)
 _DELETE_ONE = Bulk(
     sa.delete(t.repairs).where(_REPAIR.stack_id == sa.bindparam("r_stack"), _REPAIR.name == sa.bindparam("r_name")),
@@ -42,17 +47,24 @@ _DELETE_ONE = Bulk(
 
 
 def write(connection: sa.Connection, stack_id: str, changed: Iterable[Repair]) -> None:
-    """Keep what is known of these; what says nothing is forgotten."""
+    """Store repair records; delete those that hold no time."""
     many = list(changed)
     _DELETE_ONE(connection, ((stack_id, one.name) for one in many))
-    kept = [one for one in many if (one.told_at, one.last_at, one.tripped_at) != (None, None, None)]
+    kept = [one for one in many if (one.reported_at, one.last_at, one.tripped_at) != (None, None, None)]
     _INSERT(connection, ((stack_id, one.name, *(getattr(one, name) for name in _NAMES)) for one in kept))
 
 
-def reset(connection: sa.Connection, stack_ids: Collection[str], name: str | None = None) -> None:
-    """Let what was given up be repaired again. None: all resources of the stacks.
+def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -> None:
+    """Give the records of resources to their new names, all at once."""
+    found = [one for one in of_stack(connection, stack_id).values() if one.name in names]
+    write(connection, stack_id, [*(Repair(name) for name in (*names, *names.values())),
+                                 *(msgspec.structs.replace(one, name=names[one.name]) for one in found)])
 
-    When it was last repaired stays: if that has failed, this is how it is found (see watch_goals.failed).
+
+def reset(connection: sa.Connection, stack_ids: Collection[str], name: str | None = None) -> None:
+    """Allow repairs again after they were given up: of one resource, or of all resources of the stacks.
+
+    The time of the last repair is kept: a failed repair is found by it (see goals.failed).
     """
     where = [rows.among(_REPAIR.stack_id), *([] if name is None else [_REPAIR.name == name])]
     connection.execute(
@@ -60,7 +72,7 @@ def reset(connection: sa.Connection, stack_ids: Collection[str], name: str | Non
 
 
 def given_up(connection: sa.Connection, stack_ids: Collection[str]) -> dict[str, int]:
-    """By stack: how many of its resources are not repaired any more. Those that have none are left out."""
+    """Return, by stack, the number of resources whose repair was given up, without stacks that have none."""
     query = (
         sa.select(_REPAIR.stack_id, sa.func.count())
         .where(rows.among(_REPAIR.stack_id), _REPAIR.tripped_at.is_not(None)).group_by(_REPAIR.stack_id)
@@ -73,9 +85,9 @@ def event(stack_id: str, operation_id: str, name: str, type_: str, physical_id: 
 
 
 class Tally(msgspec.Struct):
-    """What an observer has done since it last said so."""
+    """Numbers that an observer has counted since its last heartbeat. `observations`: observed resources."""
 
-    looks: int = 0
+    observations: int = 0
     calls: int = 0
     repairs: int = 0
     trips: int = 0
@@ -85,10 +97,10 @@ _OBSERVER = t.observers.c
 
 
 def beat(connection: sa.Connection, name: str, tally: Tally, now: float, lease_s: float) -> int:
-    """Be there, with what was done. Answers how many observers there are."""
+    """Write the heartbeat of an observer, remove dead observers, and return the number of observers."""
     _add(connection, name, tally, now)
     dead = connection.execute(
-        sa.select(_OBSERVER.name, _OBSERVER.looks, _OBSERVER.calls, _OBSERVER.repairs, _OBSERVER.trips)
+        sa.select(_OBSERVER.name, _OBSERVER.observations, _OBSERVER.calls, _OBSERVER.repairs, _OBSERVER.trips)
         .where(_OBSERVER.beat_at < now - lease_s, _OBSERVER.name != "")
     ).all()
     for gone in dead:
@@ -97,9 +109,9 @@ def beat(connection: sa.Connection, name: str, tally: Tally, now: float, lease_s
 
 
 def leave(connection: sa.Connection, name: str, now: float) -> None:
-    """Its numbers stay."""
+    """Remove an observer, and add its numbers to the row that keeps the totals of past observers."""
     found = connection.execute(
-        sa.select(_OBSERVER.looks, _OBSERVER.calls, _OBSERVER.repairs, _OBSERVER.trips).where(_OBSERVER.name == name)
+        sa.select(_OBSERVER.observations, _OBSERVER.calls, _OBSERVER.repairs, _OBSERVER.trips).where(_OBSERVER.name == name)
     ).one_or_none()
     if found is not None:
         connection.execute(sa.delete(t.observers).where(_OBSERVER.name == name))
@@ -109,7 +121,7 @@ def leave(connection: sa.Connection, name: str, now: float) -> None:
 def _add(connection: sa.Connection, name: str, tally: Tally, now: float) -> None:
     hit = connection.execute(
         sa.update(t.observers).where(_OBSERVER.name == name).values(
-            beat_at=now, looks=_OBSERVER.looks + tally.looks, calls=_OBSERVER.calls + tally.calls,
+            beat_at=now, observations=_OBSERVER.observations + tally.observations, calls=_OBSERVER.calls + tally.calls,
             repairs=_OBSERVER.repairs + tally.repairs, trips=_OBSERVER.trips + tally.trips))
     if not hit.rowcount:
         connection.execute(sa.insert(t.observers).values(name=name, beat_at=now, **msgspec.structs.asdict(tally)))

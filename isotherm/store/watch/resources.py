@@ -1,7 +1,7 @@
-"""What an observer reads and writes of resources: some hundred at a time, and little of each.
+"""Resources as the observer reads them, some hundred at a time and with few columns.
 
-They are read in the order of their names, along the index that nodes have, so that a chunk costs the same at the end of a
-large stack as at its beginning. What looks as it did before is not written again but for the time.
+They are read in the order of their names, along the index of the nodes, so that a chunk costs the same at the end of a
+large stack as at its beginning. If an observation has not changed, only its time is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NODE, _VERSION, _SEEN = t.nodes.c, t.resources.c, t.observations.c
 
 
 class WatchedResource(msgspec.Struct, frozen=True, gc=False):
-    """A resource to look at, with what was last applied and last seen."""
+    """A resource to observe, with its applied properties and its last observation."""
 
     id: int
     stack_id: str
@@ -41,16 +41,18 @@ class WatchedResource(msgspec.Struct, frozen=True, gc=False):
     result: int | None
     live: str | None
     drift: str | None
-    # Of the definition that had been applied when it was last compared.
+    # Digest of the definition that was applied when the observation was compared.
     seen_digest: str | None
     # When the row was last written.
     updated_at: float | None = None
+    # The name under which the version was made, if a move has given it another.
+    made_as: str | None = None
 
     @property
     def is_compared(self) -> bool:
-        """Whether what was last seen was compared with what is applied now.
+        """Return whether the last observation was compared with the properties that are applied now.
 
-        The digest alone does not tell: a definition that is the same may resolve to other values.
+        Equal digests do not prove it: the same definition may resolve to other values.
         """
         written = self.seen_at is None or (self.updated_at is not None and self.updated_at > self.seen_at)
         return self.drift is not None and self.digest == self.seen_digest and not written
@@ -59,14 +61,14 @@ class WatchedResource(msgspec.Struct, frozen=True, gc=False):
 _TARGETS = (
     sa.select(_VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
               _VERSION.physical_id, _VERSION.properties, _VERSION.metadata, _VERSION.data, _VERSION.requires,
-              _VERSION.external, _VERSION.digest, _SEEN.seen_at, _SEEN.sight, _SEEN.live, _SEEN.drift, _SEEN.digest,
-              _VERSION.updated_at)
+              _VERSION.external, _VERSION.digest, _SEEN.seen_at, _SEEN.result, _SEEN.live, _SEEN.drift, _SEEN.digest,
+              _VERSION.updated_at, _VERSION.made_as)
     .select_from(t.nodes)
     .join(t.resources, _VERSION.id == _NODE.resource_id)
     .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
     .where(_NODE.stack_id == sa.bindparam("stack_id"), _NODE.kind.not_in([NodeKind.CLEANUP, NodeKind.BARRIER]),
            _VERSION.superseded == sa.false(), _VERSION.physical_id.is_not(None), _VERSION.status != Status.IN_PROGRESS,
-           # What is at rest need not look as it does awake.
+           # The properties of a suspended object need not be the applied ones.
            _VERSION.suspended == sa.false())
 )
 _AFTER = _TARGETS.where(_NODE.name > sa.bindparam("cursor")).order_by(_NODE.name).limit(sa.bindparam("most"))
@@ -74,7 +76,7 @@ _NAMED = _TARGETS.where(rows.among(_NODE.name)).order_by(_NODE.name)
 
 
 def after(connection: sa.Connection, stack_id: str, cursor: str, most: int) -> list[WatchedResource]:
-    """The next resources of a stack, by their names."""
+    """Return the next resources of a stack after the cursor, in the order of their names."""
     return _targets(connection, connection.execute(_AFTER, {"stack_id": stack_id, "cursor": cursor, "most": most}))
 
 
@@ -89,12 +91,12 @@ def _targets(connection: sa.Connection, found: Any) -> list[WatchedResource]:
 
 def _target(row: Any, opened: Any) -> WatchedResource:
     (id_, stack_id, name, type_, implementation, token, physical_id, properties, metadata, data, requires, external,
-     digest, seen_at, result, live, drift, seen_digest, updated_at) = row
+     digest, seen_at, result, live, drift, seen_digest, updated_at, made_as) = row
     return WatchedResource(
         id_, stack_id, name, type_, implementation, token, physical_id, opened(properties, "properties", id_, stack_id),
         opened(metadata, "metadata", id_, stack_id), opened(data, "data", id_, stack_id), requires, bool(external), digest,
         seen_at, result, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest,
-        updated_at)
+        updated_at, made_as)
 
 
 _SAME = (
@@ -105,7 +107,7 @@ _SAME = (
 
 
 def same(connection: sa.Connection, resource_ids: Sequence[int], at: float) -> None:
-    """They look as they did before."""
+    """Record the time of observations that have not changed."""
     if resource_ids:
         connection.execute(_SAME, {**rows.ids(resource_ids), "o_at": at})
 

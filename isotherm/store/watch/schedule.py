@@ -1,12 +1,12 @@
-"""Units of work of the observer: which stacks are to be looked at, who does it, and how far it has come.
+"""Units of work of the observer: due stacks, their leases, and the progress of each round of observations.
 
-A stack is claimed for one chunk of its resources at a time: whoever has more to do goes to the end of the line. A claim is
-a lease with a fence: what an observer says that has lost it changes no row.
+A stack is leased for one chunk of its resources at a time; a stack with more to observe goes to the end of the queue. A
+lease has a fence: an observer that has lost it changes no row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -17,14 +17,14 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 
 _WATCH, _STACK = t.watches.c, t.stacks.c
-# A stack on which something is under way has its turn again so much later; and one that is at rest, or paused.
-BUSY_S, REST_S = 0.5, 5.0
-# More names than this in a hint mean the whole stack.
+# Seconds until a stack is due again: with an operation in progress; suspended, deleted or paused.
+BUSY_S, IDLE_S = 0.5, 5.0
+# More hinted resources than this make the whole stack due.
 MANY_HINTS = 200
 
 
 class Watch(msgspec.Struct, frozen=True, gc=False):
-    """A stack that is to be looked at, with all that was said about how."""
+    """A stack to observe, with its watch settings and the progress of the round."""
 
     stack_id: str
     project: str
@@ -40,38 +40,39 @@ class Watch(msgspec.Struct, frozen=True, gc=False):
     mode: WatchMode
     cursor: str
     began_at: float | None
-    asked_at: float | None
-    # By resource, how often somebody has said that there is something to see: a later word is not the same word.
+    requested_at: float | None
+    # By resource: the number of hints. A hint that came later changes the number, and so is not lost.
     hints: dict[str, int]
     repair_id: str | None
     fence: int
 
     @property
     def is_quiet(self) -> bool:
-        """Whether anything can be said of its resources now."""
+        """Return whether the resources can be observed now: no operation is in progress, suspended or deleting."""
         return self.status != Status.IN_PROGRESS and self.action not in (Action.SUSPEND, Action.DELETE)
 
 
 _COLUMNS = (
     _WATCH.stack_id, _STACK.project, _STACK.name, _STACK.owner_id, _STACK.generation, _STACK.operation_id, _STACK.status,
     _STACK.action, _WATCH.policy, _WATCH.overrides, _WATCH.interval_s, _WATCH.mode, _WATCH.cursor, _WATCH.began_at,
-    _WATCH.asked_at, _WATCH.hints, _WATCH.repair_id, _WATCH.fence, t.watch_projects.c.mode,
+    _WATCH.requested_at, _WATCH.hints, _WATCH.repair_id, _WATCH.fence, t.watch_projects.c.mode,
 )
 _SELECT = (
     sa.select(*_COLUMNS).join(t.stacks, _STACK.id == _WATCH.stack_id)
     .outerjoin(t.watch_projects, t.watch_projects.c.project == _STACK.project)
 )
-# The index on `due` is the line in which stacks stand.
+# The index on `due` is the queue of stacks.
 _DUE = _SELECT.where(_WATCH.due <= sa.bindparam("now"), _STACK.tomb == "").order_by(_WATCH.due).limit(sa.bindparam("most"))
 
 
 def _watch(row: Any) -> Watch:
     (stack_id, project, name, owner_id, generation, operation_id, status, action, policy, overrides, interval_s, mode,
-     cursor, began_at, asked_at, hints, repair_id, fence, project_mode) = row
+     cursor, began_at, requested_at, hints, repair_id, fence, project_mode) = row
     return Watch(
         stack_id, project, name, owner_id, generation, operation_id, status, action,
         None if policy is None else DriftPolicy(policy), msgspec.json.decode(overrides), interval_s,
-        WatchMode(max(mode, project_mode or 0)), cursor, began_at, asked_at, msgspec.json.decode(hints), repair_id, fence,
+        WatchMode(max(mode, project_mode or 0)), cursor, began_at, requested_at, msgspec.json.decode(hints), repair_id,
+        fence,
     )
 
 
@@ -79,7 +80,7 @@ _NEW = {"overrides": "{}", "mode": int(WatchMode.ACTIVE), "cursor": "", "hints":
 
 
 def enrol(connection: sa.Connection, now: float) -> None:
-    """Stacks that nobody watches yet are watched from now on; those that are gone are not."""
+    """Start to watch new stacks, and stop watching deleted ones."""
     known = sa.exists().where(_WATCH.stack_id == _STACK.id)
     new = sa.select(_STACK.id, *(sa.literal(value) for value in _NEW.values()), sa.literal(now)).where(
         _STACK.tomb == "", ~known)
@@ -90,7 +91,7 @@ def enrol(connection: sa.Connection, now: float) -> None:
 
 
 def is_anything(connection: sa.Connection, now: float, *, enrols: bool) -> bool:
-    """Whether it is any stack's turn, or there are stacks that nobody watches yet. Takes no lock."""
+    """Return whether a stack is due, or (with `enrols`) not yet watched. Takes no lock."""
     if connection.execute(sa.select(sa.exists().where(_WATCH.due <= now))).scalar():
         return True
     known = sa.exists().where(_WATCH.stack_id == _STACK.id)
@@ -98,7 +99,7 @@ def is_anything(connection: sa.Connection, now: float, *, enrols: bool) -> bool:
 
 
 def take(connection: sa.Connection, worker: str, now: float, lease_s: float, most: int) -> list[Watch]:
-    """The stacks whose turn it is, under a lease."""
+    """Take due stacks under a lease; postpone those that cannot be observed now."""
     taken: list[Watch] = []
     later: list[Watch] = []
     for row in connection.execute(_DUE, {"now": now, "most": most}).all():
@@ -107,7 +108,7 @@ def take(connection: sa.Connection, worker: str, now: float, lease_s: float, mos
     connection.execute(
         sa.update(t.watches).where(rows.among(_WATCH.stack_id))
         .values(worker=worker, fence=_WATCH.fence + 1, due=now + lease_s), rows.ids(one.stack_id for one in taken))
-    for wait_s, busy in ((BUSY_S, True), (REST_S, False)):
+    for wait_s, busy in ((BUSY_S, True), (IDLE_S, False)):
         connection.execute(
             sa.update(t.watches).where(rows.among(_WATCH.stack_id)).values(due=now + wait_s),
             rows.ids(one.stack_id for one in later if (one.status == Status.IN_PROGRESS) is busy))
@@ -115,20 +116,20 @@ def take(connection: sa.Connection, worker: str, now: float, lease_s: float, mos
 
 
 def recall(connection: sa.Connection, now: float, latest: float) -> None:
-    """Stacks that are to be looked at later than any is by the options of today have their turn now."""
+    """Make stacks due now whose time lies beyond any that the current options allow: an interval was shortened."""
     connection.execute(
         sa.update(t.watches)
         .where(_WATCH.due > latest, _WATCH.worker.is_(None), _WATCH.interval_s.is_(None)).values(due=now))
 
 
 def release(connection: sa.Connection, workers: Collection[str], now: float) -> None:
-    """These observers are known to be dead: what they had is due again."""
+    """Release the leases of dead observers: their stacks are due again."""
     theirs = sa.update(t.watches).where(rows.among(_WATCH.worker))
     connection.execute(theirs.values(worker=None, due=now), rows.ids(workers))
 
 
 def one(connection: sa.Connection, stack_id: str, now: float) -> Watch:
-    """The watch of one stack, whoever has it; made if there is none. Raises NoResultFound if there is no stack."""
+    """Return the watch of one stack without a lease; create it if there is none. Raises NoResultFound without a stack."""
     found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
     if found is None:
         connection.execute(sa.insert(t.watches).values(stack_id=stack_id, due=now, **_NEW))
@@ -137,21 +138,21 @@ def one(connection: sa.Connection, stack_id: str, now: float) -> Watch:
 
 
 def peek(connection: sa.Connection, stack_id: str) -> tuple[Watch | None, float | None, float | None]:
-    """The same, where nothing may be written; with the end of the last round, and when the next look is due."""
+    """Read the watch of one stack without writing, with the end of its last round and the time of the next observation."""
     found = connection.execute(_SELECT.where(_WATCH.stack_id == stack_id)).one_or_none()
-    times = connection.execute(sa.select(_WATCH.looked_at, _WATCH.due).where(_WATCH.stack_id == stack_id)).one_or_none()
+    times = connection.execute(sa.select(_WATCH.observed_at, _WATCH.due).where(_WATCH.stack_id == stack_id)).one_or_none()
     return None if found is None else _watch(found), times and times[0], times and times[1]
 
 
 def is_held(connection: sa.Connection, watch: Watch, worker: str) -> bool:
-    """Whether the lease still holds."""
+    """Return whether the observer still holds the lease."""
     query = sa.select(_WATCH.fence, _WATCH.worker).where(_WATCH.stack_id == watch.stack_id)
     found = connection.execute(query).one_or_none()
     return found is not None and tuple(found) == (watch.fence, worker)
 
 
 def is_ours(connection: sa.Connection, watch: Watch, worker: str) -> bool:
-    """The same; and the stack is still as it was when it was taken."""
+    """Return whether the observer still holds the lease and the stack has not changed since it was taken."""
     return is_held(connection, watch, worker) and is_unmoved(connection, watch)
 
 
@@ -167,17 +168,17 @@ def is_unmoved(connection: sa.Connection, watch: Watch) -> bool:
 
 
 def give_back(connection: sa.Connection, watch: Watch, worker: str, *, due: float, **values: Any) -> None:
-    """The lease ends, and this is how it goes on. `hints`: those that were dealt with.
+    """End the lease and store when the stack is due next. `hints`: those that were handled.
 
-    Whoever gave a hint in the meantime is not forgotten: it is due at once, and a round begins anew if that was asked for.
+    Hints that came in the meantime make the stack due at once; a hint for the whole stack begins a new round.
     """
-    dealt = values.pop("hints", {})
-    query = sa.select(_WATCH.hints, _WATCH.asked_at).where(_WATCH.stack_id == watch.stack_id)
+    taken_hints = values.pop("hints", {})
+    query = sa.select(_WATCH.hints, _WATCH.requested_at).where(_WATCH.stack_id == watch.stack_id)
     found = connection.execute(query).one_or_none()
     if found is None:
         return
-    left = {name: times for name, times in msgspec.json.decode(found.hints).items() if times != dealt.get(name)}
-    asked = found.asked_at != watch.asked_at
+    left = {name: times for name, times in msgspec.json.decode(found.hints).items() if times != taken_hints.get(name)}
+    asked = found.requested_at != watch.requested_at
     if asked:
         values |= {"cursor": "", "began_at": None}
     connection.execute(
@@ -187,24 +188,24 @@ def give_back(connection: sa.Connection, watch: Watch, worker: str, *, due: floa
 
 
 def hint(connection: sa.Connection, stack_id: str, names: Collection[str] | None, now: float) -> None:
-    """Somebody has reason to believe that there is something to see. None: in the whole stack."""
+    """Record a hint that resources of a stack may have changed. None: all of them."""
     watch = one(connection, stack_id, now)
-    # Whoever has it now goes on, and finds it due again.
+    # An observer that holds the stack continues; `give_back` makes it due again.
     due = sa.case((_WATCH.worker.is_(None), now), else_=_WATCH.due)
     together = watch.hints | {name: watch.hints.get(name, 0) + 1 for name in names or ()}
     values: dict[str, Any] = {"due": due, "hints": msgspec.json.encode(together).decode()}
     if names is None or len(together) > MANY_HINTS:
-        values |= {"asked_at": now, "cursor": "", "began_at": None, "hints": "{}"}
+        values |= {"requested_at": now, "cursor": "", "began_at": None, "hints": "{}"}
     connection.execute(sa.update(t.watches).where(_WATCH.stack_id == stack_id).values(values))
 
 
 def looked(connection: sa.Connection, stack_id: str, now: float) -> None:
-    """Somebody has looked at the whole stack."""
-    connection.execute(sa.update(t.watches).where(_WATCH.stack_id == stack_id).values(looked_at=now))
+    """Record that all resources of a stack were observed."""
+    connection.execute(sa.update(t.watches).where(_WATCH.stack_id == stack_id).values(observed_at=now))
 
 
 def configure(connection: sa.Connection, stack_id: str, now: float, **values: Any) -> None:
-    """How a stack is watched, from now on; whoever looks at it just now loses his lease."""
+    """Change the watch settings of a stack and begin a new round. The lease of an observer on it ends."""
     one(connection, stack_id, now)
     connection.execute(
         sa.update(t.watches).where(_WATCH.stack_id == stack_id)
@@ -217,6 +218,16 @@ def override(connection: sa.Connection, stack_id: str, name: str, policy: DriftP
     if policy is not None:
         known[name] = int(policy)
     configure(connection, stack_id, now, overrides=msgspec.json.encode(known).decode())
+
+
+def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -> None:
+    """Give the policies of single resources to their new names."""
+    text = connection.execute(sa.select(_WATCH.overrides).where(_WATCH.stack_id == stack_id)).scalar()
+    known = msgspec.json.decode(text or "{}")
+    if not names.keys().isdisjoint(known):
+        kept = {names.get(name, name): policy for name, policy in known.items()}
+        mine = sa.update(t.watches).where(_WATCH.stack_id == stack_id)
+        connection.execute(mine.values(overrides=msgspec.json.encode(kept).decode()))
 
 
 def set_project(connection: sa.Connection, project: str, mode: WatchMode, now: float) -> None:

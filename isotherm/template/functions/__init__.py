@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isotherm.template.functions import collections, expressions, logic, references, repeat, surroundings, text, url
+from isotherm.template.functions import collections, expressions, logic, references, repeat, sources, text, url
 from isotherm.template.functions.node import Function
 
 _ALL: tuple[type[Function], ...] = (
@@ -14,8 +14,8 @@ _ALL: tuple[type[Function], ...] = (
     collections.ListConcatUnique, collections.MemberListToMap, collections.Select,
     repeat.Repeat, repeat.RepeatWithMap, repeat.RepeatNested,
     url.MakeUrl, expressions.Yaql,
-    surroundings.GetFile, surroundings.FindInMap, surroundings.GetAzs, surroundings.ResourceFacade,
-    surroundings.CfnResourceFacade,
+    sources.GetFile, sources.FindInMap, sources.GetAzs, sources.ResourceFacade,
+    sources.CfnResourceFacade,
     logic.If, logic.IfNullable, logic.Equals, logic.Not, logic.CfnNot, logic.And, logic.Or, logic.Removed,
 )
 

@@ -57,7 +57,7 @@ class Binder:
     """Binds the resources and outputs of one template."""
 
     def __init__(self, dialect: Dialect, resources: Mapping[Any, Any], values: parameters.Values, *,
-                 limits: limiting.Limits, surroundings: Mapping[str, Any]) -> None:
+                 limits: limiting.Limits, sources: Mapping[str, Any]) -> None:
         self._dialect = dialect
         self._words = dialect.words
         self._resources = resources
@@ -65,11 +65,11 @@ class Binder:
         self._hidden = values.hidden
         self._scope = Scope(_Parameters(values), limiting.Budget(limits))
         self._policies = _LOWER_POLICIES if dialect.lower_case_policies else _POLICIES
-        reader = Reader(resource_names=self.names, parameter_names=surroundings["parameter_names"],
+        reader = Reader(resource_names=self.names, parameter_names=sources["parameter_names"],
                         plain={name: value for name, value in values.items() if name not in values.hidden},
-                        files=surroundings["files"], mappings=surroundings["mappings"],
-                        facade=surroundings["facade"], zones=surroundings["zones"])
-        self.conditions = Conditions(surroundings["conditions"] if surroundings["has_conditions"] else {},
+                        files=sources["files"], mappings=sources["mappings"],
+                        facade=sources["facade"], zones=sources["zones"])
+        self.conditions = Conditions(sources["conditions"] if sources["has_conditions"] else {},
                                      dialect.words.conditions, Parser(condition_functions_of(dialect), reader),
                                      self._scope)
         self._parser = Parser(functions_of(dialect), reader)

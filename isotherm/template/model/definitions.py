@@ -20,8 +20,7 @@ from isotherm.template.functions.node import Known, Live, Misuse, References, Sc
 from isotherm.template.functions.references import select
 from isotherm.template.model import frozen
 
-__all__ = ["Definition", "Known", "Output", "References", "Resolved", "Unresolved", "resolve_value", "select", "thaw",
-           "thaw_output"]
+__all__ = ["Definition", "Known", "Output", "References", "Resolved", "Unresolved", "resolve_value", "select", "thaw"]
 
 Needs = frozenset[tuple[str, tuple[Any, ...]]]
 _NOTHING_NEEDED: Needs = frozenset()
@@ -93,7 +92,7 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
     def _no(self, word: str, wanted: str, found: object) -> errors.UserError:
         """Return the error for a field that a function evaluated to a wrong type; the text is that of a literal."""
         return errors.UserError(f"Resource {self.name} {word} type must be {wanted}",
-                                hint=f"what the function comes to is of type {type(found).__name__}")
+                                hint=f"the value of the function is of type {type(found).__name__}")
 
     def _plain(self, value: Any, references: References, limits: limits.Limits, *path: str) -> Any:
         if not isinstance(value, Live):
@@ -151,18 +150,6 @@ class Output(msgspec.Struct, frozen=True, eq=True, gc=False):
     def check(self, known: Known) -> None:
         if isinstance(self.value, Live):
             _checked(self.value, known, (self.path[0], self.name, self.path[1]))
-
-    def freeze(self) -> Any:
-        return [self.name, frozen.freeze(self.value), self.description, self.is_enabled, sorted(self.requires),
-                [[name, frozen.freeze(list(path))] for name, path in sorted(self.needs, key=repr)],
-                sorted(self.secrets), list(self.unknown), list(self.path)]
-
-
-def thaw_output(data: Any) -> Output:
-    name, value, description, is_enabled, requires, needs, secrets, unknown, path = data
-    return Output(name, frozen.thaw(value), description, is_enabled, frozenset(requires),
-                  frozenset((each, tuple(frozen.thaw(steps))) for each, steps in needs), frozenset(secrets),
-                  tuple(unknown), tuple(path))
 
 
 class Unresolved:

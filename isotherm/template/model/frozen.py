@@ -52,6 +52,14 @@ def _freeze_list(value: list[Any] | tuple[Any, ...]) -> Any:
     return frozen
 
 
+def function_of(value: Any) -> tuple[str, Any] | None:
+    """Return the form and the arguments of a frozen function; None for anything else."""
+    if not isinstance(value, dict) or value.keys() != {_FUNCTION}:
+        return None
+    form, _, args, _ = value[_FUNCTION]
+    return form, args
+
+
 def thaw(value: Any) -> Any:
     if type(value) is dict:
         if len(value) == 1:

@@ -163,7 +163,7 @@ class Bound:
 def bind(template: Template, values: parameters.Values, *, files: Mapping[str, str] = _NO_FILES,
          facade: Facade | None = None, zones: tuple[str, ...] = (), limits: Limits = limiting.DEFAULT) -> Bound:
     """Bind all resources, and reduce them by stage one. Raises UserError for the first that is malformed."""
-    binder = Binder(template.dialect, template.resources, values, limits=limits, surroundings={
+    binder = Binder(template.dialect, template.resources, values, limits=limits, sources={
         "files": files, "facade": facade, "zones": zones, "mappings": template.mappings,
         "conditions": template.condition_definitions, "has_conditions": template.has_conditions,
         "parameter_names": frozenset(template.parameters) | frozenset(values)})

@@ -100,8 +100,8 @@ def bind(schemata: Mapping[str, ParameterSchema], environment: Environment, pseu
             values[name] = schema.convert(given)
         except ValueError as exc:
             values.pop(name, None)
-            told = f"{MASK} is not a {schema.type_name}" if schema.hidden else str(exc)
-            failures[name] = UserError(f"Parameter '{name}' is invalid: {told}")
+            reason = f"{MASK} is not a {schema.type_name}" if schema.hidden else str(exc)
+            failures[name] = UserError(f"Parameter '{name}' is invalid: {reason}")
     return Values(values, schemata, failures)
 
 

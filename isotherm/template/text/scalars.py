@@ -18,9 +18,6 @@ _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True,
 # Longer ones are refused: base 60 and decimal conversion are quadratic in the length.
 _MAX_NUMBER_CHARS = 500
 
-#: The key that merges another map into this one.
-MERGE = "<<"
-
 
 def plain(text: str) -> object:
     """Return the value of an unquoted scalar. Raises ValueError if it looks like a number and is none."""

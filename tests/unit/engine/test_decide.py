@@ -63,7 +63,7 @@ def test_another_class_is_another_thing() -> None:
     assert decide(Inside, applied(), {}, {}).cause == "type"
 
 
-def test_another_template_is_a_change_of_the_stack_inside() -> None:
+def test_another_template_is_an_update_of_the_nested_stack() -> None:
     was = dataclasses.replace(applied(soft="1"), implementation="template:1")
     assert decide(Inside, was, {"soft": "2"}, {}).verdict is Verdict.UPDATE
     assert decide(Thing, was, {"soft": "2"}, {}).cause == "type"
@@ -88,6 +88,7 @@ def test_what_is_immutable_is_refused() -> None:
     with pytest.raises(errors.UserError) as refused:
         decide(Thing, applied(fixed="1"), {"fixed": "2"}, {})
     assert refused.value.kind == "NotSupported"
+    assert str(refused.value) == f"Update to property fixed of {Thing.TYPE} is not supported."
 
 
 def test_metadata_alone_is_an_update_without_changed_properties() -> None:

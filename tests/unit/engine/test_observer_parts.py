@@ -1,4 +1,4 @@
-"""The pure parts of the observer: whose word counts, how often it looks, how often it may ask."""
+"""The pure parts of the observer: policies, intervals and the rate limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isotherm.observer import policies
 from isotherm.observer.observe import RealityReader, StackRef
 from isotherm.observer.rate_limit import RateLimit
 from isotherm.resources import contract
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.reality.journal import MemoryReality
 from isotherm.states import DriftPolicy, ObservationResult
 from isotherm.store.watch.resources import WatchedResource
 
@@ -91,7 +91,7 @@ def test_observers_share_it() -> None:
     assert spent(budget, clock, *[("p", "T")] * 26) == pytest.approx(9.9)
 
 
-def test_without_a_budget_nobody_waits() -> None:
+def test_without_a_budget_no_call_waits() -> None:
     clock = Clock()
     assert spent(RateLimit(0, clock.now, clock.sleep), clock, *[("p", "T")] * 1000) == 0
 
@@ -109,7 +109,7 @@ class Raises(Hangs):
     TYPE = "Test::Raises"
 
     @classmethod
-    async def observe_many(cls, context: Any, many: Any) -> None:
+    async def observe_many(cls, context: Any, many: Any) -> Any:
         raise OSError("the cloud is on fire")
 
 
@@ -125,7 +125,7 @@ def looked(type_: type[contract.Resource], *names: str) -> dict[str, Observation
     return {one.target.name: one.observation.result for one in found}
 
 
-def test_a_service_that_hangs_keeps_nobody_from_being_looked_at() -> None:
+def test_a_service_that_hangs_delays_no_other_observation() -> None:
     found = looked(Hangs, *(f"r{n}" for n in range(40)), "well")
     assert len(found) == 41
     assert found["r0"] is found["r39"] is ObservationResult.UNSEEN

@@ -14,7 +14,7 @@ from isotherm.engine.steps import outcomes
 from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.planning import documents
 from isotherm.resources import contract
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.reality.journal import MemoryReality
 from isotherm.states import Action, DeletionPolicy, NodeKind, NodeState, Status
 from isotherm.store.records import Claim, Operation, Report, Version
 
@@ -65,7 +65,7 @@ def test_a_type_and_all_that_it_belongs_to_have_slots_of_their_own() -> None:
     assert take(found, third) is None
 
 
-def test_a_slot_is_taken_once_and_given_back_once() -> None:
+def test_a_slot_only_given_and_given_back_once() -> None:
     found = slots("OS::Nova=1")
     one, other = claim(), claim()
     for _ in range(3):
@@ -76,7 +76,7 @@ def test_a_slot_is_taken_once_and_given_back_once() -> None:
     assert take(found, one) is not None
 
 
-def test_what_calls_nobody_needs_no_slot() -> None:
+def test_an_answer_without_a_call_needs_no_slot() -> None:
     found = slots("OS::Nova=1")
     one = claim()
     take(found, one)
@@ -95,7 +95,7 @@ def test_what_has_not_begun_is_where_it_was(intent: Any, state: Any) -> None:
     assert 0.03 < refused.wake_in_s < 10
 
 
-def test_many_who_wait_come_one_after_the_other_and_few_are_not_behind_them() -> None:
+def test_many_waiting_nodes_do_not_delay_a_small_stack() -> None:
     clock = Clock()
     found = slots("OS::Nova=10", clock=clock)
     for _ in range(200):

@@ -6,7 +6,7 @@ from isotherm.graph import dot
 from isotherm.graph.graph import DependencyTaskGraph
 
 
-def test_nodes_and_arrows_from_what_is_required_to_who_requires_it() -> None:
+def test_arrows_lead_from_requirements_to_dependants() -> None:
     drawn = dot.dot(DependencyTaskGraph({"web": ["db"], "db": []}), label=str.upper, why=lambda need, node: "url")
     assert '  "web" [label="WEB"];' in drawn
     assert '  "db" -> "web" [label="url"];' in drawn

@@ -22,7 +22,7 @@ def graphs(draw: Any) -> Any:
 
 @pytest.mark.ledger("S2.21")
 @given(graphs())
-def test_order_puts_requirements_first_and_leaves_nobody_out(requires: Any) -> None:
+def test_order_puts_requirements_first_and_is_complete(requires: Any) -> None:
     graph = DependencyTaskGraph(requires)
     order = graph.order()
     assert sorted(order) == sorted(requires)
@@ -79,14 +79,14 @@ def test_no_change_no_visit() -> None:
 
 
 def test_clean_up_goes_dependants_first() -> None:
-    doomed = [plan.Version(1, "a"), plan.Version(2, "b", [1]), plan.Version(3, "c", [2, 99])]
-    assert plan.clean_up(doomed) == {1: (2,), 2: (3,), 3: ()}
+    unwanted = [plan.Version(1, "a"), plan.Version(2, "b", [1]), plan.Version(3, "c", [2, 99])]
+    assert plan.clean_up(unwanted) == {1: (2,), 2: (3,), 3: ()}
 
 
 @given(graphs())
 def test_clean_up_is_the_order_of_making_turned_round(requires: Any) -> None:
     number = {name: index for index, name in enumerate(requires)}
-    doomed = [plan.Version(number[name], name, [number[need] for need in needs]) for name, needs in requires.items()]
-    waits = plan.clean_up(doomed)
+    unwanted = [plan.Version(number[name], name, [number[need] for need in needs]) for name, needs in requires.items()]
+    waits = plan.clean_up(unwanted)
     assert {(w, v) for v, ws in waits.items() for w in ws} == {
         (number[name], number[need]) for name, needs in requires.items() for need in needs}

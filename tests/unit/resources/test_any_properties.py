@@ -1,4 +1,4 @@
-"""Whatever stands in a template: each type takes it or refuses it, and a hidden value is not told."""
+"""Any value in a template is accepted or refused by each type, and a hidden value is not shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isotherm.errors import UserError
-from isotherm.planning.desired import Asked, Identity, desire
+from isotherm.planning.desired import Identity, StackInput, desire
 from isotherm.resources import builtin
 from tests.any_values import Anything
 
@@ -39,7 +39,7 @@ def test_any_properties_are_taken_or_refused(kind: str) -> None:
     for _ in range(100):
         text = json.dumps(_template(kind, some))
         try:
-            desire(Asked(text, {"x": "content"}, {}), Identity("s", "id", "project"), TYPES)
+            desire(StackInput(text, {"x": "content"}, {}), Identity("s", "id", "project"), TYPES)
         except UserError as error:
             refused += 1
             assert SECRET not in str(error) + repr(error.problems), text

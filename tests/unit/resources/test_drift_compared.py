@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isotherm import errors
-from isotherm.resources import contract, drift, registry
+from isotherm.resources import contract, registry
 from isotherm.resources.heat import dummy, test_resource, value
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.reality import drift
+from isotherm.resources.reality.journal import MemoryReality
 from isotherm.resources.schema import ANY, BOOLEAN, INTEGER, LIST, MAP, NUMBER, STRING, Schema
 
 
@@ -50,7 +51,7 @@ class Shy(Lamp):
 
 
 class Slow(Lamp):
-    def handle_get_reality(self) -> contract.LiveState:  # plain: it runs on a thread
+    def handle_get_reality(self) -> contract.LiveState:  # type: ignore[override]  # plain: it runs on a thread
         return contract.Seen({"colour": self.physical_id})
 
 
@@ -95,7 +96,7 @@ def test_a_live_value_that_is_not_what_was_applied_has_drifted(applied: Any, liv
     ({"order": [1, 2]}, {"order": ["1", "2"]}),
     ({"lit": True}, {"lit": "true"}),
     ({}, {"colour": "green"}),  # the template never said
-    ({"colour": "red"}, {}),  # nobody looked
+    ({"colour": "red"}, {}),  # it was not observed
     ({}, {"patience": 9}),  # it cannot be seen
     ({"address": "10.0.0.1"}, {"address": "10.0.0.9"}),  # the service's own business
     ({"password": "a"}, {"password": "b"}),

@@ -1,4 +1,4 @@
-"""The journal of a reality: what is in it happened, whoever wrote it, and whoever was killed while writing."""
+"""The journal of reality: every complete line counts, from any process, also after a kill while writing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from isotherm import errors
-from isotherm.resources.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality
 
 
 def test_a_line_that_was_torn_by_a_kill_never_happened_and_spoils_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import dataclasses
 import random
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.resources import contract, runner
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.reality.journal import MemoryReality
 from isotherm.resources.runner import Done, Failed, Task, TaskRunner, Waiting
 from isotherm.states import Action
 
@@ -40,7 +41,7 @@ class Slow(contract.Resource):
         left = progress["until"] - self.context.clock.now()
         return True if left <= 0 else contract.Wait(left, "growing")
 
-    def handle_delete(self) -> None:
+    def handle_delete(self) -> None:  # type: ignore[override]
         """Plain, not async: it runs on a thread."""
         self.data["thread"] = True
 
@@ -121,6 +122,28 @@ def test_being_superseded_is_not_a_failure(context: Any) -> None:
 
     with pytest.raises(errors.Superseded):
         step(Overtaken(state(), context), Task(Action.CREATE))
+
+
+class ExpiredLease:
+    def check(self) -> None:
+        raise errors.Superseded("the lease has run out")
+
+
+def test_an_operation_is_not_checked_under_a_lost_lease(context: Any) -> None:
+    asked: list[str] = []
+
+    class Polled(Slow):
+        async def check_create_complete(self, progress: Any) -> Any:
+            asked.append("create")
+
+        def check_delete_complete(self, progress: Any) -> Any:
+            asked.append("delete")
+
+    lost = dataclasses.replace(context, lease=ExpiredLease())
+    for action in (Action.CREATE, Action.DELETE):
+        with pytest.raises(errors.Superseded):
+            step(Polled(state(), lost), Task(action, handled=True))
+    assert asked == []
 
 
 class Asked(contract.Resource):

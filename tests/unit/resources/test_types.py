@@ -12,7 +12,7 @@ import pytest
 from isotherm import errors
 from isotherm.resources import contract, heat, registry
 from isotherm.resources.heat import delay, dummy, none, random_string, test_resource, value
-from isotherm.resources.journal import MemoryReality
+from isotherm.resources.reality.journal import MemoryReality
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Stage:
             if answer is True:
                 return self.clock.now() - began
             assert isinstance(answer, contract.Wait)
-            assert answer.reason
+            assert answer.reason and answer.seconds is not None
             self.clock.time += answer.seconds
 
     def update(self, **properties: Any) -> float:
@@ -193,9 +193,9 @@ def test_random_string_fulfils_its_minimums() -> None:
 
 
 @pytest.mark.ledger("S0.4")
-def test_random_string_is_the_same_for_whoever_takes_it_up() -> None:
+def test_random_string_is_the_same_for_the_next_worker() -> None:
     stage = Stage(random_string.RandomString)
-    progress = asyncio.run(stage.resource().handle_create())
+    progress: Any = asyncio.run(stage.resource().handle_create())
     assert stage.data == {}
     for _ in range(2):
         assert asyncio.run(stage.resource().check_create_complete(progress)) is True

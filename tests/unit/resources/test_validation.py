@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from isotherm.errors import UserError
-from isotherm.resources import heat, registry
+from isotherm.resources import heat, registry, schema
+from isotherm.resources.heat.test_resource import TestResource
+from isotherm.resources.schema import Schema
+from isotherm.resources.translation import Kind, Rule
 from isotherm.resources.validation import validate
 from isotherm.template import environment
 from isotherm.template.model import model
 from isotherm.template.model.definitions import Unresolved
-from isotherm.template.parameters import parameters
+from isotherm.template.parameters import constraints, parameters
 from isotherm.template.parameters.parameters import Pseudo
 
 TYPES = registry.Registry(heat.TYPES)
@@ -59,6 +62,30 @@ def one(kind: str, **properties: Any) -> dict[str, Any]:
 ])
 def test_what_is_wrong_with_one_resource(resources: dict[str, Any], message: str) -> None:
     assert refused(resources)[0] == message
+
+
+class Renamed(TestResource):
+    """A type that has renamed a property, and limits its values."""
+
+    TYPE = "Test::Renamed"
+    properties_schema: ClassVar = {
+        "old": Schema(schema.STRING, "The former name."),
+        "new": Schema(schema.STRING, "The name.", constraints=(constraints.AllowedValues(allowed=("x",)),))}
+    translation_rules = (Rule(Kind.REPLACE, ("new",), ("old",)),)
+
+
+def test_values_that_hang_on_others_are_judged_by_type_under_a_former_name_too() -> None:
+    types = registry.Registry([*heat.TYPES, Renamed])
+
+    def accept(value: Any) -> None:
+        resources = {"a": {"type": TEST}, "r": {"type": Renamed.TYPE, "properties": {"old": value}}}
+        data = {"heat_template_version": "2021-04-16", "resources": resources}
+        validate.accept(model.parse(data), environment.load(None), types, pseudo=Pseudo("s"))
+
+    accept({"get_resource": "a"})
+    accept("x")
+    with pytest.raises(UserError, match='"a" is not an allowed value'):
+        accept("a")
 
 
 def test_values_that_hang_on_others_are_judged_by_type() -> None:
@@ -182,7 +209,7 @@ def test_no_function_anywhere_quotes_a_hidden_value(place: str, kind: str) -> No
 @pytest.mark.parametrize(("kind", "given", "told"), [
     (STRING, {"length": "x"}, ".length: ****** does not fit here"),
     (STRING, {"bogus": 1}, ": ****** does not fit here"),
-    # What is missing is nobody's secret.
+    # A missing value is no secret.
     ("OS::Heat::ResourceGroup", {"count": 1}, ": Property resource_def not assigned"),
 ])
 def test_properties_that_are_one_hidden_parameter_are_told_by_their_place(kind: str, given: Any, told: str) -> None:

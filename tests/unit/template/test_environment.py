@@ -119,7 +119,7 @@ def test_the_own_name_of_a_resource_has_precedence_over_patterns_inside() -> Non
     assert (inside.hooks_for("x"), inside.hooks_for("y")) == (frozenset({"pre-create"}), frozenset({"pre-update"}))
 
 
-def test_words_about_a_resource_are_not_about_the_stack_inside_it() -> None:
+def test_hooks_of_a_resource_do_not_apply_to_its_nested_stack() -> None:
     loaded = environment.load({"resource_registry": {"resources": {
         "r": {"hooks": ["pre-create"], "restricted_actions": ["replace"], "x": {"hooks": "pre-update"}}}}})
     inside = environment.load(loaded.child("r").as_dict())

@@ -141,7 +141,8 @@ def test_external_resources_depend_on_nothing_and_stay() -> None:
 
 
 def test_plain_parts_are_shared_with_the_document() -> None:
-    data = {"heat_template_version": LATEST, "resources": {"r": {"type": "T", "properties": {"a": {"b": ["c"]}}}}}
+    data: dict[str, Any] = {
+        "heat_template_version": LATEST, "resources": {"r": {"type": "T", "properties": {"a": {"b": ["c"]}}}}}
     assert bound(data).definitions["r"].properties is data["resources"]["r"]["properties"]
 
 

@@ -13,9 +13,10 @@ from isotherm.errors import UserError
 from isotherm.template.environment import Environment
 from isotherm.template.parameters import constraints, parameters
 from isotherm.template.parameters.parameters import Pseudo, Values
-from isotherm.template.versions import CFN_LATEST, HOT_KEY, HOT_LATEST, VERSIONS, Dialect
+from isotherm.template.versions import AWS_KEY, HOT_KEY, HOT_LATEST, VERSIONS, Dialect
 
 ABSENT = object()
+CFN_LATEST = VERSIONS[(AWS_KEY, "2010-09-09")]
 
 
 def bind(schema: object, value: object = ABSENT, *, dialect: Dialect = HOT_LATEST,

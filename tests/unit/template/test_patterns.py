@@ -31,7 +31,7 @@ def test_catastrophic_patterns_end_soon(pattern: str, value: str) -> None:
     began = time.process_time()
     with contextlib.suppress(match.TooComplex):
         assert not match.Pattern(pattern).fullmatch(value)
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 20  # without a limit: years
 
 
 def test_a_catastrophic_pattern_still_finds_what_matches() -> None:

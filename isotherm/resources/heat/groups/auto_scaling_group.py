@@ -113,12 +113,12 @@ class AutoScalingGroup(group_base.Group):
         return await self.resized(self._size(there, changed), there)
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
-        return self._rest_after(await super().check_create_complete(progress))
+        return self._start_cooldown_after(await super().check_create_complete(progress))
 
     async def check_update_complete(self, progress: Any) -> bool | contract.Wait:
-        return self._rest_after(await super().check_update_complete(progress))
+        return self._start_cooldown_after(await super().check_update_complete(progress))
 
-    def _rest_after(self, ended: bool | contract.Wait) -> bool | contract.Wait:
+    def _start_cooldown_after(self, ended: bool | contract.Wait) -> bool | contract.Wait:
         if ended is True:
             until = self.context.clock.now() + max(0, self.properties[COOLDOWN] or 0)
             self.data[COOLDOWN_END] = max(until, self.data.get(COOLDOWN_END, 0))
@@ -153,7 +153,7 @@ class AutoScalingGroup(group_base.Group):
         found = await self.stacks.members(self.physical_id or "")
         return sorted(found, key=lambda one: (not one.failed, one.made_at is None, one.made_at, one.name))
 
-    # What others may ask for.
+    # Published values.
 
     def exported(self, paths: Any) -> dict[str, list[list[Any]]]:
         """Return the attributes that members have to publish: all of them, because a member's index changes."""

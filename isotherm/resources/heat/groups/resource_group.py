@@ -69,7 +69,7 @@ class ResourceGroup(group_base.NumberedGroup):
                              schema={"max_batch_size": SIZE, "pause_time": PAUSE}),
     }
 
-    # What should be.
+    # Desired state.
 
     @classmethod
     def template_for(cls, properties: Mapping[str, Any]) -> str | None:
@@ -135,7 +135,7 @@ class ResourceGroup(group_base.NumberedGroup):
         if policy and RESOURCE_DEF in changed:
             return await self._roll(policy)
         if self.removed != removed:
-            # What is to go is known by what is there: it has to be stored before anything goes.
+            # The members to remove follow from those that exist, so they are stored before any is deleted.
             return await self.in_batches([(self.properties[COUNT], 0)], 0)
         return await self.at_once()
 
@@ -160,7 +160,7 @@ class ResourceGroup(group_base.NumberedGroup):
         kept = set() if self.properties[REMOVAL_MODE] == "update" else known
         self.data["removed"] = sorted((kept | names) - {""})
 
-    # What others may ask for.
+    # Published values.
 
     async def attribute(self, name: str) -> object:
         asked, path = group_base.split(name)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from isotherm import errors
-from isotherm.resources import contract
-from isotherm.resources.context import software
+from isotherm.resources import contract, signal_access
+from isotherm.resources.context import software, transports
+from isotherm.resources.openstack.swift import agent_metadata
 from isotherm.resources.schema import CACHE_NONE, DEPRECATED, MAP, STRING, AttributeSchema, Schema, Support
 from isotherm.template.parameters import constraints
 
 NAME, TRANSPORT, SWIFT = "name", "software_config_transport", "deployment_swift_data"
-CFN, HEAT, TEMP_URL, ZAQAR = "POLL_SERVER_CFN", "POLL_SERVER_HEAT", "POLL_TEMP_URL", "ZAQAR_MESSAGE"
-_NEEDS = {CFN: "an API that takes signed requests (the CloudFormation API)", TEMP_URL: "an object store",
-          ZAQAR: "a message queue"}
 _NOT_EMPTY = (constraints.Length(minimum=1),)
 
 
@@ -30,9 +27,10 @@ class DeployedServer(contract.RowOnly):
             MAP, "Passed over.", update_allowed=True,
             support=Support(DEPRECATED, "9.0.0", "This property will be ignored", Support(version="8.0.0"))),
         TRANSPORT: Schema(
-            STRING, "How the server learns what to apply. POLL_SERVER_HEAT: from the Orchestration API. The others need "
-            "services of a cloud.", default=CFN, update_allowed=True,
-            constraints=(constraints.AllowedValues(allowed=(CFN, HEAT, TEMP_URL, ZAQAR)),)),
+            STRING, "How the server learns what to apply. POLL_SERVER_HEAT: from the Orchestration API. POLL_SERVER_CFN: "
+            "from the CloudFormation API. POLL_TEMP_URL: from an object store. ZAQAR_MESSAGE: not available.",
+            default=transports.CFN,
+            update_allowed=True, constraints=(constraints.AllowedValues(allowed=transports.ALL),)),
         SWIFT: Schema(
             MAP, "Where in an object store to put what is to be applied, with POLL_TEMP_URL.", default={},
             update_allowed=True, support=Support(version="9.0.0"),
@@ -46,22 +44,47 @@ class DeployedServer(contract.RowOnly):
     }
 
     async def handle_create(self) -> object:
-        self._require_transport()
+        await self._prepare()
+        await self._publish()
         self.physical_id = software.id_for(self.token)
         return None
 
     async def handle_update(self, before: Mapping[str, Any], changed: Mapping[str, Any]) -> object:
-        self._require_transport()
+        if changed.keys() & {TRANSPORT, SWIFT}:
+            await self._prepare()
+            if TRANSPORT in changed:
+                transports.changed(self, before.get(TRANSPORT))
+        await self._publish()
+        return None
+
+    async def handle_delete(self) -> object:
+        await agent_metadata.delete(self)
+        return None
+
+    async def handle_suspend(self) -> object:
+        await signal_access.enable(self, False)
+        return None
+
+    async def handle_resume(self) -> object:
+        await signal_access.enable(self, True)
         return None
 
     async def attribute(self, name: str) -> object:
         if name == NAME:
             return self.properties[NAME] or self.physical_name
-        return {"os-collect-config": {"collectors": ["heat", "local"], "heat": {
-            "stack_id": f"{self.stack_name}/{self.stack_id}", "resource_name": self.name}}}
+        if self.context.stack_users is None and self.properties[TRANSPORT] == transports.HEAT:
+            # The agent was configured, with its login, when it was installed.
+            return {transports.KEY: {"collectors": ["heat", "local"], "heat": {
+                "stack_id": f"{self.stack_name}/{self.stack_id}", "resource_name": self.name}}}
+        return {transports.KEY: await transports.collect_config(self, self.properties[TRANSPORT], first=())}
 
-    def _require_transport(self) -> None:
-        transport = self.properties[TRANSPORT]
-        if transport != HEAT:
-            raise errors.Permanent(f"software_config_transport {transport} needs {_NEEDS[transport]}, and there is none "
-                                   f"here. Use {HEAT}.")
+    async def _prepare(self) -> None:
+        await transports.prepare(self, self.properties[TRANSPORT], transports.HEAT)
+        if self.properties[TRANSPORT] == transports.TEMP_URL:
+            await agent_metadata.prepare(self, self.properties[SWIFT])
+        else:
+            agent_metadata.retire(self)
+
+    async def _publish(self) -> None:
+        agent = await transports.collect_config(self, self.properties[TRANSPORT], first=())
+        await agent_metadata.write(self, agent)

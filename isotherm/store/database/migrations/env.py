@@ -1,4 +1,4 @@
-"""How alembic runs our migrations: on the connection it is given, in the transaction that is already open."""
+"""Runs the migrations for alembic, on the given connection and in its open transaction."""
 
 from alembic import context
 

@@ -1,0 +1,1 @@
+"""The commands that read stacks and change nothing, one module per noun or verb."""

@@ -1,0 +1,1 @@
+"""The types of floating ips: those of Neutron, and those that Nova had."""
